@@ -1,0 +1,48 @@
+# `make demo` and `make test` each do all their own set-up in a clean clone; both need Python >= 3.11 and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+OUT ?= demo-output
+
+.PHONY: help demo test lint types imports acceptance bench clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "askance needs Python >= 3.11, found " + sys.version.split()[0] + "; call make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed ## a simulated sensitive survey: estimates, intervals, truth, a picture
+	$(BIN)/askance demo --out $(OUT)
+
+test: lint types imports ## everything that CI checks
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.installed-dev
+	$(BIN)/lint-imports
+
+acceptance: $(VENV)/.installed-dev ## the long statistical and real-data checks, each printing its figure
+	$(BIN)/python -m acceptance
+
+bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment of its own
+	$(BIN)/python -m benchmarks
+
+clean: ## remove everything that make made
+	rm -rf $(VENV) demo-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

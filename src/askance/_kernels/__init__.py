@@ -1,0 +1,1 @@
+"""Hot loops: arrays in, arrays out, no classes. Each has a plain twin that gives the same bits."""

@@ -1,0 +1,164 @@
+"""What all channels over finitely many outputs and observations share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray
+from askance._checks import require_generator
+from askance._kernels.draw import TOTAL
+from askance.categories import Categories
+from askance.channels.observation import ObservationFunction, solve_observation_function
+from askance.channels.randomness import WordSource, secure_words, seeded_words
+from askance.channels.thresholds import log_rounded_up
+from askance.errors import IncompatibleEvidenceError
+from askance.models.protocols import FiniteModel
+
+#: Reports are drawn in pieces of this many, so that words and results stay in the processor's cache.
+CHUNK = 1 << 15
+
+
+class FiniteChannel(ABC):
+    """S(o | y) over finite outputs y and observations o, with S[o, y] = `integer_weights[o, y]` / 2⁶² exactly.
+
+    A subclass says how S acts (`apply`, `apply_transposed`), what its integer weights are, and how one chunk is drawn.
+    Everything a user meets is here and the same for all.
+    """
+
+    #: The name in the registry.
+    kind: ClassVar[str]
+    outputs: Categories
+    observations: Categories
+
+    # -- what a subclass provides ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def apply(self, probabilities: FloatArray) -> FloatArray:
+        """S p, shape (k,): the distribution of observations when outputs follow p."""
+
+    @abstractmethod
+    def apply_transposed(self, values: FloatArray) -> FloatArray:
+        """Sᵀ g, shape (m,): the expectation of g(o) given each output."""
+
+    @property
+    @abstractmethod
+    def integer_weights(self) -> IntArray:
+        """2⁶² S as the sampler realises it, shape (k, m); every column sums to 2⁶²."""
+
+    @abstractmethod
+    def extreme_weights(self) -> tuple[IntArray, IntArray]:
+        """Largest and smallest integer weight of every observation over the outputs, two arrays (k,)."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What rebuilds this channel, as plain JSON values: {parameter of the registry: value}."""
+
+    @abstractmethod
+    def _draw(self, truth: CodeArray, source: WordSource, out: CodeArray) -> None:
+        """Draw one chunk."""
+
+    # -- what a user meets -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """S[o, y] = P(o | y), shape (k, m); columns sum to 1."""
+        return np.asarray(self.integer_weights / TOTAL)
+
+    def randomize(self, truth: ArrayLike) -> AnyArray:
+        """Draw an observation for every true output from a cryptographic source.
+
+        This is what protects a person's answer: it takes no seed and cannot be repeated.
+
+        Args:
+            truth: labels out of `outputs`, shape (n,).
+
+        Returns:
+            labels out of `observations`, shape (n,).
+        """
+        return self._observe(truth, secure_words)
+
+    def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> AnyArray:
+        """Draw an observation for every true output from a seeded generator: for experiments, not for people."""
+        return self._observe(truth, seeded_words(require_generator(rng)))
+
+    def _observe(self, truth: ArrayLike, source: WordSource) -> AnyArray:
+        codes = self.outputs.encode(truth, "truth")
+        out: CodeArray = np.empty(codes.size, dtype=self.observations.code_dtype)
+        for start in range(0, codes.size, CHUNK):
+            piece = slice(start, start + CHUNK)
+            self._draw(codes[piece], source, out[piece])
+        return self.observations.decode(out)
+
+    def log_likelihood(self, observed: ArrayLike) -> FloatArray:
+        """Log S(o | y) for every observation and every output, shape (n, m)."""
+        codes = self.observations.encode(observed, "observed")
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.matrix)[codes])
+
+    def largest_ratio(self) -> Fraction | None:
+        """Max over o, y, y′ of S(o|y)/S(o|y′), exactly; None when some observation excludes some output."""
+        largest, smallest = self.extreme_weights()
+        if ((smallest == 0) & (largest > 0)).any():
+            return None
+        pairs = {(int(a), int(b)) for a, b in zip(largest, smallest, strict=True) if a > 0}
+        return max(Fraction(a, b) for a, b in pairs)
+
+    @cached_property
+    def privacy_level(self) -> float:
+        """The smallest α with S(o|y) ≤ e^α S(o|y′) for all o, y, y′; infinite when there is none.
+
+        Computed from the thresholds the sampler uses and rounded up to a float, so it is safe to state.
+        """
+        ratio = self.largest_ratio()
+        return math.inf if ratio is None else log_rounded_up(ratio)
+
+    def observation_function(self, model: FiniteModel, frequencies: FloatArray | None = None) -> ObservationFunction:
+        """β with E[β(o) | y] = φ(y), built from S.
+
+        Where several are unbiased, `frequencies` (the observed distribution, all positive) selects the one of least
+        covariance; without it the plain one, of least norm, is returned.
+        """
+        self.require_outputs_of(model)
+        return solve_observation_function(model, self.matrix, frequencies)
+
+    def require_outputs_of(self, model: FiniteModel) -> None:
+        """Refuse a model about other outputs."""
+        if model.outputs != self.outputs:
+            raise IncompatibleEvidenceError(
+                f"the model is about {model.outputs!r}, the channel about {self.outputs!r}.",
+                remedy="Build both from the same labels, in the same order.",
+            )
+
+    def specification(self) -> dict[str, Any]:
+        """What rebuilds this channel: its kind and parameters, as plain JSON values."""
+        return {"kind": self.kind, **self.parameters()}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the labels and the realised thresholds: evidence of equal fingerprints may be merged."""
+        labels = [list(side.labels) if not side.are_codes else len(side) for side in (self.outputs, self.observations)]
+        digest = hashlib.sha256(json.dumps(labels).encode())
+        for part in self._fingerprint_parts():
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+    def _fingerprint_parts(self) -> tuple[IntArray, ...]:
+        return (self.integer_weights,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FiniteChannel) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'})"

@@ -1,0 +1,70 @@
+"""The observation function β: an unbiased linear guess of φ(y), built from the channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.errors import NotIdentifiedError
+from askance.models.enumerated import weighted_covariance
+from askance.models.protocols import FiniteModel
+
+# Singular values below this share of the largest count as zero, and statistics that S misses by more than its square
+# root count as unseen. S has entries in [0, 1] known to full precision, so anything smaller is rounding.
+_RANK_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True)
+class ObservationFunction:
+    """β(o) = column o of R, where R S = Φ; hence E[β(o) | y] = φ(y).
+
+    Attributes:
+        coefficients: R, shape (d, k).
+    """
+
+    coefficients: FloatArray
+
+    def mean(self, frequencies: FloatArray) -> FloatArray:
+        """μ̂ = R q̂, shape (d,)."""
+        return np.asarray(self.coefficients @ frequencies)
+
+    def covariance(self, frequencies: FloatArray) -> FloatArray:
+        """Cov β(o) = R (diag q − q qᵀ) Rᵀ for o ~ q, shape (d, d)."""
+        return weighted_covariance(self.coefficients, frequencies)
+
+
+def solve_observation_function(
+    model: FiniteModel, S: FloatArray, frequencies: FloatArray | None = None
+) -> ObservationFunction:
+    """Solve R S = Φ.
+
+    With k > rank S the solution is not unique. Given the observed distribution q, the one of least covariance is
+    R = Φ (Sᵀ D⁻¹ S)⁺ Sᵀ D⁻¹ with D = diag q; without it the plain one R = Φ S⁺ (of least norm) is returned.
+
+    Args:
+        model: gives Φ, shape (d, m).
+        S: S[o, y] = P(o | y), shape (k, m).
+        frequencies: q > 0, shape (k,), or None for the plain solution.
+
+    Raises:
+        NotIdentifiedError: some row of Φ is outside the row space of S: that statistic cannot be estimated without
+            bias from the observations.
+    """
+    phi = model.table
+    rows = np.ones(S.shape[0]) if frequencies is None else 1.0 / np.sqrt(frequencies)
+    left, values, right = np.linalg.svd(S * rows[:, None], full_matrices=False)
+    rank = int((values > _RANK_TOLERANCE * values[0]).sum())
+    seen = right[:rank]
+    unseen = np.linalg.norm(phi - (phi @ seen.T) @ seen, axis=1) / np.linalg.norm(phi, axis=1).clip(1e-300)
+    hidden = [name for name, share in zip(model.parameter_names, unseen, strict=True) if share > _RANK_TOLERANCE**0.5]
+    if hidden:
+        raise NotIdentifiedError(
+            f"the channel cannot see {', '.join(repr(name) for name in hidden)}: S has rank {rank} for "
+            f"{S.shape[1]} outputs, and no combination of the {S.shape[0]} observations averages to it.",
+            remedy="Use a channel of full column rank, leave the statistic out, or method='marginal' or 'projection', "
+            "which trade unbiasedness for an answer.",
+        )
+    coefficients = ((phi @ seen.T) / values[:rank]) @ left[:, :rank].T * rows
+    return ObservationFunction(np.ascontiguousarray(coefficients))

@@ -1,0 +1,165 @@
+"""The one list of channels: command-line flags, TOML files, documentation, certification and tests come from here.
+
+A channel class joins with `@register(...)`, naming its parameters and a few examples. Whatever is generic over
+channels asks `entries()`; nothing else keeps a list.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from askance._checks import shorten
+from askance.categories import Categories, Label
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.channels.finite import FiniteChannel
+
+C = TypeVar("C", bound="type[FiniteChannel]")
+#: Parameter values of one example of a channel, used in documentation and in every inherited test.
+Example: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ParameterKind:
+    """How a parameter is written on a command line, and how that text is read."""
+
+    name: str
+    placeholder: str
+    read: Callable[[str], Any]
+    syntax: str
+
+
+def _read_labels(text: str) -> int | list[str]:
+    return int(text) if text.strip().isdigit() else [label.strip() for label in text.split(",")]
+
+
+def _read_row(text: str) -> list[str]:
+    return [number.strip() for number in text.split(",")]
+
+
+def _read_rows(text: str) -> list[list[str]]:
+    return [_read_row(row) for row in text.split(";")]
+
+
+PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
+LEVEL = ParameterKind("level", "LEVEL", str.strip, "a positive number")
+LABELS = ParameterKind("labels", "M|A,B,…", _read_labels, "a number, or labels separated by commas")
+DISTRIBUTION = ParameterKind("distribution", "P,P,…", _read_row, "probabilities separated by commas")
+MATRIX = ParameterKind("matrix", "P,P;P,P", _read_rows, "rows separated by semicolons, entries by commas")
+GROUPS = ParameterKind("groups", "A,B;C", _read_rows, "groups separated by semicolons, labels by commas")
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED: Any = _Required()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a channel."""
+
+    name: str
+    kind: ParameterKind
+    description: str
+    default: Any = REQUIRED
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+
+@dataclass(frozen=True)
+class ChannelEntry:
+    """A channel in the registry."""
+
+    kind: str
+    channel_class: type[FiniteChannel]
+    summary: str
+    use: str
+    parameters: tuple[Parameter, ...]
+    examples: tuple[Example, ...]
+
+    def build(self, given: Mapping[str, Any]) -> FiniteChannel:
+        """Build the channel from parameter values, refusing unknown and missing names."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                raise InputError(
+                    f"{self.kind} has no parameter {name!r}; allowed: {', '.join(known)}.",
+                    remedy=_did_you_mean(name, known),
+                )
+        for parameter in self.parameters:
+            if parameter.required and given.get(parameter.name) is None:
+                raise InputError(
+                    f"{self.kind} needs {parameter.name} ({parameter.description}).",
+                    remedy=f"Give it as {parameter.kind.syntax}.",
+                )
+        present = {name: value for name, value in given.items() if value is not None}
+        make = getattr(self.channel_class, "from_parameters", self.channel_class)
+        channel: FiniteChannel = make(**present)
+        return channel
+
+
+_ENTRIES: dict[str, ChannelEntry] = {}
+
+
+def register(
+    *, summary: str, use: str, parameters: Sequence[Parameter], examples: Sequence[Example]
+) -> Callable[[C], C]:
+    """Enter a channel class into the registry under its `kind`."""
+
+    def enter(channel_class: C) -> C:
+        kind = channel_class.kind
+        _ENTRIES[kind] = ChannelEntry(kind, channel_class, summary, use, tuple(parameters), tuple(examples))
+        return channel_class
+
+    return enter
+
+
+def entries() -> tuple[ChannelEntry, ...]:
+    """All registered channels, by name."""
+    return tuple(_ENTRIES[kind] for kind in sorted(_ENTRIES))
+
+
+def entry(kind: str) -> ChannelEntry:
+    """The channel of that name."""
+    if kind not in _ENTRIES:
+        raise InputError(
+            f"there is no channel {kind!r}; allowed: {', '.join(sorted(_ENTRIES))}.",
+            remedy=_did_you_mean(kind, _ENTRIES),
+        )
+    return _ENTRIES[kind]
+
+
+def build_channel(specification: Mapping[str, Any]) -> FiniteChannel:
+    """Build a channel from its specification: {"kind": name, parameter: value, …}, the content of a TOML file.
+
+    >>> build_channel({"kind": "forced-response", "truth": "2/3", "yes": "1/6"}).matrix.round(4)
+    array([[0.8333, 0.1667],
+           [0.1667, 0.8333]])
+    """
+    if "kind" not in specification:
+        raise InputError(
+            f"the channel has no kind (found: {shorten(list(specification)) or 'nothing'}).",
+            remedy=f"Add kind = one of {', '.join(sorted(_ENTRIES))}.",
+        )
+    given = dict(specification)
+    return entry(str(given.pop("kind"))).build(given)
+
+
+def labels_as_json(categories: Categories) -> int | list[Label]:
+    """How labels are written in a specification."""
+    return len(categories) if categories.are_codes else list(categories.labels)
+
+
+def _did_you_mean(name: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else "See `askance channels`."

@@ -1,0 +1,210 @@
+"""Designs of sensitive questions, by the names survey researchers know. All ask about one yes/no answer.
+
+Every design is its matrix S (rows: what is reported, columns: the truth, "no" before "yes").
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from askance._checks import SUM_TOLERANCE, Number, as_probability
+from askance.categories import Categories, Label, LabelSet
+from askance.channels.matrix import MatrixChannel
+from askance.channels.registry import LABELS, PROBABILITY, Parameter, labels_as_json, register
+from askance.errors import ProbabilityError
+
+_OUTPUTS = Parameter("outputs", LABELS, "labels of the answers no and yes", default=["no", "yes"])
+NO_YES: tuple[Label, Label] = ("no", "yes")
+
+
+class _YesNoDesign(MatrixChannel):
+    """A design whose S is [[1 − a, 1 − b], [a, b]]: a = P(second report | no), b = P(second report | yes)."""
+
+    def __init__(
+        self, a: Fraction, b: Fraction, outputs: LabelSet, observations: LabelSet | None, **given: Fraction
+    ) -> None:
+        if a == b:
+            raise ProbabilityError(
+                f"with {', '.join(f'{name} = {value}' for name, value in given.items())} a report is equally likely "
+                "whatever the truth: the design carries no information.",
+                remedy="Change the probabilities so that yes and no are reported differently.",
+            )
+        categories = Categories.of(outputs)
+        super().__init__(
+            [[1 - a, 1 - b], [a, b]],
+            outputs=categories,
+            observations=categories if observations is None else observations,
+        )
+        self._given = given
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry."""
+        numbers = {name: str(value) for name, value in self._given.items()}
+        return {**numbers, "outputs": labels_as_json(self.outputs)}
+
+
+@register(
+    summary="with a known probability the question is asked, otherwise its opposite (mirrored question)",
+    use="the oldest design; easy to explain, needs a device with a probability other than 1/2",
+    parameters=[Parameter("question", PROBABILITY, "probability of getting the sensitive question"), _OUTPUTS],
+    examples=[{"question": "2/3"}, {"question": 0.2, "outputs": 2}],
+)
+class Warner(_YesNoDesign):
+    """Warner's (mirrored question) design: the statement with probability p, its negation with 1 − p.
+
+    P(yes | truth yes) = p, P(yes | truth no) = 1 − p.
+
+    >>> Warner(question=0.75).matrix
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+
+    kind = "warner"
+
+    def __init__(self, question: Number, *, outputs: LabelSet = NO_YES) -> None:
+        p = as_probability(question, "question")
+        super().__init__(1 - p, p, _pair(outputs), None, question=p)
+
+
+@register(
+    summary="answer truthfully, or say yes, or say no, as the device tells",
+    use="the usual choice in the field: one die decides, and the truth is told most of the time",
+    parameters=[
+        Parameter("truth", PROBABILITY, "probability of being told to answer truthfully"),
+        Parameter("yes", PROBABILITY, "probability of being told to say yes"),
+        Parameter("no", PROBABILITY, "probability of being told to say no (default: what remains)", default=None),
+        _OUTPUTS,
+    ],
+    examples=[{"truth": "2/3", "yes": "1/6"}, {"truth": 0.5, "yes": 0.4, "no": 0.1}],
+)
+class ForcedResponse(_YesNoDesign):
+    """Forced response: the truth with probability t, a forced yes with f₁, a forced no with f₀; t + f₁ + f₀ = 1.
+
+    P(yes | truth yes) = t + f₁, P(yes | truth no) = f₁.
+
+    >>> ForcedResponse("2/3", "1/6").matrix.round(4)
+    array([[0.8333, 0.1667],
+           [0.1667, 0.8333]])
+    """
+
+    kind = "forced-response"
+
+    def __init__(self, truth: Number, yes: Number, no: Number | None = None, *, outputs: LabelSet = NO_YES) -> None:
+        t, forced_yes = as_probability(truth, "truth"), as_probability(yes, "yes")
+        forced_no = 1 - t - forced_yes if no is None else as_probability(no, "no")
+        total = t + forced_yes + forced_no
+        if forced_no < -SUM_TOLERANCE or abs(total - 1) > SUM_TOLERANCE:
+            raise ProbabilityError(
+                f"truth + yes + no is {t} + {forced_yes} + {forced_no}; allowed: 0 or more each, 1 in all.",
+                remedy="Leave `no` out to have it computed, or correct the three probabilities.",
+            )
+        t, forced_yes, forced_no = t / total, forced_yes / total, max(forced_no / total, Fraction(0))
+        super().__init__(forced_yes, t + forced_yes, _pair(outputs), None, truth=t, yes=forced_yes, no=forced_no)
+
+
+@register(
+    summary="answer the sensitive question, or an unrelated one whose prevalence is known",
+    use="respondents find it easier to accept than a forced answer; the unrelated prevalence must really be known",
+    parameters=[
+        Parameter("question", PROBABILITY, "probability of getting the sensitive question"),
+        Parameter("prevalence", PROBABILITY, "probability of a yes to the unrelated question"),
+        _OUTPUTS,
+    ],
+    examples=[{"question": "3/4", "prevalence": "1/4"}, {"question": 0.6, "prevalence": 0.5}],
+)
+class UnrelatedQuestion(_YesNoDesign):
+    """Unrelated question with known prevalence: P(yes | truth y) = p y + (1 − p) π.
+
+    >>> UnrelatedQuestion(question=0.75, prevalence=0.25).matrix
+    array([[0.9375, 0.1875],
+           [0.0625, 0.8125]])
+    """
+
+    kind = "unrelated-question"
+
+    def __init__(self, question: Number, prevalence: Number, *, outputs: LabelSet = NO_YES) -> None:
+        p, pi = as_probability(question, "question"), as_probability(prevalence, "prevalence")
+        super().__init__((1 - p) * pi, p + (1 - p) * pi, _pair(outputs), None, question=p, prevalence=pi)
+
+
+@register(
+    summary="say whether the answers to the sensitive and an innocuous question are the same",
+    use="no device is needed: a birthday or a phone number does; prevalence must be known and not 1/2",
+    parameters=[
+        Parameter("prevalence", PROBABILITY, "probability of a yes to the innocuous question"),
+        _OUTPUTS,
+        Parameter("observations", LABELS, "labels of the reports", default=["different", "same"]),
+    ],
+    examples=[{"prevalence": "1/6"}, {"prevalence": 0.25, "observations": ["B", "A"]}],
+)
+class Crosswise(_YesNoDesign):
+    """Crosswise: report whether both answers agree. P(same | truth yes) = π, P(same | truth no) = 1 − π.
+
+    >>> Crosswise(prevalence=0.25).observations.labels
+    ('different', 'same')
+    """
+
+    kind = "crosswise"
+
+    def __init__(
+        self,
+        prevalence: Number,
+        *,
+        outputs: LabelSet = NO_YES,
+        observations: LabelSet = ("different", "same"),
+    ) -> None:
+        pi = as_probability(prevalence, "prevalence")
+        super().__init__(1 - pi, pi, _pair(outputs), observations, prevalence=pi)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry."""
+        return {**super().parameters(), "observations": labels_as_json(self.observations)}
+
+
+@register(
+    summary="draw a card from the stack of one's answer and report its colour",
+    use="nobody says yes or no aloud; also known as Kuk's design when the two stacks are not mirror images",
+    parameters=[
+        Parameter("red_if_yes", PROBABILITY, "share of red cards in the stack for yes"),
+        Parameter("red_if_no", PROBABILITY, "share of red cards in the stack for no (default: mirrored)", default=None),
+        _OUTPUTS,
+        Parameter("observations", LABELS, "labels of the reports", default=["black", "red"]),
+    ],
+    examples=[{"red_if_yes": 0.8}, {"red_if_yes": "3/4", "red_if_no": "1/2"}],
+)
+class DisguisedResponse(_YesNoDesign):
+    """Disguised response: P(red | truth yes) = p, P(red | truth no) = 1 − p, or any second share.
+
+    >>> DisguisedResponse(red_if_yes=0.8).matrix
+    array([[0.8, 0.2],
+           [0.2, 0.8]])
+    """
+
+    kind = "disguised-response"
+
+    def __init__(
+        self,
+        red_if_yes: Number,
+        red_if_no: Number | None = None,
+        *,
+        outputs: LabelSet = NO_YES,
+        observations: LabelSet = ("black", "red"),
+    ) -> None:
+        yes = as_probability(red_if_yes, "red_if_yes")
+        no = 1 - yes if red_if_no is None else as_probability(red_if_no, "red_if_no")
+        super().__init__(no, yes, _pair(outputs), observations, red_if_yes=yes, red_if_no=no)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry."""
+        return {**super().parameters(), "observations": labels_as_json(self.observations)}
+
+
+def _pair(outputs: LabelSet) -> Categories:
+    categories = Categories.of(outputs)
+    if len(categories) != 2:
+        raise ProbabilityError(
+            f"there are {len(categories)} answers; this design asks a yes/no question.",
+            remedy="Use randomized-response or matrix for more categories.",
+        )
+    return categories

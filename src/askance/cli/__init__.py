@@ -1,0 +1,8 @@
+"""The command line: parses, calls, prints; no mathematics."""
+
+
+def main() -> None:
+    """Entry point of the `askance` command."""
+    from askance.cli.main import run
+
+    run()

@@ -1,0 +1,123 @@
+"""Asymptotic covariances by enumeration: what n answers through a channel will be worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import as_parameter
+from askance.channels.finite import FiniteChannel
+from askance.channels.observation import ObservationFunction
+from askance.errors import NotIdentifiedError
+from askance.models.enumerated import weighted_covariance
+from askance.models.protocols import FiniteModel
+
+#: Which unbiased β: the one of least covariance for the distribution of observations, or the plain one.
+Weighting: TypeAlias = Literal["best", "plain"]
+
+# Directions of the information below this share of its largest eigenvalue (after scaling) count as absent.
+_SINGULAR = 1e-13
+
+
+@dataclass(frozen=True)
+class Asymptotics:
+    """Limits of n · Cov(θ̂) at one θ; all matrices (d, d).
+
+    Attributes:
+        full: Σ_full = I⁻¹, had y been seen.
+        marginal: Σ_marg = (Cov E[φ|o])⁻¹, of the maximum marginal likelihood and the one-step estimator.
+        moments: Σ_mom = I⁻¹ + I⁻¹ H I⁻¹, of the moment estimator; None when the channel has no unbiased β.
+        excess_covariance: H = E Cov[β(o) | y]; None like `moments`.
+    """
+
+    full: FloatArray
+    marginal: FloatArray
+    moments: FloatArray | None
+    excess_covariance: FloatArray | None
+
+    @property
+    def efficiency(self) -> float:
+        """Eff = tr(Σ_marg Σ_mom⁻¹) / d: 1 when moments lose nothing; 0 when there is no unbiased β."""
+        if self.moments is None:
+            return 0.0
+        return float(np.trace(np.linalg.solve(self.moments, self.marginal))) / len(self.full)
+
+
+def asymptotics(
+    model: FiniteModel, channel: FiniteChannel, theta: ArrayLike, *, weighting: Weighting = "best"
+) -> Asymptotics:
+    """Σ_full, Σ_marg, Σ_mom and H of a model seen through a channel, by enumeration at θ.
+
+    >>> from askance import Enumerated, RandomizedResponse
+    >>> model = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
+    >>> result = asymptotics(model, RandomizedResponse("1/2", outputs=4), [5, -1])
+    >>> round(result.efficiency, 4)
+    0.8189
+    """
+    theta = as_parameter(theta, model.dimension)
+    channel.require_outputs_of(model)
+    information = model.fisher_information(theta)
+    full = invert_information(information, model, "the model")
+    marginal = invert_information(marginal_information(model, channel, theta), model, "the channel")
+    frequencies = channel.apply(np.exp(model.log_probabilities(theta)))
+    try:
+        beta = observation_function(model, channel, frequencies, weighting)
+    except NotIdentifiedError:
+        return Asymptotics(full, marginal, None, None)
+    # E Cov[β|y] = Cov β − Cov φ, because E[β|y] = φ.
+    total = beta.covariance(frequencies)
+    return Asymptotics(full, marginal, full @ total @ full, total - information)
+
+
+def observation_function(
+    model: FiniteModel, channel: FiniteChannel, frequencies: FloatArray, weighting: Weighting
+) -> ObservationFunction:
+    """The β in use: of least covariance under `frequencies`, or the plain one."""
+    if weighting == "plain":
+        return channel.observation_function(model)
+    possible = np.where(frequencies > 0, frequencies, 1.0)  # impossible observations need a weight, any weight
+    return channel.observation_function(model, possible)
+
+
+def posterior_means(model: FiniteModel, channel: FiniteChannel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """E[φ | o], shape (d, k), and q = S p_θ, shape (k,); impossible observations get the prior mean."""
+    probabilities = np.exp(model.log_probabilities(theta))
+    frequencies = channel.apply(probabilities)
+    joint = np.stack([channel.apply(row) for row in model.table * probabilities])
+    possible = frequencies > 0
+    means = np.where(possible, joint / np.where(possible, frequencies, 1.0), model.mean_statistics(theta)[:, None])
+    return means, frequencies
+
+
+def marginal_information(model: FiniteModel, channel: FiniteChannel, theta: FloatArray) -> FloatArray:
+    """Cov E[φ | o]: the information about θ in one observation, shape (d, d)."""
+    means, frequencies = posterior_means(model, channel, theta)
+    return weighted_covariance(means, frequencies)
+
+
+def invert_information(information: FloatArray, model: FiniteModel, holder: str) -> FloatArray:
+    """The inverse of an information matrix; an error that names the statistics it cannot separate."""
+    scale = np.sqrt(np.diag(information).clip(0))
+    if (scale == 0).any():
+        hidden = [name for name, s in zip(model.parameter_names, scale, strict=True) if s == 0]
+        raise _not_separated(hidden, int((scale > 0).sum()), model, holder)
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    absent = values <= _SINGULAR * values[-1]
+    if absent.any():
+        involved = np.abs(vectors[:, absent]).max(axis=1) > 1e-6
+        hidden = [name for name, yes in zip(model.parameter_names, involved, strict=True) if yes]
+        raise _not_separated(hidden, int((~absent).sum()), model, holder)
+    inverse = (vectors / values) @ vectors.T
+    return np.asarray(inverse / np.outer(scale, scale))
+
+
+def _not_separated(hidden: list[str], rank: int, model: FiniteModel, holder: str) -> NotIdentifiedError:
+    return NotIdentifiedError(
+        f"{holder} gives no information on some combination of {', '.join(map(repr, hidden))}: the information has "
+        f"rank {rank} for {model.dimension} parameters.",
+        remedy="Remove redundant statistics (one indicator per output but one, for example), or use a channel that "
+        "tells the outputs apart.",
+    )

@@ -1,0 +1,165 @@
+"""Certificates: privacy level and unbiasedness proved in rational arithmetic from the sampler's own thresholds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import IntArray
+from askance._kernels.draw import TOTAL
+from askance.categories import Label
+from askance.channels.finite import FiniteChannel
+from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.thresholds import log_rounded_up
+from askance.design.rational import has_full_column_rank, row_space_contains, to_integers
+from askance.errors import InputError
+from askance.models.enumerated import Enumerated
+
+# Observations whose ratio is within this share of the largest are listed with it: thresholds that stand for equal
+# probabilities may differ by one unit of 2⁻⁶².
+_TIE = Fraction(1, 10**12)
+# Up to this many entries of S everything is enumerated; beyond, the structure of the channel is used.
+_ENUMERATED_ENTRIES = 1 << 20
+# Exact elimination of rank-deficient dense matrices is refused beyond this many outputs (2 s at this size).
+_ELIMINATED_OUTPUTS = 64
+# The bias of β is computed exactly up to this many products.
+_EXACT_PRODUCTS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proved about a channel.
+
+    Attributes:
+        privacy_level: the exact level, rounded up to a float; infinite when some observation excludes some output.
+        largest_ratio: e^level as an exact fraction; None when infinite.
+        unbiased: whether some linear β has E[β(o) | y] = φ(y) exactly, for every output y.
+        rounding: largest |E[β(o) | y] − φ(y)| of the floating-point β that is really used, from exact arithmetic;
+            None when there is no β, or when there are too many products to form.
+        worst_observations: the observations at which the level is attained.
+        proved_by: how: "enumeration" or "structure".
+    """
+
+    privacy_level: float
+    largest_ratio: Fraction | None
+    unbiased: bool
+    rounding: float | None
+    worst_observations: tuple[Label, ...]
+    proved_by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; an infinite level is None."""
+        return {
+            "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level,
+            "largest_ratio": None if self.largest_ratio is None else str(self.largest_ratio),
+            "unbiased": self.unbiased,
+            "rounding": self.rounding,
+            "worst_observations": list(self.worst_observations),
+            "proved_by": self.proved_by,
+        }
+
+
+def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certificate:
+    """Prove the privacy level of a channel, and that an unbiased β exists for the statistics of a model.
+
+    Everything is computed from the integer thresholds that `randomize` compares random words with, in exact
+    arithmetic. Without a model, unbiasedness is asked for the indicator of every output: then every statistic of
+    every model can be estimated.
+
+    Raises:
+        InputError: the columns of S do not sum to 1 (a broken channel), or S is too large and without structure.
+
+    >>> from askance import RandomizedResponse
+    >>> certificate = certify(RandomizedResponse("1/10", outputs=256))
+    >>> round(certificate.privacy_level, 4), certificate.unbiased
+    (3.3825, True)
+    """
+    if model is not None:
+        channel.require_outputs_of(model)
+    enumerated = len(channel.outputs) * len(channel.observations) <= _ENUMERATED_ENTRIES
+    if enumerated:
+        weights = channel.integer_weights
+        _check_columns(weights)
+        largest, smallest = weights.max(axis=1), weights.min(axis=1)
+    else:
+        largest, smallest = channel.extreme_weights()
+    ratio, worst = _worst(largest, smallest)
+    unbiased = _is_unbiased(channel, model)
+    return Certificate(
+        privacy_level=math.inf if ratio is None else log_rounded_up(ratio),
+        largest_ratio=ratio,
+        unbiased=unbiased,
+        rounding=_rounding(channel, model) if unbiased else None,
+        worst_observations=tuple(channel.observations.labels[o] for o in worst),
+        proved_by="enumeration" if enumerated else "structure",
+    )
+
+
+def _check_columns(weights: IntArray) -> None:
+    sums = [sum(map(int, column)) for column in weights.T]
+    for y, total in enumerate(sums):
+        if total != TOTAL or weights[:, y].min() < 0:
+            raise InputError(
+                f"column {y} of the channel sums to {total}/2⁶² (or has a negative entry); allowed: exactly 1.",
+                remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
+            )
+
+
+def _worst(largest: IntArray, smallest: IntArray) -> tuple[Fraction | None, list[int]]:
+    """The largest ratio (None: infinite) and the observations that attain it; those that never occur do not count."""
+    exclusive = [o for o in range(len(largest)) if smallest[o] == 0 and largest[o] > 0]
+    if exclusive:
+        return None, exclusive
+    ratios = {o: Fraction(int(largest[o]), int(smallest[o])) for o in range(len(largest)) if largest[o] > 0}
+    top = max(ratios.values())
+    return top, [o for o, ratio in ratios.items() if ratio >= top * (1 - _TIE)]
+
+
+def _is_unbiased(channel: FiniteChannel, model: Enumerated | None) -> bool:
+    """Whether R S = Φ has an exact solution."""
+    if isinstance(channel, RandomizedResponse):
+        # S = ε I + b 1ᵀ with 1ᵀb = 1 − ε has eigenvalues ε and 1, so it is invertible exactly when ε > 0.
+        return int(channel.extreme_weights()[0][0]) > int(channel.extreme_weights()[1][0])
+    weights = channel.integer_weights
+    if has_full_column_rank(weights):
+        return True
+    if len(channel.outputs) > _ELIMINATED_OUTPUTS:
+        raise InputError(
+            f"the channel has {len(channel.outputs)} outputs, is not of full column rank and has no structure that a "
+            f"proof could use; allowed: at most {_ELIMINATED_OUTPUTS} outputs.",
+            remedy="Certify the same design on fewer outputs.",
+        )
+    if model is None:
+        return False
+    targets = [[Fraction(float(value)) for value in row] for row in model.table]
+    return row_space_contains([[int(w) for w in row] for row in weights], targets)
+
+
+def _rounding(channel: FiniteChannel, model: Enumerated | None) -> float | None:
+    """Largest |R S − Φ| for the R in use, computed without rounding."""
+    size = len(channel.outputs)
+    if model is None:
+        if size > 1024:
+            return None
+        model = Enumerated(np.eye(size), outputs=channel.outputs)
+    R = channel.observation_function(model).coefficients
+    if isinstance(channel, RandomizedResponse):
+        if R.size > _EXACT_PRODUCTS:
+            return None
+        # R S = ε R + (R b) 1ᵀ
+        largest, base = channel.extreme_weights()
+        exact = to_integers(R)
+        scaled = exact.values * int(largest[0] - base[0]) + (exact.values @ base.astype(object))[:, None]
+    else:
+        if R.size * size > _EXACT_PRODUCTS:
+            return None
+        exact = to_integers(R)
+        scaled = exact.values @ channel.integer_weights.astype(object)
+    phi = to_integers(model.table)
+    difference = scaled * phi.scale - phi.values * (exact.scale * TOTAL)
+    worst = max(abs(value) for value in difference.flat)
+    return float(Fraction(worst, exact.scale * TOTAL * phi.scale))

@@ -1,0 +1,81 @@
+"""What can go wrong, as a hierarchy.
+
+Every message names the value received, what is allowed, and the way out.
+
+- AskanceError                    everything raised on purpose
+  - InputError (ValueError)       a value given by the caller is not usable
+    - ProbabilityError            outside [0, 1], or a column that does not sum to 1
+    - LabelError                  a label that the channel or model does not know
+    - MissingValueError           NaN or None among the data
+    - EmptyDataError              nothing to estimate from
+    - ShapeError                  arrays whose sizes do not fit together
+  - NotIdentifiedError            the channel cannot see, or the model cannot separate, some statistic
+  - IncompatibleEvidenceError     evidence of different channels, or of another model's outputs
+  - FormatError                   a file that is truncated, altered, foreign or of an unknown version
+- AskanceWarning (UserWarning)    a result that needs a second look
+  - RepairWarning                 the raw moments were no moments of any distribution; a weak prior acted
+  - MultipleMaximaWarning         starts of a non-convex fit ended in different places
+  - ConvergenceWarning            an iteration stopped before it converged
+"""
+
+from __future__ import annotations
+
+
+class AskanceError(Exception):
+    """Base of all errors raised on purpose; `remedy` says the way out and is part of the message."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        self.remedy = remedy
+        super().__init__(f"{message} {remedy}".strip())
+
+
+class InputError(AskanceError, ValueError):
+    """A value given by the caller is not usable."""
+
+
+class ProbabilityError(InputError):
+    """A probability outside [0, 1], or probabilities that do not sum to 1."""
+
+
+class LabelError(InputError):
+    """A label that is not among the known ones."""
+
+
+class MissingValueError(InputError):
+    """NaN or None among the data."""
+
+
+class EmptyDataError(InputError):
+    """There is nothing to estimate from."""
+
+
+class ShapeError(InputError):
+    """Arrays whose sizes do not fit together."""
+
+
+class NotIdentifiedError(AskanceError):
+    """The channel cannot see, or the model cannot separate, some statistic."""
+
+
+class IncompatibleEvidenceError(AskanceError):
+    """Evidence collected through different channels, or about another model's outputs."""
+
+
+class FormatError(AskanceError):
+    """A file that is truncated, altered, foreign or of an unknown version."""
+
+
+class AskanceWarning(UserWarning):
+    """Base of all warnings."""
+
+
+class RepairWarning(AskanceWarning):
+    """The estimated moments belong to no distribution of the model; a weak prior acted."""
+
+
+class MultipleMaximaWarning(AskanceWarning):
+    """The starts of a non-convex fit ended in different places."""
+
+
+class ConvergenceWarning(AskanceWarning):
+    """An iteration stopped before it converged."""

@@ -1,0 +1,17 @@
+"""From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
+
+from askance.estimation.estimate import METHODS, estimate
+from askance.estimation.fit import Diagnostics, Fit, Interval, LocalMaximum, ProbabilityTable, WaldTest
+from askance.estimation.projection import project
+
+__all__ = [
+    "METHODS",
+    "Diagnostics",
+    "Fit",
+    "Interval",
+    "LocalMaximum",
+    "ProbabilityTable",
+    "WaldTest",
+    "estimate",
+    "project",
+]

@@ -1,0 +1,57 @@
+"""The one entry to estimation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from askance.errors import InputError
+from askance.estimation.fit import Fit
+from askance.estimation.marginal import fit_marginal
+from askance.estimation.moments import fit_moments
+from askance.estimation.one_step import fit_one_step
+from askance.estimation.projection import fit_projection
+from askance.estimation.supervised import fit_supervised
+from askance.evidence.tally import Tally
+from askance.models.enumerated import Enumerated
+
+METHODS: dict[str, Callable[..., Fit]] = {
+    "one-step": fit_one_step,
+    "moments": fit_moments,
+    "marginal": fit_marginal,
+    "supervised": fit_supervised,
+    "projection": fit_projection,
+}
+
+
+def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **options: Any) -> Fit:
+    """Estimate θ from evidence.
+
+    Args:
+        model: what to fit.
+        evidence: what was seen, and through which channel.
+        method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's),
+            "marginal" (maximum marginal likelihood), "supervised" (the outputs themselves were seen) or "projection".
+        options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
+            `fit_projection`.
+
+    >>> import numpy as np
+    >>> from askance import Enumerated, RandomizedResponse, Tally
+    >>> model = Enumerated.saturated(["no", "yes"])
+    >>> channel = RandomizedResponse.for_privacy_level(1, outputs=["no", "yes"])
+    >>> rng = np.random.default_rng(7)
+    >>> truth = model.sample([-1.0], 20_000, rng)
+    >>> fit = estimate(model, Tally(channel).add(channel.simulate(truth, rng)))
+    >>> lower, upper = fit.confidence_interval()
+    >>> bool(lower[0] < -1.0 < upper[0])
+    True
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; allowed: {', '.join(METHODS)}.", remedy="The default is one-step.")
+    function = METHODS[method]
+    allowed = list(inspect.signature(function).parameters)[2:]
+    for name in options:
+        if name not in allowed:
+            raise InputError(f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.", remedy="Leave it out.")
+    return function(model, evidence, **options)

@@ -1,0 +1,209 @@
+"""The result of estimation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import as_parameter
+from askance.errors import InputError
+from askance.models.enumerated import Enumerated
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, shape (d,) each."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """Test of linear hypotheses on θ.
+
+    Attributes:
+        statistic: (Lθ̂ − c)ᵀ (L Σ Lᵀ)⁻¹ (Lθ̂ − c).
+        degrees_of_freedom: number of restrictions.
+        p_value: probability of a larger statistic under χ².
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ProbabilityTable:
+    """Estimated probability of every output with its interval; arrays of shape (m,)."""
+
+    labels: tuple[Any, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True)
+class LocalMaximum:
+    """One maximum of a non-convex likelihood: where, how high (total log-likelihood), how many starts ended there."""
+
+    theta: tuple[float, ...]
+    log_likelihood: float
+    starts: int
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What happened on the way.
+
+    Attributes:
+        iterations: steps of the solver.
+        repaired: whether a weak prior acted because the data alone led outside the model.
+        damped: whether the one-step estimator took less than its full step.
+        maxima: the different maxima found by the starts of a non-convex fit, best first.
+        escaped_starts: how many starts ran off to infinity.
+        messages: what a reader should know, in plain words.
+    """
+
+    iterations: int = 0
+    repaired: bool = False
+    damped: bool = False
+    maxima: tuple[LocalMaximum, ...] = ()
+    escaped_starts: int = 0
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """θ̂ with its covariance, and how it came about.
+
+    Attributes:
+        model: what was fitted.
+        theta: θ̂, shape (d,).
+        covariance: estimated Cov(θ̂), shape (d, d); NaN where no valid one is known.
+        n_observations: number of reports.
+        method: the estimator.
+        covariance_kind: "expected", "observed", "robust" or "posterior" (a prior acted).
+        converged: whether the solver converged; never silently false.
+        log_likelihood: Σ log P(o) at θ̂.
+        raw_statistics: μ̂ = mean of β, unbiased, as it came out of the channel; None where no β is used.
+        channel: specification of the channel.
+        privacy_level: of the channel; infinite when there is no guarantee.
+        diagnostics: what happened on the way.
+    """
+
+    model: Enumerated
+    theta: FloatArray
+    covariance: FloatArray
+    n_observations: int
+    method: str
+    covariance_kind: str
+    converged: bool
+    log_likelihood: float
+    raw_statistics: FloatArray | None
+    channel: Mapping[str, Any]
+    privacy_level: float
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+
+    @property
+    def statistics(self) -> FloatArray:
+        """μ(θ̂): the statistics of the fitted model, always possible ones; compare `raw_statistics`."""
+        return self.model.mean_statistics(self.theta)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Square roots of the diagonal of the covariance, shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """θ̂ ± z · standard error."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.theta - reach, self.theta + reach)
+
+    def wald_test(
+        self, parameters: Sequence[str] | None = None, value: ArrayLike = 0.0, *, contrasts: ArrayLike | None = None
+    ) -> WaldTest:
+        """Test that the named parameters (default: all), or the rows of `contrasts` times θ, equal `value`."""
+        from scipy.special import chdtrc
+
+        if contrasts is None:
+            rows = np.eye(len(self.theta))
+            L = rows if parameters is None else rows[[self._position(name) for name in parameters]]
+        else:
+            L = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
+            if L.shape[1] != len(self.theta):
+                raise InputError(
+                    f"contrasts has {L.shape[1]} columns; allowed: {len(self.theta)}, one per parameter.",
+                    remedy="Give one row per hypothesis.",
+                )
+        difference = L @ self.theta - np.broadcast_to(np.asarray(value, dtype=np.float64), (len(L),))
+        statistic = float(difference @ np.linalg.solve(L @ self.covariance @ L.T, difference))
+        return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)))
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Two-sided p-value of θ_j = 0 for each parameter, shape (d,)."""
+        from scipy.special import erfc
+
+        return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
+
+    def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
+        """p_θ̂(y) of every output, with delta-method intervals computed on the log-odds scale (they stay in (0, 1))."""
+        p = self.model.probabilities(self.theta)
+        slopes = p[:, None] * (self.model.table.T - self.statistics)
+        errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logit = np.log(p) - np.log1p(-p)
+            reach = normal_quantile(confidence) * errors / (p * (1 - p))
+            lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
+
+    def _position(self, name: str) -> int:
+        if name not in self.model.parameter_names:
+            raise InputError(
+                f"there is no parameter {name!r}; allowed: {', '.join(self.model.parameter_names)}.", remedy="Check it."
+            )
+        return self.model.parameter_names.index(name)
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people."""
+        lower, upper = self.confidence_interval(confidence)
+        width = max(len("parameter"), *(len(name) for name in self.model.parameter_names))
+        level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
+        lines = [
+            f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   "
+            f"log-likelihood {self.log_likelihood:.2f}   converged {'yes' if self.converged else 'NO'}",
+            "",
+            f"{'parameter':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {'p':>8}  "
+            f"{f'{100 * confidence:g} % interval':>22}",
+        ]
+        rows = zip(
+            self.model.parameter_names, self.theta, self.standard_errors, self.p_values, lower, upper, strict=True
+        )
+        for name, estimate, error, p, low, high in rows:
+            lines.append(
+                f"{name:<{width}}  {estimate:>10.4f}  {error:>10.4f}  {estimate / error:>8.2f}  {p:>8.2g}  "
+                f"{f'{low:.4f} … {high:.4f}':>22}"
+            )
+        lines += ["", f"standard errors: {self.covariance_kind}"]
+        lines += [f"note: {message}" for message in self.diagnostics.messages]
+        return "\n".join(lines)
+
+
+def normal_quantile(confidence: float) -> float:
+    """z with P(|N(0,1)| ≤ z) = confidence."""
+    from scipy.special import ndtri
+
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+    return float(ndtri((1 + confidence) / 2))
+
+
+def checked_start(theta: ArrayLike, model: Enumerated) -> FloatArray:
+    """A caller's starting point."""
+    return as_parameter(theta, model.dimension, "start")

@@ -1,0 +1,87 @@
+"""The paper's geometry: relax to all distributions, then project onto the family."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.design.asymptotics import invert_information
+from askance.errors import ConvergenceWarning, InputError, RepairWarning
+from askance.estimation.common import build_fit, identified
+from askance.estimation.fit import Diagnostics, Fit
+from askance.estimation.matching import MomentMatching, match_moments
+from askance.estimation.newton import newton
+from askance.estimation.prior import PRIOR_SCALE, prior_precision
+from askance.estimation.simplex import closest_distribution, likeliest_distribution
+from askance.evidence.tally import Tally
+from askance.models.enumerated import Enumerated
+
+#: How far an observed distribution q̂ is from S r.
+Divergence: TypeAlias = Literal["euclidean", "kl"]
+
+
+def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray:
+    """r̂ = argmin over all distributions r of D(q̂, S r), shape (m,): the first of the two steps.
+
+    >>> from askance import MatrixChannel, Tally
+    >>> S = [["1/3", "1/6", "1/4"], ["1/3", "1/6", "1/2"], ["1/3", "2/3", "1/4"]]
+    >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
+    array([0., 0., 1.])
+    """
+    if divergence == "euclidean":
+        return closest_distribution(evidence.channel.matrix, evidence.frequencies)
+    if divergence != "kl":
+        raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="Leave it out.")
+    r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
+    if not converged:
+        warnings.warn("projection: EM stopped before its gap closed.", ConvergenceWarning, stacklevel=3)
+    return r
+
+
+def fit_projection(
+    model: Enumerated, evidence: Tally, *, divergence: Divergence = "euclidean", prior_scale: float = PRIOR_SCALE
+) -> Fit:
+    """r̂ = argmin over all distributions of D(q̂, S r), then the member of the family closest to r̂ in KL(r̂ ‖ p).
+
+    This is where the pseudo-inverse has its place. It always answers, also where S cannot see some statistic; the
+    answer is then an interpolation (for deterministic S: one EM iteration from θ = 0), biased in general, and no
+    covariance is claimed. With S of full column rank and r̂ inside the simplex it agrees with the moment estimator
+    that uses the plain β.
+
+    Args:
+        model: what to fit.
+        evidence: tallies of reports.
+        divergence: D: "euclidean" or "kl".
+        prior_scale: standard deviation of the weak prior, used only when r̂ is on the boundary of the family.
+    """
+    identified(model, evidence)
+    r = project(evidence, divergence)
+    statistics = model.table @ r
+    n, dimension = evidence.n_observations, model.dimension
+    solution = match_moments(model, statistics)
+    messages: tuple[str, ...] = ()
+    repaired = not solution.converged
+    if repaired:
+        message = "the closest distribution gives some outputs probability 0; a weak prior keeps θ finite"
+        warnings.warn(f"projection: {message}.", RepairWarning, stacklevel=3)
+        messages += (message,)
+        matching = MomentMatching(model, statistics, prior_precision(model, prior_scale) / n)
+        solution = newton(matching, np.zeros(dimension), model.statistic_ranges)
+    spread = np.full((dimension, dimension), np.nan)
+    inside = r.min() > 0
+    if np.linalg.matrix_rank(evidence.channel.matrix) < len(r):
+        messages += ("S is not of full column rank: the estimate interpolates, and no covariance is claimed",)
+    elif not inside or repaired or divergence == "kl":
+        messages += ("the estimate is not a linear function of the frequencies: no covariance is claimed",)
+    if not messages:
+        beta = evidence.channel.observation_function(model)
+        inverse = invert_information(model.fisher_information(solution.theta), model, "the model")
+        spread = inverse @ beta.covariance(evidence.frequencies) @ inverse / n
+    diagnostics = Diagnostics(solution.iterations, repaired=repaired, messages=messages)
+    kind = "none" if messages else "robust"
+    return build_fit(
+        model, evidence, solution.theta, spread, "projection", kind, solution.converged, statistics, diagnostics
+    )

@@ -1,0 +1,46 @@
+"""Save and load whatever askance keeps on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from askance.errors import FormatError, InputError
+from askance.estimation.fit import Fit
+from askance.evidence.tally import Tally
+from askance.formats.container import pack, read_whole, unpack, write_whole
+from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
+from askance.formats.tally_file import TALLY_FORMAT, tally_from_parts, tally_to_parts
+
+
+def save(thing: Tally | Fit, path: str | Path) -> None:
+    """Write a tally or a fit to a file, whole or not at all.
+
+    >>> import tempfile, pathlib
+    >>> from askance import Tally, Warner
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.tally"
+    >>> tally = Tally(Warner("2/3")).add(["yes", "no", "yes"])
+    >>> save(tally, path)
+    >>> load(path) == tally
+    True
+    """
+    if isinstance(thing, Tally):
+        data = pack(*tally_to_parts(thing))
+    elif isinstance(thing, Fit):
+        data = pack(fit_to_json(thing))
+    else:
+        raise InputError(f"cannot save a {type(thing).__name__}; allowed: Tally, Fit.", remedy="Pass one of these.")
+    write_whole(Path(path), data)
+
+
+def load(path: str | Path) -> Tally | Fit:
+    """Read what `save` wrote; anything else is refused with a reason."""
+    header, payload = unpack(read_whole(Path(path)), str(path))
+    version = header["askance"]
+    if version == TALLY_FORMAT:
+        return tally_from_parts(header, payload, str(path))
+    if version == FIT_FORMAT:
+        return fit_from_json(header, str(path))
+    raise FormatError(
+        f"{path} has format {version!r}; this version reads {TALLY_FORMAT!r} and {FIT_FORMAT!r}.",
+        remedy="Use the version of askance that wrote it.",
+    )

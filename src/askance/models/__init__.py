@@ -1,0 +1,6 @@
+"""What is learned: p_θ(y | x), its statistics and its log-partition function."""
+
+from askance.models.enumerated import Enumerated
+from askance.models.protocols import FiniteModel, HasFisherInformation, Model
+
+__all__ = ["Enumerated", "FiniteModel", "HasFisherInformation", "Model"]

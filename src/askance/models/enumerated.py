@@ -1,0 +1,142 @@
+"""A model over a finite set of outputs, given by its table of statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray
+from askance._checks import as_parameter, require_generator
+from askance.categories import Categories, LabelSet
+from askance.errors import InputError, MissingValueError, ShapeError
+
+
+class Enumerated:
+    """p_θ(y) = h(y) exp(φ(y)ᵀθ − A(θ)) over y ∈ {0, …, m−1}, by its table Φ (d, m): column y is φ(y).
+
+    The brute-force reference of every other model: all quantities are sums over the m outputs.
+
+    Args:
+        table: Φ, shape (d, m).
+        outputs: labels of the m outputs (default: 0 … m−1).
+        parameter_names: names of the d statistics (default: `statistic 0`, …).
+        log_base_measure: log h(y), shape (m,) (default: 0, every output counts once).
+
+    >>> model = Enumerated([[5.0, -1.0, 0.0]])
+    >>> model.probabilities([0.0])
+    array([0.33333333, 0.33333333, 0.33333333])
+    >>> model.mean_statistics([0.2]).round(4)
+    array([2.8152])
+    """
+
+    def __init__(
+        self,
+        table: ArrayLike,
+        *,
+        outputs: LabelSet | None = None,
+        parameter_names: Sequence[str] | None = None,
+        log_base_measure: ArrayLike | None = None,
+    ) -> None:
+        phi = np.array(table, dtype=np.float64, order="C")
+        if phi.ndim != 2 or 0 in phi.shape:
+            raise ShapeError(
+                f"the table of statistics has shape {phi.shape}; allowed: (statistics, outputs).",
+                remedy="Give one row per statistic and one column per output.",
+            )
+        if not np.isfinite(phi).all():
+            row, column = np.argwhere(~np.isfinite(phi))[0]
+            raise MissingValueError(f"statistic {row} of output {column} is {phi[row, column]}.", remedy="Fill it in.")
+        self.dimension, size = phi.shape
+        if outputs is None:
+            outputs = size
+        self.outputs = Categories.of(outputs)
+        if len(self.outputs) != size:
+            raise ShapeError(
+                f"there are {len(self.outputs)} output labels and {size} columns of statistics.",
+                remedy="Give one label per column.",
+            )
+        names = [f"statistic {j}" for j in range(self.dimension)] if parameter_names is None else parameter_names
+        self.parameter_names = tuple(str(name) for name in names)
+        if len(set(self.parameter_names)) != self.dimension:
+            raise InputError(
+                f"parameter_names has {len(self.parameter_names)} names, {len(set(self.parameter_names))} different; "
+                f"allowed: {self.dimension} different ones.",
+                remedy="Name every statistic once.",
+            )
+        base = np.zeros(size) if log_base_measure is None else np.array(log_base_measure, dtype=np.float64)
+        if base.shape != (size,) or not np.isfinite(base).all():
+            raise ShapeError(
+                f"log_base_measure has shape {base.shape} or is not finite; allowed: ({size},), finite.",
+                remedy="Leave impossible outputs out of the table.",
+            )
+        phi.flags.writeable = base.flags.writeable = False
+        self.table, self.log_base_measure = phi, base
+
+    @classmethod
+    def saturated(cls, outputs: LabelSet) -> Enumerated:
+        """Every distribution over the outputs: one indicator per output but the first, which is the reference.
+
+        θ is then the vector of log-odds against the first output.
+
+        >>> Enumerated.saturated(["no", "yes"]).parameter_names
+        ('yes',)
+        """
+        categories = Categories.of(outputs)
+        table = np.eye(len(categories))[1:]
+        return cls(table, outputs=categories, parameter_names=[str(label) for label in categories.labels[1:]])
+
+    @cached_property
+    def statistic_ranges(self) -> FloatArray:
+        """Largest minus smallest value of each statistic, shape (d,)."""
+        return np.asarray(np.ptp(self.table, axis=1))
+
+    def statistics(self, y: ArrayLike, x: None = None) -> FloatArray:
+        """φ(y) for labels y, shape (n, d)."""
+        return np.asarray(self.table.T[self.outputs.encode(y, "y")])
+
+    def _scores(self, theta: ArrayLike) -> FloatArray:
+        return np.asarray(as_parameter(theta, self.dimension) @ self.table + self.log_base_measure)
+
+    def log_partition(self, theta: ArrayLike, x: None = None) -> float:
+        """A(θ) = log Σ_y h(y) exp(φ(y)ᵀθ)."""
+        scores = self._scores(theta)
+        top = scores.max()
+        return float(top + np.log(np.exp(scores - top).sum()))
+
+    def log_probabilities(self, theta: ArrayLike) -> FloatArray:
+        """Log p_θ(y) of every output, shape (m,)."""
+        scores = self._scores(theta)
+        scores = scores - scores.max()
+        return np.asarray(scores - np.log(np.exp(scores).sum()))
+
+    def probabilities(self, theta: ArrayLike) -> FloatArray:
+        """p_θ(y) of every output, shape (m,)."""
+        return np.asarray(np.exp(self.log_probabilities(theta)))
+
+    def mean_statistics(self, theta: ArrayLike, x: None = None) -> FloatArray:
+        """μ = ∇A(θ) = E φ(y), shape (d,)."""
+        return np.asarray(self.table @ self.probabilities(theta))
+
+    def fisher_information(self, theta: ArrayLike, x: None = None) -> FloatArray:
+        """I = ∇²A(θ) = Cov φ(y), shape (d, d).
+
+        Centred before it is squared, so it keeps its relative precision when p_θ is nearly a point mass.
+        """
+        return weighted_covariance(self.table, self.probabilities(theta))
+
+    def sample(self, theta: ArrayLike, size: int, rng: np.random.Generator) -> AnyArray:
+        """Draw `size` outputs from p_θ, as labels."""
+        draws = require_generator(rng).choice(len(self.outputs), size=size, p=self.probabilities(theta))
+        return self.outputs.decode(draws.astype(self.outputs.code_dtype))
+
+    def __repr__(self) -> str:
+        return f"Enumerated({self.dimension} statistics of {len(self.outputs)} outputs)"
+
+
+def weighted_covariance(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Σ_y w(y) (v(y) − v̄)(v(y) − v̄)ᵀ / Σ w for columns v(y) of `values` (d, m), shape (d, d)."""
+    total = weights.sum()
+    centred = values - (values @ weights / total)[:, None]
+    return np.asarray((centred * weights) @ centred.T / total)
