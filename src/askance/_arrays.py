@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+GuideArray: TypeAlias = NDArray[np.int32]
 WordArray: TypeAlias = NDArray[np.uint64]
 CodeArray: TypeAlias = NDArray[np.integer[Any]]
 AnyArray: TypeAlias = NDArray[Any]
 
-__all__ = ["AnyArray", "ArrayLike", "CodeArray", "FloatArray", "IntArray", "WordArray"]
+__all__ = ["AnyArray", "ArrayLike", "CodeArray", "FloatArray", "GuideArray", "IntArray", "WordArray"]

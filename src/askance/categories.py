@@ -93,8 +93,20 @@ class Categories:
     def __repr__(self) -> str:
         return f"Categories({len(self) if self.are_codes else list(self.labels)!r})"
 
-    def encode(self, values: ArrayLike, name: str = "data") -> CodeArray:
+    def code(self, label: Label, name: str = "value") -> int:
+        """The code of one label."""
+        code = self._code_of.get(label)
+        if code is None:
+            raise self._refusal(label, name)
+        return code
+
+    def encode(self, values: ArrayLike, name: str = "data", offset: int = 0) -> CodeArray:
         """Turn labels into codes; a scalar becomes an array of one.
+
+        Args:
+            values: labels, shape (n,).
+            name: what to call them in an error.
+            offset: position of the first value, when this is a piece of a longer column.
 
         Raises:
             MissingValueError: a value is NaN or None.
@@ -104,37 +116,39 @@ class Categories:
         if array.ndim != 1:
             raise ShapeError(f"{name} has shape {array.shape}; allowed: one dimension.", remedy="Pass one column.")
         if self.are_codes and array.dtype.kind in "iu":
-            return self._check_codes(array, name)
+            return self._check_codes(array, name, offset)
         if self.are_codes and array.dtype.kind == "f":
-            return self._check_codes(self._whole(array, name), name)
+            return self._check_codes(self._whole(array, name, offset), name, offset)
         codes: IntArray = np.fromiter(
             map(self._code_of.get, array.tolist(), repeat(-1)), dtype=np.int64, count=array.size
         )
         if codes.size and codes.min() < 0:
-            self._refuse(array, int(np.argmin(codes)), name)
+            self._refuse(array, int(np.argmin(codes)), name, offset)
         return codes
 
-    def _check_codes(self, array: CodeArray, name: str) -> CodeArray:
+    def _check_codes(self, array: CodeArray, name: str, offset: int) -> CodeArray:
         if array.size and not (array.min() >= 0 and array.max() < len(self)):
-            self._refuse(array, int(np.argmax((array < 0) | (array >= len(self)))), name)
+            self._refuse(array, int(np.argmax((array < 0) | (array >= len(self)))), name, offset)
         return array
 
-    def _whole(self, array: AnyArray, name: str) -> IntArray:
+    def _whole(self, array: AnyArray, name: str, offset: int) -> IntArray:
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.int64)
         if not np.array_equal(whole, array):
-            self._refuse(array, int(np.argmax(whole != array)), name)
+            self._refuse(array, int(np.argmax(whole != array)), name, offset)
         return whole
 
-    def _refuse(self, array: AnyArray, position: int, name: str) -> None:
+    def _refuse(self, array: AnyArray, position: int, name: str, offset: int) -> None:
         value = array[position]
-        value = value.item() if isinstance(value, np.generic) else value
+        raise self._refusal(value.item() if isinstance(value, np.generic) else value, f"{name}[{offset + position}]")
+
+    def _refusal(self, value: object, where: str) -> InputError:
         if value is None or value != value:
-            raise MissingValueError(
-                f"{name}[{position}] is missing ({value!r}).", remedy="Drop missing values first, and count them."
+            return MissingValueError(
+                f"{where} is missing ({value!r}).", remedy="Drop missing values first, and count them."
             )
-        raise LabelError(
-            f"{name}[{position}] is {value!r}; allowed: {shorten(self.labels)}.",
+        return LabelError(
+            f"{where} is {value!r}; allowed: {shorten(self.labels)}.",
             remedy="Recode the data, or give the channel these labels.",
         )
 

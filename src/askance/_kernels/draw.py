@@ -17,39 +17,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askance._arrays import CodeArray, IntArray, WordArray
+from askance._arrays import CodeArray, GuideArray, IntArray, WordArray
 
 #: Words are compared on this many bits; sums of thresholds then still fit a signed 64-bit integer.
 PRECISION_BITS = 62
 #: The number of different words: thresholds of a column sum to this.
 TOTAL = 1 << PRECISION_BITS
-_DISCARDED_BITS = np.uint64(64 - PRECISION_BITS)
+#: The low bits of a 64-bit word that are not looked at.
+DISCARDED_BITS = 64 - PRECISION_BITS
+_SHIFT = np.uint64(DISCARDED_BITS)
+# Guide tables have about this many cells, over all columns.
+_GUIDE_CELLS = 1 << 15
 
 
-def guide_table(cumulative: IntArray) -> IntArray:
+def guide_table(cumulative: IntArray) -> GuideArray:
     """First candidate per leading bits of the word: shape (columns, 2^g) for cumulative thresholds (columns, k).
 
-    g grows with the number of observations, so that about two guide cells share an observation.
+    Cells are many more than observations as long as all of them fit the processor's cache: then nearly every cell lies
+    within one observation, and the search behind it is a branch that the processor predicts.
     """
-    bits = int(np.ceil(np.log2(max(cumulative.shape[1], 2)))) + 1
+    columns, size = cumulative.shape
+    least = max(size - 1, 1).bit_length() + 1
+    bits = max(least, min(least + 5, _GUIDE_CELLS.bit_length() - 1 - (columns - 1).bit_length()))
     cell_starts = np.arange(1 << bits, dtype=np.int64) << (PRECISION_BITS - bits)
     guide = [np.searchsorted(column, cell_starts, side="right") for column in cumulative]
-    return np.ascontiguousarray(guide, dtype=np.int64)
+    return np.ascontiguousarray(guide, dtype=np.int32)
 
 
 def draw_columns_plain(truth: CodeArray, words: WordArray, cumulative: IntArray) -> IntArray:
     """Draw o given y: `cumulative` (m, k) holds the cumulative thresholds of every column of S."""
-    w = (words >> _DISCARDED_BITS).astype(np.int64)
+    w = (words >> _SHIFT).astype(np.int64)
     return np.asarray((w[:, None] >= cumulative[truth]).sum(axis=1))
 
 
 def draw_mixture_plain(truth: CodeArray, words: WordArray, reveal: int, cumulative: IntArray) -> IntArray:
     """Reveal y when the word is below `reveal`, otherwise draw from the base distribution `cumulative` (1, k)."""
-    w = (words >> _DISCARDED_BITS).astype(np.int64)
+    w = (words >> _SHIFT).astype(np.int64)
     return np.where(w < reveal, truth, np.searchsorted(cumulative[0], w, side="right"))
 
 
-def guide_shift(guide: IntArray) -> int:
+def guide_shift(guide: GuideArray) -> int:
     """How many low bits of a word the guide table ignores."""
     return PRECISION_BITS - (int(guide.shape[1]).bit_length() - 1)
 
@@ -77,7 +84,7 @@ def compiled() -> CompiledDraws:
 def _draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
     for i in range(truth.size):
         y = truth[i]
-        w = np.int64(words[i] >> _DISCARDED_BITS)
+        w = np.int64(words[i] >> _SHIFT)
         o = guide[y, w >> shift]
         while w >= cumulative[y, o]:
             o += 1
@@ -85,12 +92,14 @@ def _draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: An
 
 
 def _draw_mixture(truth: Any, words: Any, reveal: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
+    # Two loops on purpose. In one, the compiler branches on `w < reveal`, which no processor can predict; apart, the
+    # second becomes a vectorised selection.
     for i in range(truth.size):
-        w = np.int64(words[i] >> _DISCARDED_BITS)
-        if w < reveal:
-            out[i] = truth[i]
-        else:
-            o = guide[0, w >> shift]
-            while w >= cumulative[0, o]:
-                o += 1
-            out[i] = o
+        w = np.int64(words[i] >> _SHIFT)
+        o = guide[0, w >> shift]
+        while w >= cumulative[0, o]:
+            o += 1
+        out[i] = o
+    for i in range(truth.size):
+        told = np.int64(words[i] >> _SHIFT) < reveal
+        out[i] = truth[i] if told else out[i]

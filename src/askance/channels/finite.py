@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import cached_property
@@ -12,18 +13,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray
+from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray, WordArray
 from askance._checks import require_generator
 from askance._kernels.draw import TOTAL
-from askance.categories import Categories
+from askance.categories import Categories, Label
 from askance.channels.observation import ObservationFunction, solve_observation_function
-from askance.channels.randomness import WordSource, secure_words, seeded_words
+from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
 from askance.channels.thresholds import log_rounded_up
 from askance.errors import IncompatibleEvidenceError
 from askance.models.protocols import FiniteModel
 
-#: Reports are drawn in pieces of this many, so that words and results stay in the processor's cache.
-CHUNK = 1 << 15
+# Below this many reports the plain loop is faster than waking the compiler.
+_COMPILED_PAYS_FROM = 4096
 
 
 class FiniteChannel(ABC):
@@ -62,8 +63,12 @@ class FiniteChannel(ABC):
         """What rebuilds this channel, as plain JSON values: {parameter of the registry: value}."""
 
     @abstractmethod
-    def _draw(self, truth: CodeArray, source: WordSource, out: CodeArray) -> None:
-        """Draw one chunk."""
+    def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
+        """Draw one chunk of observations, one word each, by the compiled or by the plain loop."""
+
+    @abstractmethod
+    def _draw_one(self, truth: int, word: int) -> int:
+        """Draw one observation from one 64-bit word: the same as `_draw` gives."""
 
     # -- what a user meets -----------------------------------------------------------------------------------------
 
@@ -83,18 +88,29 @@ class FiniteChannel(ABC):
         Returns:
             labels out of `observations`, shape (n,).
         """
-        return self._observe(truth, secure_words)
+        codes = np.atleast_1d(np.asarray(truth))
+        return self._observe(codes, secure_words(codes.size))
+
+    def randomize_one(self, truth: Label) -> Label:
+        """`randomize` for a single answer, as on a respondent's device: no arrays, no compiler, a microsecond or two.
+
+        >>> from askance import Warner
+        >>> Warner("2/3").randomize_one("yes") in ("no", "yes")
+        True
+        """
+        word = int.from_bytes(os.urandom(8), "little")
+        return self.observations.labels[self._draw_one(self.outputs.code(truth, "truth"), word)]
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> AnyArray:
         """Draw an observation for every true output from a seeded generator: for experiments, not for people."""
-        return self._observe(truth, seeded_words(require_generator(rng)))
+        return self._observe(np.atleast_1d(np.asarray(truth)), seeded_words(require_generator(rng)))
 
-    def _observe(self, truth: ArrayLike, source: WordSource) -> AnyArray:
-        codes = self.outputs.encode(truth, "truth")
-        out: CodeArray = np.empty(codes.size, dtype=self.observations.code_dtype)
-        for start in range(0, codes.size, CHUNK):
-            piece = slice(start, start + CHUNK)
-            self._draw(codes[piece], source, out[piece])
+    def _observe(self, truth: AnyArray, source: WordSource) -> AnyArray:
+        out: CodeArray = np.empty(truth.size, dtype=self.observations.code_dtype)
+        for start in range(0, truth.size, LONGEST_DRAW):
+            piece = slice(start, start + LONGEST_DRAW)
+            codes = self.outputs.encode(truth[piece], "truth", start)
+            self._draw(codes, source(codes.size), out[piece], compiled=truth.size >= _COMPILED_PAYS_FROM)
         return self.observations.decode(out)
 
     def log_likelihood(self, observed: ArrayLike) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -9,18 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from askance._arrays import CodeArray, FloatArray, IntArray
+from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArray
 from askance._checks import SUM_TOLERANCE, Number, as_distribution, as_fraction
 from askance._kernels import draw
 from askance.categories import Categories, LabelSet
 from askance.channels.finite import FiniteChannel
-from askance.channels.randomness import WordSource
 from askance.channels.registry import LABELS, MATRIX, Parameter, labels_as_json, register
 from askance.channels.thresholds import apportion
 from askance.errors import InputError, ProbabilityError, ShapeError
-
-# Below this many reports the plain loop is faster than waking the compiler.
-_COMPILED_PAYS_FROM = 4096
 
 
 @register(
@@ -116,16 +113,23 @@ class MatrixChannel(FiniteChannel):
         return np.ascontiguousarray(np.cumsum(self._weights, axis=0).T)
 
     @cached_property
-    def _guide(self) -> IntArray:
+    def _guide(self) -> GuideArray:
         return draw.guide_table(self._cumulative)
 
-    def _draw(self, truth: CodeArray, source: WordSource, out: CodeArray) -> None:
-        words = source(truth.size)
-        if truth.size < _COMPILED_PAYS_FROM:
+    @cached_property
+    def _cumulative_lists(self) -> list[list[int]]:
+        lists: list[list[int]] = self._cumulative.tolist()
+        return lists
+
+    def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
+        if compiled:
+            shift = draw.guide_shift(self._guide)
+            draw.compiled().columns(truth, words, self._cumulative, self._guide, shift, out)
+        else:
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
-            return
-        shift = draw.guide_shift(self._guide)
-        draw.compiled().columns(truth, words, self._cumulative, self._guide, shift, out)
+
+    def _draw_one(self, truth: int, word: int) -> int:
+        return bisect_right(self._cumulative_lists[truth], word >> draw.DISCARDED_BITS)
 
 
 def confusion_to_matrix(confusion: Sequence[Sequence[Number]] | FloatArray) -> list[list[Fraction]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -9,14 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from askance._arrays import CodeArray, FloatArray, IntArray
+from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArray
 from askance._checks import Number, as_distribution, as_positive_level, as_probability
 from askance._kernels import draw
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.finite import FiniteChannel
 from askance.channels.observation import ObservationFunction
-from askance.channels.randomness import WordSource
 from askance.channels.registry import (
     DISTRIBUTION,
     LABELS,
@@ -30,9 +30,6 @@ from askance.channels.registry import (
 from askance.channels.thresholds import apportion, exp_rounded_down
 from askance.errors import InputError, ProbabilityError, ShapeError
 from askance.models.protocols import FiniteModel
-
-# Below this many reports the plain loop is faster than waking the compiler.
-_COMPILED_PAYS_FROM = 4096
 
 
 @register(
@@ -209,16 +206,24 @@ class RandomizedResponse(FiniteChannel):
         return np.asarray(self._reveal_weight + np.cumsum(self._base_weights))[None, :]
 
     @cached_property
-    def _guide(self) -> IntArray:
+    def _guide(self) -> GuideArray:
         return draw.guide_table(self._cumulative)
 
-    def _draw(self, truth: CodeArray, source: WordSource, out: CodeArray) -> None:
-        words = source(truth.size)
-        if truth.size < _COMPILED_PAYS_FROM:
+    @cached_property
+    def _cumulative_list(self) -> list[int]:
+        thresholds: list[int] = self._cumulative[0].tolist()
+        return thresholds
+
+    def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
+        if compiled:
+            shift = draw.guide_shift(self._guide)
+            draw.compiled().mixture(truth, words, self._reveal_weight, self._cumulative, self._guide, shift, out)
+        else:
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
-            return
-        shift = draw.guide_shift(self._guide)
-        draw.compiled().mixture(truth, words, self._reveal_weight, self._cumulative, self._guide, shift, out)
+
+    def _draw_one(self, truth: int, word: int) -> int:
+        word >>= draw.DISCARDED_BITS
+        return truth if word < self._reveal_weight else bisect_right(self._cumulative_list, word)
 
     def _fingerprint_parts(self) -> tuple[IntArray, ...]:
         return np.array([self._reveal_weight]), self._base_weights

@@ -14,32 +14,39 @@ import numpy as np
 
 from askance._arrays import WordArray
 
-#: Gives that many fresh 64-bit words.
+#: Gives that many fresh 64-bit words, in an array that the next call may overwrite.
 WordSource: TypeAlias = Callable[[int], WordArray]
 
-# Below this many bytes asking the operating system is cheaper than keying a cipher.
-_CIPHER_PAYS_FROM_BYTES = 4096
+#: No call to a source asks for more words than this: they stay in the processor's cache.
+LONGEST_DRAW = 1 << 14
+_ZEROS = memoryview(bytes(8 * LONGEST_DRAW))
+# Below this many words asking the operating system is cheaper than keying a cipher.
+_CIPHER_PAYS_FROM = 512
 
 
-def secure_words(count: int) -> WordArray:
-    """Uniform 64-bit words from a cryptographic source.
+def secure_words(total: int) -> WordSource:
+    """A cryptographic source of uniform words, for a run of `total` of them.
 
-    Long runs come from AES-256 in counter mode under a key and counter drawn from the operating system for this very
-    call. Nothing is kept between calls, so forked or threaded processes cannot share a stream.
+    Long runs are the key stream of AES-256 in counter mode, under a key and counter drawn from the operating system
+    for this very run. Nothing outlives the run, so forked or threaded processes cannot share a stream.
     """
-    size = 8 * count
-    if size < _CIPHER_PAYS_FROM_BYTES:
-        return np.frombuffer(os.urandom(size), dtype=np.uint64)
+    if total < _CIPHER_PAYS_FROM:
+        return lambda count: np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
-    words = np.empty(count, dtype=np.uint64)
-    stream.update_into(bytes(size), words.view(np.uint8).data)
-    return words
+    words = np.empty(LONGEST_DRAW, dtype=np.uint64)
+    target = words.view(np.uint8).data
+
+    def draw(count: int) -> WordArray:
+        stream.update_into(_ZEROS[: 8 * count], target[: 8 * count])
+        return words[:count]
+
+    return draw
 
 
 def seeded_words(rng: np.random.Generator) -> WordSource:
-    """Uniform 64-bit words from a seeded generator: for simulation and tests only."""
+    """A seeded source of uniform words: for simulation and tests only."""
 
     def draw(count: int) -> WordArray:
         return rng.integers(0, 2**64, size=count, dtype=np.uint64)

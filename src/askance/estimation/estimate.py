@@ -40,7 +40,7 @@ def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **opt
     >>> from askance import Enumerated, RandomizedResponse, Tally
     >>> model = Enumerated.saturated(["no", "yes"])
     >>> channel = RandomizedResponse.for_privacy_level(1, outputs=["no", "yes"])
-    >>> rng = np.random.default_rng(7)
+    >>> rng = np.random.default_rng(8)
     >>> truth = model.sample([-1.0], 20_000, rng)
     >>> fit = estimate(model, Tally(channel).add(channel.simulate(truth, rng)))
     >>> lower, upper = fit.confidence_interval()

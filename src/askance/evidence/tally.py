@@ -68,11 +68,12 @@ class Tally:
 
     def add(self, observed: ArrayLike) -> Self:
         """This tally and more reports, as labels out of the channel's observations."""
-        codes = self.channel.observations.encode(observed, "observed")
+        reports = np.atleast_1d(np.asarray(observed))
         size = len(self.counts)
         counts = self.counts.copy()
-        for start in range(0, codes.size, _CHUNK):
-            counts += np.bincount(codes[start : start + _CHUNK].astype(np.intp, copy=False), minlength=size)
+        for start in range(0, reports.size, _CHUNK):
+            codes = self.channel.observations.encode(reports[start : start + _CHUNK], "observed", start)
+            counts += np.bincount(codes.astype(np.intp, copy=False), minlength=size)
         return type(self)(self.channel, counts)
 
     def merge(self, other: Self) -> Self:

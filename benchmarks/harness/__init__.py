@@ -1,0 +1,1 @@
+"""What every comparison shares: environments, workers, alternation, median ratios, reports."""

@@ -1,0 +1,70 @@
+"""`askance channels`: the registry, for people and programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from askance.channels import registry
+from askance.channels.registry import ChannelEntry
+from askance.cli.channel_options import flag
+from askance.cli.output import print_json, print_table
+
+
+@click.command("channels")
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def channels_command(kind: str | None, as_json: bool) -> None:
+    """List the channels, or show one (KIND) with its parameters and an example."""
+    if kind is None:
+        everything = registry.entries()
+        if as_json:
+            print_json([_describe(entry) for entry in everything])
+            return
+        rows = [(entry.kind, " ".join(_usage(p) for p in entry.parameters), entry.summary) for entry in everything]
+        print_table("", ["channel", "parameters", "what it does"], rows)
+        return
+    entry = registry.entry(kind)
+    if as_json:
+        print_json(_describe(entry))
+        return
+    _show(entry)
+
+
+def _usage(parameter: registry.Parameter) -> str:
+    text = f"{flag(parameter.name)} {parameter.kind.placeholder}"
+    return text if parameter.required else f"[{text}]"
+
+
+def _describe(entry: ChannelEntry) -> dict[str, Any]:
+    return {
+        "kind": entry.kind,
+        "summary": entry.summary,
+        "use": entry.use,
+        "parameters": [
+            {
+                "name": p.name,
+                "flag": flag(p.name),
+                "type": p.kind.name,
+                "required": p.required,
+                "default": None if p.required else p.default,
+                "description": p.description,
+            }
+            for p in entry.parameters
+        ],
+        "examples": list(entry.examples),
+    }
+
+
+def _show(entry: ChannelEntry) -> None:
+    from askance.formats import channel_to_toml
+
+    click.echo(f"{entry.kind}: {entry.summary}\nuse it when: {entry.use}\n")
+    rows = [
+        (flag(p.name), p.kind.syntax, "required" if p.required else f"default {p.default}", p.description)
+        for p in entry.parameters
+    ]
+    print_table("", ["flag", "written as", "", "meaning"], rows)
+    click.echo("as a TOML file:\n")
+    click.echo(channel_to_toml(entry.build(entry.examples[0])))
