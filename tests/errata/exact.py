@@ -127,3 +127,11 @@ def integer_counts(q: Exact) -> list[int]:
     """The smallest sample whose frequencies are exactly q."""
     scale = int(np.lcm.reduce([Fraction(x).denominator for x in q]))
     return [int(x * scale) for x in q]
+
+
+def assert_close(actual: Floats | None, expected: Exact | Floats, tolerance: float = 1e-8) -> None:
+    """Equal up to `tolerance` of the largest entry."""
+    assert actual is not None
+    wanted = expected.astype(np.float64)
+    assert actual.shape == wanted.shape
+    np.testing.assert_allclose(actual, wanted, rtol=0, atol=tolerance * float(np.abs(wanted).max()))

@@ -14,6 +14,7 @@ from askance.design import randomized_response_excess_covariance
 from .exact import (
     FOUR_OUTPUTS,
     Exact,
+    assert_close,
     covariance,
     exact,
     expected_conditional_covariance,
@@ -51,7 +52,7 @@ def test_printed_beta_is_unbiased_and_is_the_one_in_use(epsilon: Fraction, base:
     beta = printed_randomized_response_beta(PHI, epsilon, base)
     assert np.array_equal(beta @ randomized_response(epsilon, base), PHI)
     used = library_randomized_response(epsilon, base).observation_function(four_outputs()).coefficients
-    np.testing.assert_allclose(used, floats(beta), atol=1e-12)
+    assert_close(used, beta, 1e-12)
 
 
 @bases
@@ -67,10 +68,8 @@ def test_printed_h_is_the_excess_covariance(epsilon: Fraction, base: Exact) -> N
     assert not np.array_equal(enumerated, 2 * first_term - enumerated)  # the second term with the other sign
     used = library_randomized_response(epsilon, base)
     closed_form = randomized_response_excess_covariance(four_outputs(), used, log_odds(ODDS))
-    np.testing.assert_allclose(closed_form, floats(enumerated), rtol=1e-8)
-    by_enumeration = asymptotics(four_outputs(), used, log_odds(ODDS)).excess_covariance
-    assert by_enumeration is not None
-    np.testing.assert_allclose(by_enumeration, floats(enumerated), rtol=1e-8, atol=1e-10)
+    assert_close(closed_form, enumerated)
+    assert_close(asymptotics(four_outputs(), used, log_odds(ODDS)).excess_covariance, enumerated)
 
 
 @bases
@@ -83,8 +82,7 @@ def test_the_lemma_states_the_variance_of_moments_and_not_of_marginal_likelihood
     full = inverse(covariance(PHI, p))
     stated = floats(full + full @ printed_excess_covariance(p, epsilon, base) @ full)
     result = asymptotics(four_outputs(), library_randomized_response(epsilon, base), log_odds(ODDS))
-    assert result.moments is not None
-    np.testing.assert_allclose(result.moments, stated, rtol=1e-8)
+    assert_close(result.moments, stated)
     assert np.trace(result.marginal) < 0.999 * np.trace(stated)
 
 
@@ -99,8 +97,7 @@ def test_a_base_equal_to_the_truth_divides_the_information_by_epsilon_squared(ep
     full = inverse(information)
     assert np.array_equal(full + full @ excess @ full, full / epsilon**2)
     result = asymptotics(four_outputs(), library_randomized_response(epsilon, p), log_odds(ODDS))
-    assert result.moments is not None
-    np.testing.assert_allclose(result.moments, floats(full / epsilon**2), rtol=1e-8)
+    assert_close(result.moments, full / epsilon**2)
 
 
 @bases
@@ -128,7 +125,7 @@ def test_the_level_over_256_outputs_is_3_38_and_not_28_4() -> None:
 
 @pytest.mark.parametrize(("size", "level"), [(2, 1), (4, 2), (1024, 4)])
 def test_the_largest_reveal_probability_at_a_level(size: int, level: int) -> None:
-    """Row 4, the rule: ε = (e^α − 1)/(e^α − 1 + |Y|) spends the level to the end; the printed order spends log(1 + α)."""
+    """Row 4, the rule: ε = (e^α − 1)/(e^α − 1 + |Y|) spends all of the level, the printed order only log(1 + α)."""
     best = RandomizedResponse.for_privacy_level(level, outputs=size)
     odds = math.expm1(level)
     assert best.reveal_probability == pytest.approx(odds / (odds + size), rel=1e-12)

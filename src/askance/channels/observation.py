@@ -40,8 +40,14 @@ def solve_observation_function(
 ) -> ObservationFunction:
     """Solve R S = Φ.
 
-    With k > rank S the solution is not unique. Given the observed distribution q, the one of least covariance is
-    R = Φ (Sᵀ D⁻¹ S)⁺ Sᵀ D⁻¹ with D = diag q; without it the plain one R = Φ S⁺ (of least norm) is returned.
+    With k > rank S the solution is not unique. With M = Sᵀ D⁻¹ S, B = M⁺ Sᵀ D⁻¹ and a = M⁺1 / (1ᵀM⁺1), the solution
+
+        R = Φ (B + a (1ᵀ − 1ᵀB))
+
+    is the one of least covariance R (D − q qᵀ) Rᵀ for observations that follow q, where D = diag q. The second term
+    matters where q̂ is not exactly of the form S p: it gives a constant statistic a constant β, so that shifting a
+    statistic, or taking another output as reference, shifts the estimate and does nothing else. Without q, D is the
+    identity: the plain solution, Φ S⁺ with the same correction.
 
     Args:
         model: gives Φ, shape (d, m).
@@ -66,5 +72,8 @@ def solve_observation_function(
             remedy="Use a channel of full column rank, leave the statistic out, or method='marginal' or 'projection', "
             "which trade unbiasedness for an answer.",
         )
-    coefficients = ((phi @ seen.T) / values[:rank]) @ left[:, :rank].T * rows
+    inverse = (seen.T / values[:rank]) @ left[:, :rank].T * rows  # B, (m, k)
+    centre = seen.T @ (seen.sum(axis=1) / values[:rank] ** 2)
+    correction = np.outer(centre / centre.sum(), 1.0 - inverse.sum(axis=0))
+    coefficients = phi @ (inverse + correction)
     return ObservationFunction(np.ascontiguousarray(coefficients))

@@ -104,7 +104,8 @@ class RandomizedResponse(FiniteChannel):
                 "reveal probability.",
                 remedy="Give every output some probability.",
             )
-        limit = exp_rounded_down(level)
+        # The decimal as written may lie a hair above its float; the stated level, a float, must not exceed either.
+        limit = exp_rounded_down(min(level, Fraction(float(level))))
         odds = (limit - 1) * rarest
         reveal = int(odds / (1 + odds) * TOTAL)
         channel = cls.__new__(cls)

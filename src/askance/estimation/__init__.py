@@ -1,7 +1,7 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
-from askance.estimation.estimate import METHODS, estimate
 from askance.estimation.fit import Diagnostics, Fit, Interval, LocalMaximum, ProbabilityTable, WaldTest
+from askance.estimation.methods import METHODS, estimate
 from askance.estimation.projection import project
 
 __all__ = [

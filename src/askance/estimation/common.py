@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.design.asymptotics import invert_information
+from askance.design.covariances import invert_information
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.fit import Diagnostics, Fit
 from askance.estimation.likelihood import MarginalLikelihood

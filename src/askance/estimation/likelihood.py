@@ -6,7 +6,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
-from askance.design.asymptotics import marginal_information, posterior_means
+from askance.design.covariances import marginal_information, posterior_means
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
 

@@ -137,7 +137,7 @@ def climb_newton(likelihood: MarginalLikelihood, start: FloatArray) -> Solution:
     return newton(likelihood, start, model.statistic_ranges, escaped=lambda theta: ran_off(theta, model))
 
 
-def climb_em(likelihood: MarginalLikelihood, start: FloatArray, max_iterations: int = 20_000) -> Solution:
+def climb_em(likelihood: MarginalLikelihood, start: FloatArray, max_iterations: int = 5_000) -> Solution:
     """EM: expected outputs given the reports, then moment matching; the likelihood never falls."""
     model, theta, value = likelihood.model, start, likelihood.value(start)
     for iteration in range(max_iterations):

@@ -37,7 +37,7 @@ class MomentMatching:
 class NoisyMoments:
     """f(θ) = ½ (μ̂ − μ(θ))ᵀ C⁻¹ (μ̂ − μ(θ)) + ½ θᵀΛθ: μ̂ is Gaussian around μ(θ) with its own covariance C.
 
-    The curvature is the Gauss–Newton one, I C⁻¹ I + Λ, which is positive and is also the posterior precision.
+    Not convex, but close to it where the residual is small. Its Hessian at the minimum is the posterior precision.
     """
 
     def __init__(
@@ -57,9 +57,12 @@ class NoisyMoments:
         return np.asarray(self._precision @ theta - self.model.fisher_information(theta) @ self._weights @ residual)
 
     def hessian(self, theta: FloatArray) -> FloatArray:
-        """I C⁻¹ I + Λ, shape (d, d)."""
+        """I C⁻¹ I + Λ − K₃[C⁻¹ (μ̂ − μ)], shape (d, d); K₃[v] = E[(φ−μ)(φ−μ)ᵀ (φ−μ)ᵀv] is the third cumulant."""
         information = self.model.fisher_information(theta)
-        return np.asarray(information @ self._weights @ information + self._precision)
+        centred = self.model.table - self.model.mean_statistics(theta)[:, None]
+        pull = self._weights @ (self.statistics - self.model.mean_statistics(theta))
+        skew = (centred * (np.exp(self.model.log_probabilities(theta)) * (pull @ centred))) @ centred.T
+        return np.asarray(information @ self._weights @ information + self._precision - skew)
 
 
 def match_moments(model: FiniteModel, statistics: FloatArray, start: FloatArray | None = None) -> Solution:

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.design.asymptotics import Weighting, invert_information, observation_function
+from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import ConvergenceWarning, RepairWarning
 from askance.estimation.common import (
     CovarianceKind,

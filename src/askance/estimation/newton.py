@@ -13,7 +13,7 @@ from askance.estimation.protocols import Objective
 # The longest step, in units of one over the range of each statistic (log-odds).
 _LONGEST_STEP = 5.0
 # Curvatures below this share of the largest are lifted to it.
-_FLOOR = 1e-10
+_FLOOR = 1e-14
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from askance.design.asymptotics import Weighting
+from askance.design.covariances import Weighting
 from askance.estimation.common import CovarianceKind, build_fit, choose_covariance_kind, likelihood_covariance
 from askance.estimation.fit import Fit
 from askance.estimation.likelihood import MarginalLikelihood

@@ -11,8 +11,9 @@ from askance.models.protocols import FiniteModel
 #: Standard deviation of the weak prior, in log-odds across the range of one statistic.
 PRIOR_SCALE = 5.0
 
-#: No estimate is followed beyond this many log-odds across the range of one statistic: it has run off to infinity.
-FARTHEST = 45.0
+#: No estimate is followed beyond this many log-odds across the range of one statistic (odds of 10¹¹ to 1): it has run
+#: off to infinity.
+FARTHEST = 25.0
 
 
 def prior_precision(model: FiniteModel, prior_scale: float) -> FloatArray:

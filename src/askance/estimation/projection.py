@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.design.asymptotics import invert_information
+from askance.design.covariances import invert_information
 from askance.errors import ConvergenceWarning, InputError, RepairWarning
 from askance.estimation.common import build_fit, identified
 from askance.estimation.fit import Diagnostics, Fit

@@ -11,9 +11,9 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.channels.randomized_response import RandomizedResponse
-from askance.design.certify import certify
-from askance.estimation.estimate import estimate
+from askance.design.certificate import certify
 from askance.estimation.fit import Fit
+from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 

@@ -1,0 +1,45 @@
+"""Run the checks: `python -m acceptance [--only NAME] [--simulations N] [--seed N] [--json]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+
+import numpy as np
+
+import acceptance.finite_surveys  # noqa: F401 - importing enters its checks
+from acceptance.check import CHECKS
+
+
+def main() -> int:
+    """Print every figure as it is measured; exit 1 when one is out of its range."""
+    parser = argparse.ArgumentParser(prog="acceptance", description=__doc__)
+    parser.add_argument("--only", choices=sorted(CHECKS), action="append", help="run only this check (repeatable)")
+    parser.add_argument("--simulations", type=int, default=10_000, help="surveys per figure (default: 10000)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    figures = []
+    for name in arguments.only or CHECKS:
+        started = time.process_time()
+        for figure in CHECKS[name](np.random.default_rng(arguments.seed), arguments.simulations):
+            figures.append(figure)
+            if not arguments.json:
+                state = "met   " if figure.met else "MISSED"
+                wanted = f"[{figure.low:g}, {figure.high:g}]"
+                print(
+                    f"{state} {name:10} {figure.value:8.4f} in {wanted:14} {figure.case}  ({figure.note})", flush=True
+                )
+        print(f"{name}: {time.process_time() - started:.0f} s of CPU", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps([{**asdict(figure), "met": figure.met} for figure in figures], indent=2))
+    missed = sum(not figure.met for figure in figures)
+    print(f"{len(figures) - missed} passed, {missed} failed", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
