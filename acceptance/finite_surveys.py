@@ -68,21 +68,28 @@ def coverage(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
 
 @check("one-step")
 def one_step(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
-    """n·MSE of the one-step estimator over tr Σ_marg at n = 50,000, within 10 %; moments beside it, for comparison."""
-    cases = {
-        "2 outputs": (TWO, np.array([-1.0])),
-        "4 outputs, all shares free": (FOUR, np.array([-0.5, 0.2, -1.0])),
-        "weak signal": (PAPER, np.array([2.0, -0.1])),
-        "strong signal": (PAPER, np.array([5.0, -1.0])),
-    }
-    n = 50_000
-    for label, (model, theta) in cases.items():
+    """n·MSE of the one-step estimator over tr Σ_marg, within 10 %; other methods beside it, for comparison.
+
+    The strong signal has outputs so rare that 50,000 reports are not yet many: there the likelihood's own maximum is as
+    far from its limit, and the figure is shown for information. With 2 million reports the limit is reached.
+    """
+    cases = [
+        ("2 outputs", TWO, np.array([-1.0]), 50_000, True),
+        ("4 outputs, all shares free", FOUR, np.array([-0.5, 0.2, -1.0]), 50_000, True),
+        ("weak signal", PAPER, np.array([2.0, -0.1]), 50_000, True),
+        ("strong signal", PAPER, np.array([5.0, -1.0]), 50_000, False),
+        ("strong signal", PAPER, np.array([5.0, -1.0]), 2_000_000, True),
+    ]
+    for label, model, theta, n, asked in cases:
         for level in (1.0, 3.0):
             channel = RandomizedResponse.for_privacy_level(level, outputs=model.outputs)
             limit = float(np.trace(asymptotics(model, channel, theta).marginal))
-            ratios = {}
-            for method in ("one-step", "moments"):
-                result = simulate_surveys(model, theta, level, n, method, simulations, rng)
-                ratios[method] = (float(result.scaled_mse.sum()) / limit, result.repaired)
-            note = f"moments {ratios['moments'][0]:.3f}; repaired {ratios['one-step'][1]:.1%}"
-            yield Figure("one-step", f"{label}, level {level:g}", ratios["one-step"][0], 0.9, 1.1, note)
+            ratios, repaired = {}, 0.0
+            for method in ("one-step", "moments") if asked else ("one-step", "moments", "marginal"):
+                count = simulations if method != "marginal" else simulations // 10
+                result = simulate_surveys(model, theta, level, n, method, count, rng)
+                ratios[method], repaired = float(result.scaled_mse.sum()) / limit, result.repaired
+            value = ratios.pop("one-step")
+            note = ", ".join(f"{method} {ratio:.3f}" for method, ratio in ratios.items()) + f"; repaired {repaired:.1%}"
+            low, high = (0.9, 1.1) if asked else (-np.inf, np.inf)
+            yield Figure("one-step", f"{label}, level {level:g}, n = {n:,}", value, low, high, note)

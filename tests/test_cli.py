@@ -1,0 +1,347 @@
+"""The command line: what it prints equals what Python returns, and what goes wrong is one line and exit code 2."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import click
+import pytest
+
+import askance
+from askance import certify
+from askance.channels import ChannelEntry, FiniteChannel, entries
+from askance.cli import main
+from askance.cli.main import askance as root
+from askance.formats import channel_to_toml
+
+SCRIPT = Path(sys.executable).parent / "askance"
+EXAMPLES = [
+    pytest.param(entry, example, id=f"{entry.kind}-{number}")
+    for entry in entries()
+    for number, example in enumerate(entry.examples)
+]
+KINDS = [entry.kind for entry in entries()]
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def call(*arguments: str) -> Outcome:
+    """Run the command in this process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with patch.object(sys, "argv", ["askance", *arguments]), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+def spawn(*arguments: str) -> Outcome:
+    """Run the installed command in a process of its own."""
+    done = subprocess.run([SCRIPT, *arguments], capture_output=True, timeout=60, check=False)
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def parsed(outcome: Outcome) -> Any:
+    """The JSON document that is all of standard output."""
+    assert (outcome.code, outcome.err) == (0, "")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(outcome.out, parse_constant=refuse)
+
+
+def written(value: Any) -> str:
+    """A parameter as people write it on a command line."""
+    if isinstance(value, list):
+        nested = any(isinstance(item, list) for item in value)
+        return (";" if nested else ",").join(written(item) for item in value)
+    return str(value)
+
+
+def flags(example: dict[str, Any]) -> Iterator[str]:
+    for name, value in example.items():
+        yield "--" + name.replace("_", "-")
+        yield written(value)
+
+
+def expected_certificate(channel: FiniteChannel) -> dict[str, Any]:
+    return {"channel": channel.specification(), **certify(channel).to_json()}
+
+
+# -- certify -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run", [call, spawn])
+def test_certificate_of_randomized_response(run: Any) -> None:
+    arguments = ("certify", "randomized-response", "--outputs", "256", "--reveal-probability", "0.1", "--json")
+    result = parsed(run(*arguments))
+    assert result["privacy_level"] == pytest.approx(math.log(1 + 0.1 / (0.9 / 256)), abs=1e-12)
+    assert result["privacy_level"] == pytest.approx(3.3825, abs=5e-5)
+    assert result["unbiased"] is True
+    assert result["worst_observations"] == list(range(256))
+    assert result["proved_by"] == "enumeration"
+
+
+@pytest.mark.parametrize(("entry", "example"), EXAMPLES)
+def test_flags_certify_what_python_certifies(entry: ChannelEntry, example: dict[str, Any]) -> None:
+    expected = expected_certificate(entry.build(example))
+    assert parsed(call("certify", entry.kind, *flags(example), "--json")) == expected
+
+
+@pytest.mark.parametrize(("entry", "example"), EXAMPLES)
+def test_files_certify_what_python_certifies(entry: ChannelEntry, example: dict[str, Any], tmp_path: Path) -> None:
+    channel, path = entry.build(example), tmp_path / "channel.toml"
+    path.write_text(channel_to_toml(channel), encoding="utf-8")
+    assert parsed(call("certify", "file", str(path), "--json")) == expected_certificate(channel)
+
+
+@pytest.mark.parametrize(("entry", "example"), EXAMPLES)
+def test_tables_say_the_level(entry: ChannelEntry, example: dict[str, Any]) -> None:
+    outcome = call("certify", entry.kind, *flags(example))
+    level = certify(entry.build(example)).privacy_level
+    assert (outcome.code, outcome.err) == (0, "")
+    assert entry.kind in outcome.out
+    shown = re.search(r"privacy level +(\S+)", outcome.out)
+    assert shown is not None
+    assert shown[1] == ("unbounded" if math.isinf(level) else f"{level:.10g}")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("direct", "--outputs", "3"), ("coarsened", "--groups", "a,b;c"), ("warner", "--question", "1")]
+)
+def test_unbounded_level_is_null(arguments: tuple[str, ...]) -> None:
+    result = parsed(call("certify", *arguments, "--json"))
+    assert result["privacy_level"] is None
+    assert result["largest_ratio"] is None
+
+
+def test_level_asked_for_is_the_level_certified() -> None:
+    result = parsed(call("certify", "randomized-response", "--outputs", "no, yes", "--privacy-level", "1/2", "--json"))
+    assert result["privacy_level"] == 0.5
+    assert result["channel"]["outputs"] == ["no", "yes"]
+
+
+def test_not_unbiased_is_said() -> None:
+    arguments = ("certify", "coarsened", "--groups", "a,b;c")
+    assert parsed(call(*arguments, "--json"))["unbiased"] is False
+    assert re.search(r"unbiased estimation possible +no", call(*arguments).out)
+
+
+# -- channels ----------------------------------------------------------------------------------------------------------
+
+
+def test_channels_lists_all() -> None:
+    outcome = call("channels")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [kind for kind in KINDS if kind not in outcome.out] == []
+    described = parsed(call("channels", "--json"))
+    assert [each["kind"] for each in described] == KINDS
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.kind) for entry in entries()])
+def test_channels_shows_one(entry: ChannelEntry) -> None:
+    described = parsed(call("channels", entry.kind, "--json"))
+    assert described in parsed(call("channels", "--json"))
+    assert described["summary"] == entry.summary
+    assert described["examples"] == list(entry.examples)
+    assert [(each["name"], each["required"]) for each in described["parameters"]] == [
+        (parameter.name, parameter.required) for parameter in entry.parameters
+    ]
+    command = certify_commands()[entry.kind]
+    options = {name for option in command.params for name in option.opts}
+    assert {each["flag"] for each in described["parameters"]} | {"--json"} == options
+    outcome = call("channels", entry.kind)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert entry.summary in outcome.out
+    assert channel_to_toml(entry.build(entry.examples[0])) in outcome.out
+
+
+# -- demo --------------------------------------------------------------------------------------------------------------
+
+
+def test_demo_end_to_end(tmp_path: Path) -> None:
+    started = time.monotonic()
+    result = parsed(spawn("demo", "--out", str(tmp_path), "--seed", "1", "--json"))
+    assert time.monotonic() - started < 30
+    assert json.loads((tmp_path / "survey.json").read_text()) == result
+    assert (tmp_path / "survey.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "survey.png").stat().st_size > 10_000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["survey.json", "survey.png"]
+    truth, widths = result["true_shares"], []
+    assert sum(truth) == pytest.approx(1)
+    for level in result["levels"]:
+        for method, row in level["estimates"].items():
+            assert row["converged"], method
+            assert sum(row["share"]) == pytest.approx(1)
+            for i, share in enumerate(truth):
+                assert abs(row["share"][i] - share) < 4.5 * row["standard_error"][i], (method, i)
+                assert 0 < row["lower"][i] < row["share"][i] < row["upper"][i] < 1
+        widths.append(sum(level["estimates"]["one-step"]["standard_error"]))
+    assert [level["privacy_level"] for level in result["levels"]] == pytest.approx([1, 2, 4])
+    assert widths == sorted(widths, reverse=True), "less privacy, narrower intervals"
+
+
+def test_demo_depends_on_its_seed_alone(tmp_path: Path) -> None:
+    def numbers(seed: str, folder: str) -> Any:
+        return parsed(call("demo", "--out", str(tmp_path / folder), "--seed", seed, "--json"))
+
+    first, again, other = numbers("1", "a"), numbers("1", "b"), numbers("2", "a")
+    assert first == again
+    assert first["true_shares"] != other["true_shares"]
+    assert first["levels"] != other["levels"]
+
+
+def test_demo_prints_a_table(tmp_path: Path) -> None:
+    outcome = call("demo", "--out", str(tmp_path / "new" / "folder"), "--respondents", "5000")
+    assert (outcome.code, outcome.err) == (0, "")
+    for word in ("5,000", "truth", "reported", "moments", "one-step", "marginal", "every year", "survey.png"):
+        assert word in outcome.out
+
+
+# -- help --------------------------------------------------------------------------------------------------------------
+
+
+def all_commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from all_commands(inner, (*path, name))
+
+
+def certify_commands() -> dict[str, click.Command]:
+    group = root.commands["certify"]
+    assert isinstance(group, click.Group)
+    return dict(group.commands)
+
+
+COMMANDS = [pytest.param(path, command, id=" ".join(("askance", *path))) for path, command in all_commands(root)]
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS)
+def test_every_command_has_help(path: tuple[str, ...], command: click.Command) -> None:
+    for ask in ("--help", "-h"):
+        outcome = call(*path, ask)
+        assert (outcome.code, outcome.err) == (0, "")
+        usage, description = outcome.out.split("\n\n")[:2]
+        assert usage.startswith(f"Usage: {' '.join(('askance', *path))}")
+        assert len(description.split()) >= 3
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    assert [each.name for each in options if not each.help] == []
+    assert isinstance(command, click.Group) or "--json" in outcome.out
+
+
+def test_certify_has_a_command_for_every_channel() -> None:
+    assert sorted(certify_commands()) == sorted([*KINDS, "file"])
+
+
+def test_version() -> None:
+    outcome = spawn("--version")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert askance.__version__ in outcome.out
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+RR = ("certify", "randomized-response")
+REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "percentage": (("certify", "warner", "--question", "66"), ("question", "66", "0 to 1")),
+    "negative": ((*RR, "--outputs", "3", "--reveal-probability", "-0.1"), ("reveal_probability", "-0.1", "0 to 1")),
+    "NaN": ((*RR, "--outputs", "3", "--reveal-probability", "nan"), ("reveal_probability", "nan")),
+    "not a number": (("certify", "warner", "--question", "two thirds"), ("question", "'two thirds'", "1/4")),
+    "missing flag": (("certify", "forced-response", "--truth", "2/3"), ("--yes", "0.25 or 1/4")),
+    "no flags": (("certify", "matrix"), ("--matrix", "rows separated by semicolons")),
+    "neither of two": ((*RR, "--outputs", "3"), ("reveal", "level", "exactly one")),
+    "both of two": ((*RR, "--outputs", "3", "--reveal-probability", "0.1", "--privacy-level", "1"), ("exactly one",)),
+    "level zero": ((*RR, "--outputs", "3", "--privacy-level", "0"), ("privacy_level", "above 0")),
+    "one label": ((*RR, "--outputs", "yes", "--privacy-level", "1"), ("at least 2",)),
+    "label twice": ((*RR, "--outputs", "a,b,a", "--privacy-level", "1"), ("'a'", "twice")),
+    "base too short": (
+        (*RR, "--outputs", "3", "--privacy-level", "1", "--base-distribution", "1/2,1/2"),
+        ("2 entries", "3 outputs"),
+    ),
+    "no information": (("certify", "crosswise", "--prevalence", "1/2"), ("prevalence = 1/2", "no information")),
+    "ragged": (("certify", "matrix", "--matrix", "1,0;0"), ("[1, 2]", "rectangular")),
+    "rows by truth": (("certify", "matrix", "--matrix", "0.9,0.1;0.2,0.8"), ("1.1", "one row per truth")),
+    "empty matrix": (("certify", "matrix", "--matrix", ""), ("S[0][0]",)),
+    "confusion of texts": (("certify", "noisy-labels", "--confusion", "a,b;c,d"), ("confusion[0][0]", "'a'")),
+    "in two groups": (("certify", "coarsened", "--groups", "a,b;b"), ("'b'", "two groups")),
+    "unknown channel": (("channels", "warnr"), ("'warnr'", "Did you mean 'warner'?")),
+    "unknown channel, JSON": (("channels", "zzz", "--json"), ("'zzz'", "warner")),
+    "no such file": (("certify", "file", "missing.toml"), ("missing.toml", "No such file")),
+    "negative seed": (("demo", "--seed", "-1"), ("--seed", "-1", "0 or more")),
+    "few respondents": (("demo", "--respondents", "5"), ("--respondents", "5", "at least 100")),
+}
+MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "nothing": ((), "Usage"),
+    "group alone": (("certify",), "Usage"),
+    "unknown command": (("certfy",), "certfy"),
+    "unknown channel": (("certify", "warnr"), "warnr"),
+    "unknown flag": (("certify", "warner", "--quesion", "0.3"), "--quesion"),
+    "flag without value": (("certify", "warner", "--question"), "--question"),
+    "extra argument": (("certify", "warner", "--question", "0.3", "0.4"), "0.4"),
+    "file without path": (("certify", "file"), "PATH"),
+    "seed of letters": (("demo", "--seed", "one"), "'one'"),
+}
+
+
+def assert_one_line(outcome: Outcome, words: tuple[str, ...]) -> None:
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("askance: ")
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.endswith((".\n", "?\n"))
+    assert [word for word in words if word not in outcome.err] == []
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED.values(), ids=list(REFUSED))
+def test_refusal_is_one_line(
+    arguments: tuple[str, ...], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_one_line(call(*arguments), words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refusal_of_the_installed_command() -> None:
+    assert_one_line(spawn("certify", "warner", "--question", "66"), ("question", "66", "0 to 1"))
+
+
+@pytest.mark.parametrize(("arguments", "word"), MISUSED.values(), ids=list(MISUSED))
+def test_misuse_ends_with_code_2(arguments: tuple[str, ...], word: str) -> None:
+    outcome = call(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert word in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("content", ["", "kind = warner", 'question = "2/3"', 'kind = "warner"\nquestion = 66'])
+def test_bad_files_are_one_line(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "channel.toml"
+    path.write_text(content)
+    for options in ((), ("--json",)):
+        assert_one_line(call("certify", "file", str(path), *options), ())
+
+
+def test_demo_into_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("kept")
+    for place in (path, path / "below"):
+        assert_one_line(call("demo", "--out", str(place)), (str(place),))
+    assert path.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [path]

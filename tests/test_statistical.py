@@ -1,0 +1,59 @@
+"""Quick versions of the acceptance checks, with a declared false-alarm rate of at most 1e-6 each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from acceptance.finite_surveys import FOUR, PAPER, TWO, simulate_surveys
+from scipy.stats import binom, chi2
+
+from askance import Enumerated, RandomizedResponse, Tally, asymptotics
+from askance._arrays import FloatArray
+from askance.design.covariances import observation_function
+
+FALSE_ALARM = 1e-6
+
+
+@pytest.mark.parametrize("method", ["moments", "one-step"])
+@pytest.mark.parametrize(
+    ("model", "theta"),
+    [(TWO, [-1.0]), (FOUR, [-0.5, 0.2, -1.0]), (PAPER, [2.0, -0.1])],
+    ids=["2 outputs", "4 outputs", "two effects"],
+)
+@pytest.mark.parametrize("level", [1.0, 3.0])
+def test_intervals_cover_at_their_rate(method: str, model: Enumerated, theta: list[float], level: float) -> None:
+    """300 surveys: the count of covering intervals is binomial; true coverage is within 94 to 96 %."""
+    simulations = 300
+    result = simulate_surveys(model, np.array(theta), level, 20_000, method, simulations, np.random.default_rng(6))
+    per_side = FALSE_ALARM / (2 * len(theta))
+    for count in result.coverage * simulations:
+        assert binom.cdf(round(count), simulations, 0.94) > per_side
+        assert binom.sf(round(count) - 1, simulations, 0.96) > per_side
+
+
+@pytest.mark.parametrize("level", [1.0, 3.0])
+def test_one_step_reaches_the_covariance_of_the_marginal_likelihood(level: float) -> None:
+    """(θ̂ − θ)ᵀ (Σ_marg/n)⁻¹ (θ̂ − θ) over 300 surveys at n = 50,000 is χ² up to second-order terms of a few percent."""
+    theta, n, simulations = np.array([2.0, -0.1]), 50_000, 300
+    channel = RandomizedResponse.for_privacy_level(level, outputs=4)
+    limit = asymptotics(PAPER, channel, theta).marginal
+    result = simulate_surveys(PAPER, theta, level, n, "one-step", simulations, np.random.default_rng(7))
+    for mse, variance in zip(result.scaled_mse, np.diag(limit), strict=True):
+        statistic = simulations * mse / variance
+        assert statistic < 1.05 * chi2.isf(FALSE_ALARM / 4, simulations)
+        assert statistic > chi2.isf(1 - FALSE_ALARM / 4, simulations) / 1.05
+
+
+def test_moments_are_unbiased_however_small_the_survey() -> None:
+    """The mean of μ̂ over all tallies of 3 reports, weighted by their exact probabilities, is μ up to rounding."""
+    channel = RandomizedResponse("1/3", outputs=4)
+    theta = np.array([0.7, -0.3])
+    q = channel.apply(PAPER.probabilities(theta))
+    beta = observation_function(PAPER, channel, q, "best")
+    mean: FloatArray = np.zeros(2)
+    for first in range(4):
+        for second in range(4):
+            for third in range(4):
+                tally = Tally(channel).add([first, second, third])
+                mean += q[first] * q[second] * q[third] * beta.mean(tally.frequencies)
+    np.testing.assert_allclose(mean, PAPER.mean_statistics(theta), atol=1e-13)
