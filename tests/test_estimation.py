@@ -22,10 +22,11 @@ from askance import (
 )
 from askance._arrays import FloatArray
 from askance.design.covariances import posterior_means
-from askance.errors import MultipleMaximaWarning, NotIdentifiedError, RepairWarning
+from askance.errors import IncompatibleEvidenceError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
 from askance.estimation.likelihood import MarginalLikelihood
-from askance.estimation.matching import MomentMatching, NoisyMoments, match_moments
+from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.protocols import Objective
+from askance.estimation.tally_problem import TallyProblem
 from askance.evidence.tally import Tally as TallyClass
 from tests.families import CASES, Case
 
@@ -59,7 +60,14 @@ def test_derivatives_agree_with_finite_differences(case: Case) -> None:
     check_derivatives(MarginalLikelihood(case.model, case.channel, frequencies, precision), case.theta)
     statistics = case.model.table @ rng.dirichlet(np.ones(len(case.model.outputs)))
     check_derivatives(MomentMatching(case.model, statistics, precision), case.theta)
-    check_derivatives(NoisyMoments(case.model, statistics, precision, precision), case.theta)
+
+
+@every_identified_case
+def test_derivatives_of_the_noise_aware_fit(case: Case) -> None:
+    counts = np.arange(1, len(case.channel.observations) + 1)
+    problem = TallyProblem(case.model, Tally(case.channel, counts))
+    precision = problem.standard.prior_precision(2.0)
+    check_derivatives(problem.moments("best").noisy(case.theta, precision), case.theta)
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
@@ -193,6 +201,24 @@ def test_a_likelihood_without_a_finite_maximum_is_repaired() -> None:
         fit = estimate(PAPER_MODEL, tally, "marginal")
     assert fit.diagnostics.escaped_starts > 0
     assert np.isfinite(fit.theta).all()
+
+
+@pytest.mark.parametrize("method", ["moments", "one-step", "marginal"])
+@pytest.mark.parametrize("counts", [[75, 25], [25, 75], [750_000, 250_000], [76, 24], [0, 100], [749, 251]])
+def test_shares_on_or_near_the_boundary_are_repaired(method: str, counts: list[int]) -> None:
+    """Exactly, nearly and far beyond what the channel gives when everybody says the same."""
+    with pytest.warns(RepairWarning):
+        fit = estimate(Enumerated.saturated(2), Tally(RandomizedResponse("1/2", outputs=2), counts), method)
+    assert fit.diagnostics.repaired
+    assert 0.5 < fit.standard_errors[0] < 5.5
+    assert 2 < abs(fit.theta[0]) < 20
+
+
+def test_reports_that_the_channel_never_gives_are_refused() -> None:
+    channel = MatrixChannel([[0.9, 0.2], [0.1, 0.8], [0, 0]], observations=["a", "b", "c"])
+    for method in ("moments", "one-step", "marginal", "projection"):
+        with pytest.raises(IncompatibleEvidenceError, match="'c' was reported 7 times"):
+            estimate(Enumerated.saturated(2), Tally(channel, [50, 50, 7]), method)
 
 
 def test_one_step_is_damped_when_the_step_is_too_long() -> None:

@@ -7,23 +7,23 @@ import pytest
 from scipy.stats import chi2, norm
 
 from askance import Enumerated, RandomizedResponse, Tally, estimate
-from askance.estimation import Fit
+from askance.estimation import DistributionFit
 
 
 @pytest.fixture
-def fit() -> Fit:
+def fit() -> DistributionFit:
     model = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]], parameter_names=["first", "second"])
     return estimate(model, Tally(RandomizedResponse("1/2", outputs=4), [300, 250, 280, 170]))
 
 
-def test_intervals_are_symmetric_and_as_wide_as_the_normal_says(fit: Fit) -> None:
+def test_intervals_are_symmetric_and_as_wide_as_the_normal_says(fit: DistributionFit) -> None:
     for confidence in (0.5, 0.95, 0.999):
         lower, upper = fit.confidence_interval(confidence)
         np.testing.assert_allclose((upper + lower) / 2, fit.theta)
         np.testing.assert_allclose((upper - lower) / 2, norm.ppf((1 + confidence) / 2) * fit.standard_errors)
 
 
-def test_wald_tests(fit: Fit) -> None:
+def test_wald_tests(fit: DistributionFit) -> None:
     both = fit.wald_test()
     assert both.degrees_of_freedom == 2
     assert both.statistic == pytest.approx(fit.theta @ np.linalg.solve(fit.covariance, fit.theta))
@@ -36,7 +36,7 @@ def test_wald_tests(fit: Fit) -> None:
     assert difference.statistic == pytest.approx((fit.theta[0] - fit.theta[1]) ** 2 / variance)
 
 
-def test_probabilities_come_with_delta_method_errors(fit: Fit) -> None:
+def test_probabilities_come_with_delta_method_errors(fit: DistributionFit) -> None:
     table = fit.probabilities()
     assert table.estimate.sum() == pytest.approx(1)
     assert (
@@ -49,7 +49,7 @@ def test_probabilities_come_with_delta_method_errors(fit: Fit) -> None:
     np.testing.assert_allclose(table.standard_error**2, np.diag(slopes.T @ fit.covariance @ slopes), rtol=1e-4)
 
 
-def test_summary_shows_what_a_reader_looks_for(fit: Fit) -> None:
+def test_summary_shows_what_a_reader_looks_for(fit: DistributionFit) -> None:
     text = fit.summary()
     for word in ("one-step", "1,000", "first", "second", "95 % interval", "converged yes", f"{fit.theta[0]:.4f}"):
         assert word in text

@@ -18,8 +18,8 @@ import pytest
 from askance import (
     Coarsened,
     Direct,
+    DistributionFit,
     Enumerated,
-    Fit,
     RandomizedResponse,
     Tally,
     Warner,
@@ -51,9 +51,9 @@ def small_tally() -> Tally:
     return Tally(Warner("2/3"), [5, 7])
 
 
-def assert_same_fit(left: Fit, right: Fit) -> None:
+def assert_same_fit(left: DistributionFit, right: DistributionFit) -> None:
     """Equality to the last bit; NaN equals NaN."""
-    for field in dataclasses.fields(Fit):
+    for field in dataclasses.fields(DistributionFit):
         if field.name != "model":
             np.testing.assert_equal(getattr(left, field.name), getattr(right, field.name), err_msg=field.name)
     assert left.model.outputs == right.model.outputs
@@ -62,7 +62,7 @@ def assert_same_fit(left: Fit, right: Fit) -> None:
     np.testing.assert_equal(left.model.log_base_measure, right.model.log_base_measure)
 
 
-def load_bytes(data: bytes, path: Path) -> Tally | Fit:
+def load_bytes(data: bytes, path: Path) -> Tally | DistributionFit:
     path.write_bytes(data)
     return load(path)
 
@@ -109,7 +109,16 @@ def test_toml_round_trip(entry: ChannelEntry, example: dict[str, Any], tmp_path:
 @pytest.mark.parametrize("name", ["tally", "toml"])
 @pytest.mark.parametrize(
     "labels",
-    [["é", "ü"], ['a "b"', "c\\d"], ["a\nb", "a\tb"], ["", " "], [1, "1"], [True, False], [0.1, -2.5], ["☃", "\u2028"]],
+    [
+        ["é", "ü"],
+        ['a "b"', "c\\d"],
+        ["a\nb", "a\tb"],
+        ["", " "],
+        [1, "1"],
+        [True, False],
+        [0.1, -2.5],
+        ["😀", "\u2028"],
+    ],
     ids=repr,
 )
 def test_labels_survive(labels: list[Any], name: str, tmp_path: Path) -> None:
@@ -127,7 +136,7 @@ def test_labels_survive(labels: list[Any], name: str, tmp_path: Path) -> None:
     assert [type(label) for label in again.outputs.labels] == [type(label) for label in labels]
 
 
-def fits_of_every_kind() -> dict[str, Callable[[], Fit]]:
+def fits_of_every_kind() -> dict[str, Callable[[], DistributionFit]]:
     coins, abc = Enumerated.saturated(["no", "yes"]), Enumerated.saturated(["a", "b", "c"])
     noisy = RandomizedResponse("1/2", outputs=["no", "yes"])
     tally = Tally(noisy, [600, 400])
@@ -149,7 +158,7 @@ def test_fit_round_trip(name: str, tmp_path: Path) -> None:
         fit = fits_of_every_kind()[name]()
     save(fit, tmp_path / "a.fit")
     again = load(tmp_path / "a.fit")
-    assert isinstance(again, Fit)
+    assert isinstance(again, DistributionFit)
     assert_same_fit(again, fit)
     assert again.summary() == fit.summary()
     assert (name == "no covariance") == bool(np.isnan(again.covariance).any())
@@ -176,7 +185,7 @@ def test_golden_tally(name: str, tmp_path: Path) -> None:
 def test_golden_fit(name: str, tmp_path: Path) -> None:
     fit = golden_fits()[name]
     again = load(FOLDER / name)
-    assert isinstance(again, Fit)
+    assert isinstance(again, DistributionFit)
     assert_same_fit(again, fit)
     save(fit, tmp_path / name)
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
@@ -209,7 +218,7 @@ def test_no_flipped_bit_changes_what_is_read(name: str, scratch: Path) -> None:
             thing = load_bytes(bytes(damaged), scratch)
         except FormatError:
             continue
-        assert isinstance(thing, Fit), f"byte {position} of a tally"
+        assert isinstance(thing, DistributionFit), f"byte {position} of a tally"
         assert_same_fit(thing, golden_fits()[name])
 
 

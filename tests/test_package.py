@@ -1,4 +1,4 @@
-"""The package as a whole: quick to import, nothing heavy loaded early, everything documented, no traces of a machine."""
+"""The package as a whole: quick to import, nothing heavy loaded early, all documented, no traces of a machine."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def askance_single(case: Case, n: int) -> Throughput:
     from askance.channels import RandomizedResponse
 
     k = int(case["k"])
-    randomize = RandomizedResponse.for_privacy_level(LEVEL, outputs=k).randomize
+    randomize = RandomizedResponse.for_privacy_level(LEVEL, outputs=k).randomize_one
     truth = _truth(k, n)
-    return Throughput(lambda: [int(randomize(value)[0]) for value in truth], _checker(truth, k))
+    return Throughput(lambda: [randomize(value) for value in truth], _checker(truth, k))
 
 
 def multi_freq_ldpy_loop(case: Case, n: int) -> Throughput:

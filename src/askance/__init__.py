@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         sufficient_channel,
     )
     from askance.design import asymptotics, certify
-    from askance.estimation import Fit, estimate, project
+    from askance.estimation import DistributionFit, Fit, estimate, project
     from askance.evidence import Tally
     from askance.formats import load, save
     from askance.models import Enumerated
@@ -54,7 +54,7 @@ _HOME = {
     ],
     "askance.design": ["asymptotics", "certify"],
     "askance.evidence": ["Tally"],
-    "askance.estimation": ["Fit", "estimate", "project"],
+    "askance.estimation": ["DistributionFit", "Fit", "estimate", "project"],
     "askance.formats": ["load", "save"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -66,6 +66,7 @@ __all__ = [
     "Crosswise",
     "Direct",
     "DisguisedResponse",
+    "DistributionFit",
     "Enumerated",
     "Fit",
     "ForcedResponse",

@@ -9,14 +9,13 @@ import numpy as np
 
 from askance import (
     Enumerated,
-    Fit,
     ForcedResponse,
     MatrixChannel,
     RandomizedResponse,
     Tally,
     save,
 )
-from askance.estimation import Diagnostics, LocalMaximum
+from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
 
 FOLDER = Path(__file__).parent
 
@@ -35,7 +34,7 @@ def golden_tallies() -> dict[str, Tally]:
     }
 
 
-def golden_fits() -> dict[str, Fit]:
+def golden_fits() -> dict[str, DistributionFit]:
     """One with several maxima and every diagnostic; one without covariance and without a privacy level."""
     rated = Enumerated(
         [[0, 1, 2], [0, 1, 4]], parameter_names=["trend", "curvature"], log_base_measure=[0.0, -0.5, 1e-300]
@@ -48,7 +47,7 @@ def golden_fits() -> dict[str, Fit]:
         escaped_starts=3,
         messages=("θ ran off", 'a "quoted" note'),
     )
-    full = Fit(
+    full = DistributionFit(
         model=rated,
         theta=np.array([0.1, -2.5]),
         covariance=np.array([[0.1 + 0.2, -1e-5], [-1e-5, 2.0]]),
@@ -62,7 +61,7 @@ def golden_fits() -> dict[str, Fit]:
         privacy_level=math.log(3),
         diagnostics=diagnostics,
     )
-    bare = Fit(
+    bare = DistributionFit(
         model=Enumerated.saturated(["a", "b", "c"]),
         theta=np.array([0.0, -0.4054651081081644]),
         covariance=np.full((2, 2), np.nan),

@@ -51,14 +51,16 @@ def _print_result(result: dict[str, Any]) -> None:
     click.echo(f"“{config['question']}”  {config['respondents']:,} simulated respondents, seed {config['seed']}\n")
     for level in result["levels"]:
         title = (
-            f"privacy level {level['privacy_level']:g} (certified): the truth is told {level['truth_told']:.1%} of the "
-            f"time; estimate [{100 * config['confidence']:g} % interval], in percent"
+            f"privacy level {level['privacy_level']:g}, certified: the truth is told {level['truth_told']:.0%} of the "
+            "time\n"
+            f"shares in percent, with {100 * config['confidence']:g} % intervals"
         )
-        rows = [
-            ("truth", *(f"{100 * share:.1f}" for share in result["true_shares"])),
-            ("reported", *(f"{100 * share:.1f}" for share in level["reported"])),
-        ]
-        for method, row in level["estimates"].items():
-            cells = zip(row["share"], row["lower"], row["upper"], strict=True)
-            rows.append((method, *(f"{100 * s:.1f} [{100 * lo:.1f}, {100 * hi:.1f}]" for s, lo, hi in cells)))
-        print_table(title, ["", *config["answers"]], rows)
+        estimates = level["estimates"]
+        rows = []
+        for i, answer in enumerate(config["answers"]):
+            cells = [
+                f"{100 * row['share'][i]:.1f} ({100 * row['lower'][i]:.1f}–{100 * row['upper'][i]:.1f})"
+                for row in estimates.values()
+            ]
+            rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
+        print_table(title, ["answer", "truth", "said", *estimates], rows)

@@ -15,15 +15,18 @@ def print_json(content: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table that fits the terminal."""
-    from rich.box import SIMPLE_HEAD
+    """A plain table that fits the terminal; without column names when they are all empty."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), header_style="bold")
     for column in columns:
-        table.add_column(column)
+        table.add_column(Text(column))
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    if title:
+        console.print(Text(title, style="italic"))
+    console.print(table)
+    console.print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,7 +12,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter
 from askance.channels.finite import FiniteChannel
 from askance.channels.observation import ObservationFunction
-from askance.errors import NotIdentifiedError
+from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
 
@@ -60,8 +61,8 @@ def asymptotics(
     theta = as_parameter(theta, model.dimension)
     channel.require_outputs_of(model)
     information = model.fisher_information(theta)
-    full = invert_information(information, model, "the model")
-    marginal = invert_information(marginal_information(model, channel, theta), model, "the channel")
+    full = invert_information(information, model.parameter_names, "the model")
+    marginal = invert_information(marginal_information(model, channel, theta), model.parameter_names, "the channel")
     frequencies = channel.apply(np.exp(model.log_probabilities(theta)))
     try:
         beta = observation_function(model, channel, frequencies, weighting)
@@ -76,6 +77,8 @@ def observation_function(
     model: FiniteModel, channel: FiniteChannel, frequencies: FloatArray, weighting: Weighting
 ) -> ObservationFunction:
     """The β in use: of least covariance under `frequencies`, or the plain one."""
+    if weighting not in ("best", "plain"):
+        raise InputError(f"weighting is {weighting!r}; allowed: best, plain.", remedy="The default is best.")
     if weighting == "plain":
         return channel.observation_function(model)
     possible = np.where(frequencies > 0, frequencies, 1.0)  # impossible observations need a weight, any weight
@@ -98,26 +101,26 @@ def marginal_information(model: FiniteModel, channel: FiniteChannel, theta: Floa
     return weighted_covariance(means, frequencies)
 
 
-def invert_information(information: FloatArray, model: FiniteModel, holder: str) -> FloatArray:
+def invert_information(information: FloatArray, names: Sequence[str], holder: str) -> FloatArray:
     """The inverse of an information matrix; an error that names the statistics it cannot separate."""
     scale = np.sqrt(np.diag(information).clip(0))
     if (scale == 0).any():
-        hidden = [name for name, s in zip(model.parameter_names, scale, strict=True) if s == 0]
-        raise _not_separated(hidden, int((scale > 0).sum()), model, holder)
+        hidden = [name for name, s in zip(names, scale, strict=True) if s == 0]
+        raise _not_separated(hidden, int((scale > 0).sum()), names, holder)
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     absent = values <= _SINGULAR * values[-1]
     if absent.any():
         involved = np.abs(vectors[:, absent]).max(axis=1) > 1e-6
-        hidden = [name for name, yes in zip(model.parameter_names, involved, strict=True) if yes]
-        raise _not_separated(hidden, int((~absent).sum()), model, holder)
+        hidden = [name for name, yes in zip(names, involved, strict=True) if yes]
+        raise _not_separated(hidden, int((~absent).sum()), names, holder)
     inverse = (vectors / values) @ vectors.T
     return np.asarray(inverse / np.outer(scale, scale))
 
 
-def _not_separated(hidden: list[str], rank: int, model: FiniteModel, holder: str) -> NotIdentifiedError:
+def _not_separated(hidden: list[str], rank: int, names: Sequence[str], holder: str) -> NotIdentifiedError:
     return NotIdentifiedError(
         f"{holder} gives no information on some combination of {', '.join(map(repr, hidden))}: the information has "
-        f"rank {rank} for {model.dimension} parameters.",
+        f"rank {rank} for {len(names)} parameters.",
         remedy="Remove redundant statistics (one indicator per output but one, for example), or use a channel that "
         "tells the outputs apart.",
     )

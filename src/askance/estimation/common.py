@@ -1,84 +1,49 @@
-"""What the estimators share: checks at the start, the covariance at the end."""
+"""What the estimators share: the choice of covariance."""
 
 from __future__ import annotations
-
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance.design.covariances import invert_information
-from askance.errors import EmptyDataError, InputError
-from askance.estimation.fit import Diagnostics, Fit
-from askance.estimation.likelihood import MarginalLikelihood
-from askance.evidence.tally import Tally
-from askance.models.enumerated import Enumerated
-
-#: Which covariance: from the model's expected information, from the observed curvature, or robust to a wrong model.
-CovarianceKind: TypeAlias = Literal["expected", "observed", "robust"]
-
-
-def identified(model: Enumerated, evidence: Tally) -> None:
-    """Refuse empty evidence, a channel about other outputs, and statistics that are redundant in the model."""
-    evidence.channel.require_outputs_of(model)
-    if not evidence.n_observations:
-        raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    invert_information(model.fisher_information(np.zeros(model.dimension)), model, "the model")
+from askance.errors import InputError
+from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 
 
 def choose_covariance_kind(
-    asked: CovarianceKind | None, *, default: CovarianceKind, allowed: tuple[CovarianceKind, ...]
+    problem: Problem, asked: CovarianceKind | None, offered: tuple[CovarianceKind, ...]
 ) -> CovarianceKind:
-    """The covariance to compute."""
+    """The covariance asked for, or the first one offered that holds for the evidence."""
+    allowed = [kind for kind in offered if kind in problem.covariance_kinds]
     if asked is None:
-        return default
+        return allowed[0]
     if asked not in allowed:
         raise InputError(f"covariance is {asked!r}; allowed here: {', '.join(allowed)}.", remedy="Leave it out.")
     return asked
 
 
+def check_prior_scale(prior_scale: float) -> None:
+    """Refuse a prior that is none."""
+    if not 0 < prior_scale < float("inf"):
+        raise InputError(
+            f"prior_scale is {prior_scale}; allowed: above 0, finite.", remedy="The default is 5 log-odds."
+        )
+
+
+def says_less_than_the_prior(problem: Problem, covariance: FloatArray, prior_scale: float) -> bool:
+    """Whether the data alone leave some parameter less certain than the weak prior does."""
+    spread = problem.standard.matrix @ covariance @ problem.standard.matrix.T
+    return bool(np.linalg.eigvalsh(spread).max() > prior_scale**2)
+
+
 def likelihood_covariance(
-    likelihood: MarginalLikelihood, theta: FloatArray, kind: CovarianceKind, n: int
+    problem: Problem, likelihood: Likelihood, theta: FloatArray, kind: CovarianceKind
 ) -> FloatArray:
     """Cov(θ̂) of a likelihood estimator: J⁻¹/n, H⁻¹/n, or the sandwich H⁻¹GH⁻¹/n; shape (d, d)."""
-    model = likelihood.model
+    n, names = problem.n_observations, problem.parameter_names
     if kind == "expected":
-        return invert_information(likelihood.expected_information(theta), model, "the channel") / n
-    bread = invert_information(likelihood.hessian(theta), model, "the likelihood at the estimate")
+        return invert_information(likelihood.expected_information(theta), names, "the channel") / n
+    bread = invert_information(likelihood.hessian(theta), names, "the likelihood at the estimate")
     if kind == "observed":
         return bread / n
     return np.asarray(bread @ likelihood.score_covariance(theta) @ bread / n)
-
-
-def log_likelihood(model: Enumerated, evidence: Tally, theta: FloatArray) -> float:
-    """Σ_o counts(o) log (S p_θ)(o)."""
-    value = MarginalLikelihood(model, evidence.channel, evidence.frequencies).value(theta)
-    return -value * evidence.n_observations
-
-
-def build_fit(
-    model: Enumerated,
-    evidence: Tally,
-    theta: FloatArray,
-    covariance: FloatArray,
-    method: str,
-    covariance_kind: str,
-    converged: bool,
-    raw_statistics: FloatArray | None,
-    diagnostics: Diagnostics,
-) -> Fit:
-    """Put a result together."""
-    return Fit(
-        model=model,
-        theta=theta,
-        covariance=covariance,
-        n_observations=evidence.n_observations,
-        method=method,
-        covariance_kind=covariance_kind,
-        converged=converged,
-        log_likelihood=log_likelihood(model, evidence, theta),
-        raw_statistics=raw_statistics,
-        channel=evidence.channel.specification(),
-        privacy_level=evidence.channel.privacy_level,
-        diagnostics=diagnostics,
-    )

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_parameter
 from askance.errors import InputError
 from askance.models.enumerated import Enumerated
+from askance.models.softmax import Softmax
 
 
 class Interval(NamedTuple):
@@ -78,7 +78,7 @@ class Diagnostics:
     messages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
     """θ̂ with its covariance, and how it came about.
 
@@ -97,7 +97,7 @@ class Fit:
         diagnostics: what happened on the way.
     """
 
-    model: Enumerated
+    model: Enumerated | Softmax
     theta: FloatArray
     covariance: FloatArray
     n_observations: int
@@ -111,11 +111,6 @@ class Fit:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
 
     @property
-    def statistics(self) -> FloatArray:
-        """μ(θ̂): the statistics of the fitted model, always possible ones; compare `raw_statistics`."""
-        return self.model.mean_statistics(self.theta)
-
-    @property
     def standard_errors(self) -> FloatArray:
         """Square roots of the diagonal of the covariance, shape (d,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
@@ -126,24 +121,48 @@ class Fit:
         return Interval(self.theta - reach, self.theta + reach)
 
     def wald_test(
-        self, parameters: Sequence[str] | None = None, value: ArrayLike = 0.0, *, contrasts: ArrayLike | None = None
+        self,
+        parameters: Sequence[str] | str | None = None,
+        value: ArrayLike = 0.0,
+        *,
+        contrasts: ArrayLike | None = None,
     ) -> WaldTest:
         """Test that the named parameters (default: all), or the rows of `contrasts` times θ, equal `value`."""
         from scipy.special import chdtrc
 
-        if contrasts is None:
-            rows = np.eye(len(self.theta))
-            L = rows if parameters is None else rows[[self._position(name) for name in parameters]]
-        else:
-            L = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
-            if L.shape[1] != len(self.theta):
-                raise InputError(
-                    f"contrasts has {L.shape[1]} columns; allowed: {len(self.theta)}, one per parameter.",
-                    remedy="Give one row per hypothesis.",
-                )
-        difference = L @ self.theta - np.broadcast_to(np.asarray(value, dtype=np.float64), (len(L),))
-        statistic = float(difference @ np.linalg.solve(L @ self.covariance @ L.T, difference))
+        L = self._contrasts(parameters, contrasts)
+        target = np.asarray(value, dtype=np.float64)
+        if target.shape not in ((), (len(L),)) or not np.isfinite(target).all():
+            raise InputError(
+                f"value has shape {target.shape} or is not finite; allowed: a number, or {len(L)} of them.",
+                remedy="Test against 0 by leaving it out.",
+            )
+        spread = L @ self.covariance @ L.T
+        if not np.isfinite(spread).all() or np.linalg.matrix_rank(spread, hermitian=True) < len(L):
+            raise InputError(
+                "the hypotheses cannot be tested: they repeat each other, or this fit has no covariance for them.",
+                remedy="Give every hypothesis once; fits by projection may have no covariance.",
+            )
+        difference = L @ self.theta - target
+        statistic = float(difference @ np.linalg.solve(spread, difference))
         return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)))
+
+    def _contrasts(self, parameters: Sequence[str] | str | None, contrasts: ArrayLike | None) -> FloatArray:
+        """L, one row per hypothesis on θ."""
+        dimension = len(self.theta)
+        if contrasts is None:
+            names = self.model.parameter_names if parameters is None else parameters
+            names = (names,) if isinstance(names, str) else names
+            if not len(names):
+                raise InputError("parameters is empty.", remedy="Name at least one, or leave it out to test all.")
+            return np.eye(dimension)[[self._position(name) for name in names]]
+        rows = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
+        if rows.shape[1] != dimension:
+            raise InputError(
+                f"contrasts has {rows.shape[1]} columns; allowed: {dimension}, one per parameter.",
+                remedy="Give one row per hypothesis.",
+            )
+        return rows
 
     @property
     def p_values(self) -> FloatArray:
@@ -152,21 +171,11 @@ class Fit:
 
         return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
 
-    def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
-        """p_θ̂(y) of every output, with delta-method intervals computed on the log-odds scale (they stay in (0, 1))."""
-        p = self.model.probabilities(self.theta)
-        slopes = p[:, None] * (self.model.table.T - self.statistics)
-        errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logit = np.log(p) - np.log1p(-p)
-            reach = normal_quantile(confidence) * errors / (p * (1 - p))
-            lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
-        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
-
     def _position(self, name: str) -> int:
         if name not in self.model.parameter_names:
             raise InputError(
-                f"there is no parameter {name!r}; allowed: {', '.join(self.model.parameter_names)}.", remedy="Check it."
+                f"there is no parameter {name!r}; allowed: {', '.join(self.model.parameter_names)}.",
+                remedy="Parameters are named after statistics, or after category and term.",
             )
         return self.model.parameter_names.index(name)
 
@@ -204,6 +213,24 @@ def normal_quantile(confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2))
 
 
-def checked_start(theta: ArrayLike, model: Enumerated) -> FloatArray:
-    """A caller's starting point."""
-    return as_parameter(theta, model.dimension, "start")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistributionFit(Fit):
+    """A fit of a model without covariates: one distribution over the outputs."""
+
+    model: Enumerated
+
+    @property
+    def statistics(self) -> FloatArray:
+        """μ(θ̂): the statistics of the fitted model, always possible ones; compare `raw_statistics`."""
+        return self.model.mean_statistics(self.theta)
+
+    def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
+        """p_θ̂(y) of every output, with delta-method intervals computed on the log-odds scale (they stay in (0, 1))."""
+        p = self.model.probabilities(self.theta)
+        slopes = p[:, None] * (self.model.table.T - self.statistics)
+        errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            logit = np.log(p) - np.log1p(-p)
+            reach = normal_quantile(confidence) * errors / (p * (1 - p))
+            lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)

@@ -9,23 +9,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import require_generator
+from askance._checks import as_parameter, require_generator
 from askance.errors import ConvergenceWarning, InputError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
 from askance.estimation.common import (
-    CovarianceKind,
-    build_fit,
+    check_prior_scale,
     choose_covariance_kind,
-    identified,
     likelihood_covariance,
+    says_less_than_the_prior,
 )
-from askance.estimation.fit import Diagnostics, Fit, LocalMaximum, checked_start
-from askance.estimation.likelihood import MarginalLikelihood
-from askance.estimation.matching import match_moments
+from askance.estimation.fit import Diagnostics, Fit, LocalMaximum
 from askance.estimation.moments import fit_moments
 from askance.estimation.newton import Solution, newton
-from askance.estimation.prior import PRIOR_SCALE, prior_precision, ran_off
-from askance.evidence.tally import Tally
-from askance.models.enumerated import Enumerated
+from askance.estimation.protocols import CovarianceKind, Problem, zeros
+from askance.estimation.standard import PRIOR_SCALE
 
 #: How one start is climbed from.
 Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
@@ -33,14 +29,13 @@ Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
 # Two ends are the same maximum when their distributions differ by less than this in every output.
 _SAME_MAXIMUM = 1e-4
 _ESCAPE_MESSAGE = (
-    "the likelihood keeps growing as θ runs off to infinity (some outputs look impossible); θ is the posterior mode "
-    "under a weak prior, and intervals describe that posterior"
+    "the likelihood keeps growing, or stays flat, as θ runs off to infinity (some outputs look impossible); θ is the "
+    "posterior mode under a weak prior, and intervals describe that posterior"
 )
 
 
 def fit_marginal(
-    model: Enumerated,
-    evidence: Tally,
+    problem: Problem,
     *,
     solver: Solver = "newton",
     starts: int | list[ArrayLike] = 8,
@@ -48,41 +43,46 @@ def fit_marginal(
     covariance: CovarianceKind | None = None,
     prior_scale: float = PRIOR_SCALE,
 ) -> Fit:
-    """θ̂ = argmax Σ_o q̂(o) log (S p_θ)(o), from several starts.
+    """θ̂ = argmax Ê log Σ_y S(o|y) p_θ(y|x), from several starts.
 
     The likelihood may have several maxima. The best one found is returned, all are listed in the diagnostics, and a
     `MultipleMaximaWarning` says when starts disagree.
 
     Args:
-        model: what to fit.
-        evidence: tallies of reports.
+        problem: model and evidence.
         solver: "newton" (exact Hessian), "em" (slow, monotone) or "lbfgs" (many parameters).
         starts: number of random starts beside θ = 0 and the moment estimate, or a list of starting points.
         rng: generator of the random starts (default: a fixed one, so that results repeat).
         covariance: "expected" (default: Σ_marg at θ̂), "observed" or "robust".
         prior_scale: standard deviation of the weak prior, used only when the likelihood has no finite maximum.
     """
-    kind = choose_covariance_kind(covariance, default="expected", allowed=("expected", "observed", "robust"))
+    check_prior_scale(prior_scale)
+    kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
     if solver not in _SOLVERS:
         raise InputError(f"solver is {solver!r}; allowed: {', '.join(_SOLVERS)}.", remedy="Leave it out.")
-    identified(model, evidence)
-    n = evidence.n_observations
-    points = _starting_points(model, evidence, starts, rng)
-    likelihood = MarginalLikelihood(model, evidence.channel, evidence.frequencies)
-    ends = [_SOLVERS[solver](likelihood, point) for point in points]
+    n = problem.n_observations
+    points = _starting_points(problem, starts, rng)
+    likelihood = problem.likelihood()
+    ends = [_SOLVERS[solver](problem, point) for point in points]
     escaped = [end for end in ends if end.escaped]
     finite = [end for end in ends if not end.escaped]
     best_finite = min((end.value for end in finite), default=np.inf)
     repaired = any(end.value < best_finite - 1e-10 for end in escaped)
+    if not repaired:
+        # On the very boundary the likelihood is flat far out, and a solver may stop there: see what the data say.
+        best = min(finite, key=lambda end: end.value)
+        spread = likelihood_covariance(problem, likelihood, best.theta, kind)
+        repaired = says_less_than_the_prior(problem, spread, prior_scale)
     messages: tuple[str, ...] = ()
+    used = str(kind)
     if repaired:
         warnings.warn(f"marginal: {_ESCAPE_MESSAGE}.", RepairWarning, stacklevel=3)
-        messages += (_ESCAPE_MESSAGE,)
-        precision = prior_precision(model, prior_scale) / n
-        likelihood = MarginalLikelihood(model, evidence.channel, evidence.frequencies, precision)
-        finite = [newton(likelihood, point, model.statistic_ranges) for point in points]
-    best = min(finite, key=lambda end: end.value)
-    maxima = _distinct(model, finite, n)
+        messages, used = (_ESCAPE_MESSAGE,), "posterior"
+        likelihood = problem.likelihood(problem.standard.prior_precision(prior_scale) / n)
+        finite = [newton(likelihood, point, problem.standard) for point in points]
+        best = min(finite, key=lambda end: end.value)
+        spread = np.asarray(np.linalg.inv(likelihood.hessian(best.theta)) / n)
+    maxima = _distinct(problem, finite)
     if len(maxima) > 1:
         text = (
             f"the likelihood has several maxima ({len(maxima)} found from {len(points)} starts); the best is returned"
@@ -91,39 +91,43 @@ def fit_marginal(
         messages += (text,)
     if not best.converged:
         warnings.warn(f"marginal: {solver} stopped after {best.iterations} steps.", ConvergenceWarning, stacklevel=3)
-    diagnostics = Diagnostics(best.iterations, repaired, False, maxima, len(escaped), messages)
-    if repaired:
-        spread, used = np.linalg.inv(likelihood.hessian(best.theta)) / n, "posterior"
-    else:
-        spread, used = likelihood_covariance(likelihood, best.theta, kind, n), str(kind)
-    return build_fit(model, evidence, best.theta, spread, "marginal", used, best.converged, None, diagnostics)
+    return problem.fit(
+        best.theta,
+        spread,
+        method="marginal",
+        covariance_kind=used,
+        converged=best.converged,
+        raw_statistics=None,
+        diagnostics=Diagnostics(best.iterations, repaired, False, maxima, len(escaped), messages),
+    )
 
 
 def _starting_points(
-    model: Enumerated, evidence: Tally, starts: int | list[ArrayLike], rng: np.random.Generator | None
+    problem: Problem, starts: int | list[ArrayLike], rng: np.random.Generator | None
 ) -> list[FloatArray]:
     """θ = 0, the moment estimate where there is one, and random points about three log-odds wide; or what was given."""
+    dimension = len(problem.parameter_names)
     if not isinstance(starts, int):
-        return [checked_start(start, model) for start in starts]
+        return [as_parameter(start, dimension, "start") for start in starts]
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
-    points = [np.zeros(model.dimension)]
+    points = [zeros(problem)]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepairWarning)
-            points.append(fit_moments(model, evidence).theta)
+            points.append(fit_moments(problem).theta)
     except NotIdentifiedError:
         pass  # no unbiased β: the likelihood may identify θ all the same
-    points.extend(generator.normal(scale=3.0, size=(starts, model.dimension)) / model.statistic_ranges)
-    return points
+    drawn = generator.normal(scale=3.0, size=(starts, dimension))
+    return points + [problem.standard.to_parameters(point) for point in drawn]
 
 
-def _distinct(model: Enumerated, ends: list[Solution], n: int) -> tuple[LocalMaximum, ...]:
+def _distinct(problem: Problem, ends: list[Solution]) -> tuple[LocalMaximum, ...]:
     """The different maxima among the ends that converged, best first."""
+    n = problem.n_observations
     found: list[tuple[Solution, int]] = []
     for end in sorted((end for end in ends if end.converged), key=lambda end: end.value):
-        p = model.probabilities(end.theta)
         for i, (other, count) in enumerate(found):
-            if np.abs(model.probabilities(other.theta) - p).max() < _SAME_MAXIMUM:
+            if problem.distance(other.theta, end.theta) < _SAME_MAXIMUM:
                 found[i] = (other, count + 1)
                 break
         else:
@@ -131,46 +135,46 @@ def _distinct(model: Enumerated, ends: list[Solution], n: int) -> tuple[LocalMax
     return tuple(LocalMaximum(tuple(end.theta.tolist()), -end.value * n, count) for end, count in found)
 
 
-def climb_newton(likelihood: MarginalLikelihood, start: FloatArray) -> Solution:
+def climb_newton(problem: Problem, start: FloatArray) -> Solution:
     """Newton steps with the exact Hessian."""
-    model = likelihood.model
-    return newton(likelihood, start, model.statistic_ranges, escaped=lambda theta: ran_off(theta, model))
+    return newton(problem.likelihood(), start, problem.standard, escaped=problem.ran_off)
 
 
-def climb_em(likelihood: MarginalLikelihood, start: FloatArray, max_iterations: int = 5_000) -> Solution:
-    """EM: expected outputs given the reports, then moment matching; the likelihood never falls."""
-    model, theta, value = likelihood.model, start, likelihood.value(start)
+def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -> Solution:
+    """EM: expected statistics given the reports, then moment matching; the likelihood never falls."""
+    likelihood, standard = problem.likelihood(), problem.standard
+    theta = start
     for iteration in range(max_iterations):
-        expected = likelihood.expected_outputs(theta)
-        step = match_moments(model, model.table @ (expected / expected.sum()), theta)
-        new_value = likelihood.value(step.theta)
-        moved = float(np.abs((step.theta - theta) * model.statistic_ranges).max())
-        theta, value = step.theta, new_value
-        if step.escaped or ran_off(theta, model):
-            return Solution(theta, value, False, True, iteration)
+        matching = problem.match(problem.expected_statistics(theta), theta)
+        step = newton(matching, theta, standard, escaped=problem.ran_off)
+        moved = standard.size(step.theta - theta)
+        theta = step.theta
+        if step.escaped or problem.ran_off(theta):
+            return Solution(theta, likelihood.value(theta), False, True, iteration)
         if moved < 1e-10:
-            return Solution(theta, value, True, False, iteration)
-    return Solution(theta, value, False, False, max_iterations)
+            return Solution(theta, likelihood.value(theta), True, False, iteration)
+    return Solution(theta, likelihood.value(theta), False, False, max_iterations)
 
 
-def climb_lbfgs(likelihood: MarginalLikelihood, start: FloatArray) -> Solution:
-    """L-BFGS with the exact gradient, in units of the statistics' ranges."""
+def climb_lbfgs(problem: Problem, start: FloatArray) -> Solution:
+    """L-BFGS with the exact gradient, in standardised parameters."""
     from scipy.optimize import minimize
 
-    model, ranges = likelihood.model, likelihood.model.statistic_ranges
+    likelihood, standard = problem.likelihood(), problem.standard
     result = minimize(
-        lambda scaled: likelihood.value(scaled / ranges),
-        start * ranges,
-        jac=lambda scaled: likelihood.gradient(scaled / ranges) / ranges,
+        lambda scaled: likelihood.value(standard.to_parameters(scaled)),
+        standard.matrix @ start,
+        jac=lambda scaled: standard.gradient(likelihood.gradient(standard.to_parameters(scaled))),
         method="L-BFGS-B",
         options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
     )
-    theta = np.asarray(result.x / ranges)
-    flat = bool(np.abs(likelihood.gradient(theta) / ranges).max() < 1e-6)
-    return Solution(theta, float(result.fun), flat, ran_off(theta, model), int(result.nit))
+    theta = standard.to_parameters(result.x)
+    flat = bool(np.abs(standard.gradient(likelihood.gradient(theta))).max() < 1e-6)
+    gone = problem.ran_off(theta)
+    return Solution(theta, float(result.fun), flat and not gone, gone, int(result.nit))
 
 
-_SOLVERS: dict[str, Callable[[MarginalLikelihood, FloatArray], Solution]] = {
+_SOLVERS: dict[str, Callable[[Problem, FloatArray], Solution]] = {
     "newton": climb_newton,
     "em": climb_em,
     "lbfgs": climb_lbfgs,

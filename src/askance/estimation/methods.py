@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from askance.errors import InputError
-from askance.estimation.fit import Fit
+from askance.estimation.fit import DistributionFit, Fit
 from askance.estimation.marginal import fit_marginal
 from askance.estimation.moments import fit_moments
 from askance.estimation.one_step import fit_one_step
 from askance.estimation.projection import fit_projection
+from askance.estimation.protocols import Problem
 from askance.estimation.supervised import fit_supervised
+from askance.estimation.tally_problem import TallyProblem
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 
@@ -25,7 +27,7 @@ METHODS: dict[str, Callable[..., Fit]] = {
 }
 
 
-def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **options: Any) -> Fit:
+def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **options: Any) -> DistributionFit:
     """Estimate θ from evidence.
 
     Args:
@@ -50,8 +52,11 @@ def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **opt
     if method not in METHODS:
         raise InputError(f"method is {method!r}; allowed: {', '.join(METHODS)}.", remedy="The default is one-step.")
     function = METHODS[method]
-    allowed = list(inspect.signature(function).parameters)[2:]
+    allowed = list(inspect.signature(function).parameters)[1:]
     for name in options:
         if name not in allowed:
             raise InputError(f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.", remedy="Leave it out.")
-    return function(model, evidence, **options)
+    problem: Problem = TallyProblem(model, evidence)
+    fit = function(problem, **options)
+    assert isinstance(fit, DistributionFit)
+    return fit

@@ -4,74 +4,70 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
-
-from askance._arrays import FloatArray
-from askance.design.covariances import Weighting, invert_information, observation_function
+from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, RepairWarning
-from askance.estimation.common import (
-    CovarianceKind,
-    build_fit,
-    choose_covariance_kind,
-    identified,
-)
+from askance.estimation.common import check_prior_scale, choose_covariance_kind, says_less_than_the_prior
 from askance.estimation.fit import Diagnostics, Fit
-from askance.estimation.matching import match_moments, match_noisy_moments
-from askance.estimation.prior import PRIOR_SCALE, prior_precision
-from askance.evidence.tally import Tally
-from askance.models.enumerated import Enumerated
+from askance.estimation.newton import newton
+from askance.estimation.noisy import match_noisy_moments
+from askance.estimation.protocols import CovarianceKind, Problem, zeros
+from askance.estimation.standard import PRIOR_SCALE
 
-REPAIR_MESSAGE = (
-    "the unbiased statistics of these reports belong to no distribution (sampling noise carried them outside); θ is "
-    "the posterior mode under a weak prior, and intervals describe that posterior: they need not cover at their "
+_POSTERIOR = (
+    "θ is the posterior mode under a weak prior, and intervals describe that posterior: they need not cover at their "
     "nominal rate"
 )
+OUTSIDE_MESSAGE = (
+    "the unbiased statistics of these reports belong to no distribution of the model (sampling noise carried them "
+    f"outside); {_POSTERIOR}"
+)
+UNCERTAIN_MESSAGE = f"the reports alone say next to nothing about some parameter; {_POSTERIOR}"
 
 
 def fit_moments(
-    model: Enumerated,
-    evidence: Tally,
+    problem: Problem,
     *,
     weighting: Weighting = "best",
     covariance: CovarianceKind | None = None,
     prior_scale: float = PRIOR_SCALE,
 ) -> Fit:
-    """μ̂ = mean of β(o), then θ̂ = argmax μ̂ᵀθ − A(θ).
+    """μ̂ = mean of β(x, o), then θ̂ = argmax μ̂ᵀθ − Ê A(θ; x).
 
     Where μ̂ lies outside the marginal polytope no such θ exists. The fit is then noise-aware: μ̂ is taken as Gaussian
     around μ(θ) with its own covariance, θ gets a weak prior, and the fit says so.
 
     Args:
-        model: what to fit.
-        evidence: tallies of reports.
+        problem: model and evidence.
         weighting: which β where several are unbiased: "best" for the observed distribution, or "plain".
-        covariance: "robust" (default: the covariance of β over the reports, right even when the model is not) or
-            "expected" (Σ_mom at θ̂).
-        prior_scale: standard deviation of the weak prior, in log-odds across the range of a statistic.
+        covariance: "robust" (default: from the spread of β − μ(θ̂; x) over the reports, right even when the model is
+            not) or "expected" (Σ_mom at θ̂).
+        prior_scale: standard deviation of the weak prior, in log-odds.
     """
-    kind = choose_covariance_kind(covariance, default="robust", allowed=("robust", "expected"))
-    identified(model, evidence)
-    smoothed = evidence.smoothed_frequencies
-    beta = observation_function(model, evidence.channel, smoothed, weighting)
-    statistics = beta.mean(evidence.frequencies)
-    n = evidence.n_observations
-    solution = match_moments(model, statistics)
+    check_prior_scale(prior_scale)
+    kind = choose_covariance_kind(problem, covariance, ("robust", "expected"))
+    equations = problem.moments(weighting)
+    solution = newton(equations.matching(), zeros(problem), problem.standard, escaped=equations.is_outside)
+    messages: tuple[str, ...] = ()
+    spread, used = None, str(kind)
     if solution.converged:
-        at = evidence.frequencies if kind == "robust" else _predicted(model, evidence, solution.theta)
-        inverse = invert_information(model.fisher_information(solution.theta), model, "the model")
-        spread = inverse @ beta.covariance(at) @ inverse / n
-        diagnostics = Diagnostics(iterations=solution.iterations)
-        return build_fit(model, evidence, solution.theta, spread, "moments", kind, True, statistics, diagnostics)
-    warnings.warn(f"moments: {REPAIR_MESSAGE}.", RepairWarning, stacklevel=3)
-    noise = beta.covariance(smoothed) / n
-    repaired, spread = match_noisy_moments(model, statistics, noise, prior_precision(model, prior_scale))
-    if not repaired.converged:
-        warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=3)
-    diagnostics = Diagnostics(iterations=repaired.iterations, repaired=True, messages=(REPAIR_MESSAGE,))
-    return build_fit(
-        model, evidence, repaired.theta, spread, "moments", "posterior", repaired.converged, statistics, diagnostics
+        spread = equations.covariance(solution.theta, kind)
+        if says_less_than_the_prior(problem, spread, prior_scale):
+            spread, messages = None, (UNCERTAIN_MESSAGE,)
+    else:
+        messages = (OUTSIDE_MESSAGE,)
+    if spread is None:
+        warnings.warn(f"moments: {messages[0]}.", RepairWarning, stacklevel=3)
+        precision = problem.standard.prior_precision(prior_scale)
+        solution, spread = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
+        used = "posterior"
+        if not solution.converged:
+            warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=3)
+    return problem.fit(
+        solution.theta,
+        spread,
+        method="moments",
+        covariance_kind=used,
+        converged=solution.converged,
+        raw_statistics=equations.statistics,
+        diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
     )
-
-
-def _predicted(model: Enumerated, evidence: Tally, theta: FloatArray) -> FloatArray:
-    return evidence.channel.apply(np.exp(model.log_probabilities(theta)))

@@ -9,8 +9,9 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.estimation.protocols import Objective
+from askance.estimation.standard import Standard
 
-# The longest step, in units of one over the range of each statistic (log-odds).
+# The longest step, in standardised parameters (log-odds).
 _LONGEST_STEP = 5.0
 # Curvatures below this share of the largest are lifted to it.
 _FLOOR = 1e-14
@@ -40,7 +41,7 @@ class Solution:
 def newton(
     objective: Objective,
     start: FloatArray,
-    ranges: FloatArray,
+    standard: Standard,
     *,
     tolerance: float = 1e-20,
     max_iterations: int = 300,
@@ -54,21 +55,22 @@ def newton(
     Args:
         objective: what to minimise.
         start: where to begin, shape (d,).
-        ranges: range of each statistic, shape (d,); makes the steps independent of units.
+        standard: coordinates that make the steps independent of units.
         tolerance: on the squared decrement.
         max_iterations: how many steps at most.
         escaped: tells that θ has run off and the iteration should end.
     """
     theta, value = start, objective.value(start)
     for iteration in range(max_iterations):
-        gradient = objective.gradient(theta) / ranges
-        step = _descent(objective.hessian(theta) / np.outer(ranges, ranges), gradient)
+        gradient = standard.gradient(objective.gradient(theta))
+        step = _descent(standard.hessian(objective.hessian(theta)), gradient)
         decrement = float(-gradient @ step)
-        trial, trial_value = _backtrack(objective, theta, value, step / ranges, decrement)
+        trial, trial_value = _backtrack(objective, theta, value, standard.to_parameters(step), decrement)
         if decrement <= tolerance or np.abs(step).max() < 1e-13:
             # One more step after the test is passed costs little and makes the digits exact.
             theta, value = (trial, trial_value) if trial_value <= value else (theta, value)
-            return Solution(theta, value, True, False, iteration)
+            gone = escaped is not None and escaped(theta)
+            return Solution(theta, value, not gone, gone, iteration)
         if np.array_equal(trial, theta):
             return Solution(theta, value, False, False, iteration)
         theta, value = trial, trial_value

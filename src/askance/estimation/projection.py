@@ -8,16 +8,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.design.covariances import invert_information
-from askance.errors import ConvergenceWarning, InputError, RepairWarning
-from askance.estimation.common import build_fit, identified
+from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
+from askance.estimation.common import check_prior_scale
 from askance.estimation.fit import Diagnostics, Fit
 from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.newton import newton
-from askance.estimation.prior import PRIOR_SCALE, prior_precision
+from askance.estimation.possible import require_possible
+from askance.estimation.protocols import Problem
 from askance.estimation.simplex import closest_distribution, likeliest_distribution
+from askance.estimation.standard import PRIOR_SCALE
+from askance.estimation.tally_problem import TallyProblem
 from askance.evidence.tally import Tally
-from askance.models.enumerated import Enumerated
 
 #: How far an observed distribution q̂ is from S r.
 Divergence: TypeAlias = Literal["euclidean", "kl"]
@@ -31,6 +32,7 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
     >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
     array([0., 0., 1.])
     """
+    require_possible(evidence.channel, evidence.counts)
     if divergence == "euclidean":
         return closest_distribution(evidence.channel.matrix, evidence.frequencies)
     if divergence != "kl":
@@ -41,9 +43,7 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
     return r
 
 
-def fit_projection(
-    model: Enumerated, evidence: Tally, *, divergence: Divergence = "euclidean", prior_scale: float = PRIOR_SCALE
-) -> Fit:
+def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", prior_scale: float = PRIOR_SCALE) -> Fit:
     """r̂ = argmin over all distributions of D(q̂, S r), then the member of the family closest to r̂ in KL(r̂ ‖ p).
 
     This is where the pseudo-inverse has its place. It always answers, also where S cannot see some statistic; the
@@ -52,12 +52,16 @@ def fit_projection(
     that uses the plain β.
 
     Args:
-        model: what to fit.
-        evidence: tallies of reports.
+        problem: a model without covariates and tallies of reports.
         divergence: D: "euclidean" or "kl".
         prior_scale: standard deviation of the weak prior, used only when r̂ is on the boundary of the family.
     """
-    identified(model, evidence)
+    check_prior_scale(prior_scale)
+    if not isinstance(problem, TallyProblem):
+        raise IncompatibleEvidenceError(
+            "projection works on tallies, and the evidence has covariates.", remedy="Use method='moments'."
+        )
+    model, evidence, standard = problem.model, problem.evidence, problem.standard
     r = project(evidence, divergence)
     statistics = model.table @ r
     n, dimension = evidence.n_observations, model.dimension
@@ -68,20 +72,22 @@ def fit_projection(
         message = "the closest distribution gives some outputs probability 0; a weak prior keeps θ finite"
         warnings.warn(f"projection: {message}.", RepairWarning, stacklevel=3)
         messages += (message,)
-        matching = MomentMatching(model, statistics, prior_precision(model, prior_scale) / n)
-        solution = newton(matching, np.zeros(dimension), model.statistic_ranges)
-    spread = np.full((dimension, dimension), np.nan)
-    inside = r.min() > 0
+        matching = MomentMatching(model, statistics, standard.prior_precision(prior_scale) / n)
+        solution = newton(matching, np.zeros(dimension), standard)
     if np.linalg.matrix_rank(evidence.channel.matrix) < len(r):
         messages += ("S is not of full column rank: the estimate interpolates, and no covariance is claimed",)
-    elif not inside or repaired or divergence == "kl":
+    elif r.min() <= 0 or repaired or divergence == "kl":
         messages += ("the estimate is not a linear function of the frequencies: no covariance is claimed",)
-    if not messages:
-        beta = evidence.channel.observation_function(model)
-        inverse = invert_information(model.fisher_information(solution.theta), model, "the model")
-        spread = inverse @ beta.covariance(evidence.frequencies) @ inverse / n
-    diagnostics = Diagnostics(solution.iterations, repaired=repaired, messages=messages)
-    kind = "none" if messages else "robust"
-    return build_fit(
-        model, evidence, solution.theta, spread, "projection", kind, solution.converged, statistics, diagnostics
+    if messages:
+        spread, kind = np.full((dimension, dimension), np.nan), "none"
+    else:
+        spread, kind = problem.moments("plain").covariance(solution.theta, "robust"), "robust"
+    return problem.fit(
+        solution.theta,
+        spread,
+        method="projection",
+        covariance_kind=kind,
+        converged=solution.converged,
+        raw_statistics=statistics,
+        diagnostics=Diagnostics(solution.iterations, repaired=repaired, messages=messages),
     )

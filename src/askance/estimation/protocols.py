@@ -1,10 +1,19 @@
-"""What solvers minimise."""
+"""The seam of estimation: methods are written once against these, for every kind of model and evidence."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
 
 from askance._arrays import FloatArray
+from askance.channels.finite import FiniteChannel
+from askance.design.covariances import Weighting
+from askance.estimation.fit import Diagnostics, Fit
+from askance.estimation.standard import Standard
+
+#: Which covariance: from the model's expected information, from the observed curvature, or robust to a wrong model.
+CovarianceKind: TypeAlias = Literal["expected", "observed", "robust"]
 
 
 class Objective(Protocol):
@@ -18,3 +27,96 @@ class Objective(Protocol):
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """∇²f(θ) or a positive approximation of it, shape (d, d)."""
+
+
+class MomentEquations(Protocol):
+    """The paper's two steps for given evidence: μ̂, and the convex fit to it."""
+
+    @property
+    def statistics(self) -> FloatArray:
+        """μ̂ = mean of β, unbiased, shape (d,)."""
+
+    def matching(self, precision: FloatArray | None = None) -> Objective:
+        """Ê A(θ; x) − μ̂ᵀθ + ½ θᵀΛθ: convex, per report."""
+
+    def is_outside(self, theta: FloatArray) -> bool:
+        """Whether θ proves that no finite parameter has these moments: μ̂ᵀθ ≥ Ê max_y φ(x, y)ᵀθ."""
+
+    def noisy(self, theta: FloatArray, precision: FloatArray) -> Objective:
+        """½ rᵀC⁻¹r + ½ θᵀΛθ with r = μ̂ − Ê μ(θ; x), and C the covariance of μ̂ as judged near `theta`."""
+
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """Cov(θ̂) at the solution, shape (d, d)."""
+
+
+class Likelihood(Objective, Protocol):
+    """The negative average marginal log-likelihood, with or without a prior."""
+
+    def expected_information(self, theta: FloatArray) -> FloatArray:
+        """Of one report, without the prior, shape (d, d)."""
+
+    def score_covariance(self, theta: FloatArray) -> FloatArray:
+        """n · Cov of the mean score over the reports (weights and clusters included), shape (d, d)."""
+
+
+class Problem(Protocol):
+    """A model with evidence about it."""
+
+    @property
+    def n_observations(self) -> int:
+        """The number of reports."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """One name per parameter."""
+
+    @property
+    def channel(self) -> FiniteChannel:
+        """How outputs were seen."""
+
+    @property
+    def standard(self) -> Standard:
+        """Coordinates in which one unit is one log-odds."""
+
+    @property
+    def covariance_kinds(self) -> tuple[CovarianceKind, ...]:
+        """The covariances that hold for this evidence (with weights or clusters only the robust one does)."""
+
+    def moments(self, weighting: Weighting) -> MomentEquations:
+        """The moment equations; refused where the channel has no unbiased β."""
+
+    def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
+        """The marginal likelihood, with a prior of that precision (per report)."""
+
+    def expected_statistics(self, theta: FloatArray) -> FloatArray:
+        """E-step: Ê E_θ[φ | x, o], shape (d,)."""
+
+    def match(self, statistics: FloatArray, start: FloatArray) -> Objective:
+        """The convex objective of the M-step for given statistics."""
+
+    def distance(self, a: FloatArray, b: FloatArray) -> float:
+        """The largest difference between the output probabilities of two parameters."""
+
+    def ran_off(self, theta: FloatArray) -> bool:
+        """Whether θ has run off to infinity: some outputs have become impossible."""
+
+    def is_direct(self) -> bool:
+        """Whether the outputs themselves were seen."""
+
+    def fit(
+        self,
+        theta: FloatArray,
+        covariance: FloatArray,
+        *,
+        method: str,
+        covariance_kind: str,
+        converged: bool,
+        raw_statistics: FloatArray | None,
+        diagnostics: Diagnostics,
+    ) -> Fit:
+        """Put a result together."""
+
+
+def zeros(problem: Problem) -> FloatArray:
+    """θ = 0."""
+    return np.zeros(len(problem.parameter_names))

@@ -12,7 +12,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.randomized_response import RandomizedResponse
 from askance.design.certificate import certify
-from askance.estimation.fit import Fit
+from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
@@ -56,7 +56,7 @@ def run_survey(config: SurveyConfig, progress: Callable[[str], None] = lambda st
     return {"config": asdict(config), "true_shares": _rounded(shares), "levels": levels}
 
 
-def _estimates(fit: Fit, confidence: float) -> dict[str, Any]:
+def _estimates(fit: DistributionFit, confidence: float) -> dict[str, Any]:
     table = fit.probabilities(confidence)
     return {
         "share": _rounded(table.estimate),

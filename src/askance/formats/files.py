@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from askance.errors import FormatError, InputError
-from askance.estimation.fit import Fit
+from askance.estimation.fit import DistributionFit
 from askance.evidence.tally import Tally
 from askance.formats.container import pack, read_whole, unpack, write_whole
 from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
 from askance.formats.tally_file import TALLY_FORMAT, tally_from_parts, tally_to_parts
 
 
-def save(thing: Tally | Fit, path: str | Path) -> None:
+def save(thing: Tally | DistributionFit, path: str | Path) -> None:
     """Write a tally or a fit to a file, whole or not at all.
 
     >>> import tempfile, pathlib
@@ -25,14 +25,14 @@ def save(thing: Tally | Fit, path: str | Path) -> None:
     """
     if isinstance(thing, Tally):
         data = pack(*tally_to_parts(thing))
-    elif isinstance(thing, Fit):
+    elif isinstance(thing, DistributionFit):
         data = pack(fit_to_json(thing))
     else:
         raise InputError(f"cannot save a {type(thing).__name__}; allowed: Tally, Fit.", remedy="Pass one of these.")
     write_whole(Path(path), data)
 
 
-def load(path: str | Path) -> Tally | Fit:
+def load(path: str | Path) -> Tally | DistributionFit:
     """Read what `save` wrote; anything else is refused with a reason."""
     header, payload = unpack(read_whole(Path(path)), str(path))
     version = header["askance"]

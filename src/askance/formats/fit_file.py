@@ -11,13 +11,13 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.registry import labels_as_json
 from askance.errors import AskanceError, FormatError
-from askance.estimation.fit import Diagnostics, Fit, LocalMaximum
+from askance.estimation.fit import Diagnostics, DistributionFit, LocalMaximum
 from askance.models.enumerated import Enumerated
 
 FIT_FORMAT = "fit/1"
 
 
-def fit_to_json(fit: Fit) -> dict[str, Any]:
+def fit_to_json(fit: DistributionFit) -> dict[str, Any]:
     """Everything in a fit as plain JSON values; floats keep every digit, NaN and infinity become null."""
     model = fit.model
     return {
@@ -42,7 +42,7 @@ def fit_to_json(fit: Fit) -> dict[str, Any]:
     }
 
 
-def fit_from_json(content: dict[str, Any], name: str) -> Fit:
+def fit_from_json(content: dict[str, Any], name: str) -> DistributionFit:
     """The fit that `fit_to_json` wrote."""
     try:
         theta = np.array(content["theta"], dtype=np.float64)
@@ -51,7 +51,7 @@ def fit_from_json(content: dict[str, Any], name: str) -> Fit:
         diagnostics["maxima"] = tuple(
             LocalMaximum(tuple(m["theta"]), m["log_likelihood"], m["starts"]) for m in diagnostics["maxima"]
         )
-        return Fit(
+        return DistributionFit(
             model=Enumerated(**content["model"]),
             theta=theta,
             covariance=_array(content["covariance"], (len(theta), len(theta))),

@@ -1,0 +1,68 @@
+"""The fit that survives moments of no distribution: μ̂ is Gaussian around μ(θ), θ has a weak prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.estimation.newton import Solution, newton
+from askance.estimation.protocols import MomentEquations
+from askance.estimation.standard import Standard
+
+
+class NoisyMoments:
+    """f(θ) = ½ r ᵀC⁻¹r + ½ θᵀΛθ with r = μ̂ − μ(θ) and C the covariance of μ̂.
+
+    Not convex, but close to it where the residual is small. Its Hessian at the minimum is the posterior precision.
+
+    Args:
+        statistics: μ̂, shape (d,).
+        covariance: C, shape (d, d).
+        precision: Λ, shape (d, d).
+        mean: θ → μ(θ), shape (d,).
+        information: θ → ∇μ(θ) = I, shape (d, d).
+        skewness: (θ, v) → derivative of I along v, shape (d, d).
+    """
+
+    def __init__(
+        self,
+        statistics: FloatArray,
+        covariance: FloatArray,
+        precision: FloatArray,
+        mean: Callable[[FloatArray], FloatArray],
+        information: Callable[[FloatArray], FloatArray],
+        skewness: Callable[[FloatArray, FloatArray], FloatArray],
+    ) -> None:
+        self._statistics, self._precision = statistics, precision
+        self._weights = np.linalg.pinv(covariance, hermitian=True)
+        self._mean, self._information, self._skewness = mean, information, skewness
+
+    def value(self, theta: FloatArray) -> float:
+        """f(θ)."""
+        residual = self._statistics - self._mean(theta)
+        return 0.5 * float(residual @ self._weights @ residual + theta @ self._precision @ theta)
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """−I C⁻¹ r + Λθ, shape (d,)."""
+        residual = self._statistics - self._mean(theta)
+        return np.asarray(self._precision @ theta - self._information(theta) @ self._weights @ residual)
+
+    def hessian(self, theta: FloatArray) -> FloatArray:
+        """I C⁻¹ I + Λ − ∂I[C⁻¹ r], shape (d, d)."""
+        information = self._information(theta)
+        pull = self._weights @ (self._statistics - self._mean(theta))
+        curvature = information @ self._weights @ information + self._precision
+        return np.asarray(curvature - self._skewness(theta, pull))
+
+
+def match_noisy_moments(
+    equations: MomentEquations, standard: Standard, precision: FloatArray, n: int
+) -> tuple[Solution, FloatArray]:
+    """The posterior mode of θ given μ̂ ~ N(μ(θ), C) and θ ~ N(0, Λ⁻¹), and the posterior covariance there."""
+    # Matching against a ridge of the prior's shape is convex and gives a start on the right side.
+    ridge = newton(equations.matching(precision / n), np.zeros(len(precision)), standard)
+    objective = equations.noisy(ridge.theta, precision)
+    solution = newton(objective, ridge.theta, standard, tolerance=1e-12, max_iterations=1000)
+    return solution, np.asarray(np.linalg.inv(objective.hessian(solution.theta)), dtype=np.float64)

@@ -1,0 +1,134 @@
+"""Tallies and a model without covariates, as a problem to solve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.channels.labels import Direct
+from askance.channels.observation import ObservationFunction
+from askance.design.covariances import Weighting, invert_information, observation_function
+from askance.errors import EmptyDataError
+from askance.estimation.fit import Diagnostics, DistributionFit
+from askance.estimation.likelihood import MarginalLikelihood
+from askance.estimation.matching import MomentMatching, is_outside
+from askance.estimation.noisy import NoisyMoments
+from askance.estimation.possible import require_possible
+from askance.estimation.protocols import CovarianceKind
+from askance.estimation.standard import Standard
+from askance.evidence.tally import Tally
+from askance.models.enumerated import Enumerated
+
+
+class TallyProblem:
+    """An `Enumerated` model with a `Tally`; refuses empty tallies, other outputs and redundant statistics."""
+
+    def __init__(self, model: Enumerated, evidence: Tally) -> None:
+        evidence.channel.require_outputs_of(model)
+        if not evidence.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
+        require_possible(evidence.channel, evidence.counts)
+        self.model, self.evidence = model, evidence
+        self.parameter_names = model.parameter_names
+        self.n_observations = evidence.n_observations
+        self.channel = evidence.channel
+        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
+        invert_information(model.fisher_information(np.zeros(model.dimension)), model.parameter_names, "the model")
+        self.standard = Standard.of_ranges(model.statistic_ranges)
+
+    def moments(self, weighting: Weighting) -> TallyMoments:
+        """The moment equations."""
+        return TallyMoments(self.model, self.evidence, weighting)
+
+    def likelihood(self, precision: FloatArray | None = None) -> MarginalLikelihood:
+        """The marginal likelihood."""
+        return MarginalLikelihood(self.model, self.evidence.channel, self.evidence.frequencies, precision)
+
+    def expected_statistics(self, theta: FloatArray) -> FloatArray:
+        """Φ times the expected distribution of outputs given the reports."""
+        expected = self.likelihood().expected_outputs(theta)
+        return np.asarray(self.model.table @ (expected / expected.sum()))
+
+    def match(self, statistics: FloatArray, start: FloatArray) -> MomentMatching:
+        """The convex objective of the M-step."""
+        return MomentMatching(self.model, statistics)
+
+    def distance(self, a: FloatArray, b: FloatArray) -> float:
+        """The largest difference between the probabilities of an output."""
+        return float(np.abs(self.model.probabilities(a) - self.model.probabilities(b)).max())
+
+    def ran_off(self, theta: FloatArray) -> bool:
+        """Whether θ has run off to infinity."""
+        return self.standard.ran_off(theta, self.model.fisher_information)
+
+    def is_direct(self) -> bool:
+        """Whether the outputs themselves were tallied."""
+        return self.evidence.channel == Direct(self.evidence.channel.outputs)
+
+    def fit(
+        self,
+        theta: FloatArray,
+        covariance: FloatArray,
+        *,
+        method: str,
+        covariance_kind: str,
+        converged: bool,
+        raw_statistics: FloatArray | None,
+        diagnostics: Diagnostics,
+    ) -> DistributionFit:
+        """Put a result together."""
+        channel = self.evidence.channel
+        return DistributionFit(
+            model=self.model,
+            theta=theta,
+            covariance=covariance,
+            n_observations=self.n_observations,
+            method=method,
+            covariance_kind=covariance_kind,
+            converged=converged,
+            log_likelihood=-self.n_observations * self.likelihood().value(theta),
+            raw_statistics=raw_statistics,
+            channel=channel.specification(),
+            privacy_level=channel.privacy_level,
+            diagnostics=diagnostics,
+        )
+
+
+class TallyMoments:
+    """μ̂ = R q̂ and the fit to it."""
+
+    def __init__(self, model: Enumerated, evidence: Tally, weighting: Weighting) -> None:
+        self._model, self._evidence = model, evidence
+        self._standard = Standard.of_ranges(model.statistic_ranges)
+        self.beta: ObservationFunction = observation_function(
+            model, evidence.channel, evidence.smoothed_frequencies, weighting
+        )
+        self.statistics: FloatArray = self.beta.mean(evidence.frequencies)
+
+    def matching(self, precision: FloatArray | None = None) -> MomentMatching:
+        """A(θ) − μ̂ᵀθ, with or without a ridge."""
+        return MomentMatching(self._model, self.statistics, precision)
+
+    def is_outside(self, theta: FloatArray) -> bool:
+        """Whether μ̂ᵀθ ≥ max_y φ(y)ᵀθ, up to a hair, or θ has run off."""
+        return is_outside(self._model, self.statistics, theta, self._standard)
+
+    def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
+        """μ̂ is Gaussian around μ(θ) with the covariance of the mean of β over the (smoothed) reports."""
+        model = self._model
+        noise = self.beta.covariance(self._evidence.smoothed_frequencies) / self._evidence.n_observations
+
+        def skewness(at: FloatArray, direction: FloatArray) -> FloatArray:
+            centred = model.table - model.mean_statistics(at)[:, None]
+            return np.asarray((centred * (model.probabilities(at) * (direction @ centred))) @ centred.T)
+
+        return NoisyMoments(
+            self.statistics, noise, precision, model.mean_statistics, model.fisher_information, skewness
+        )
+
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """I⁻¹ Cov(β) I⁻¹ / n, with β over the reports (robust) or under the model (expected)."""
+        model, evidence = self._model, self._evidence
+        frequencies = evidence.frequencies if kind == "robust" else evidence.channel.apply(model.probabilities(theta))
+        inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
+        return np.asarray(inverse @ self.beta.covariance(frequencies) @ inverse / evidence.n_observations)

@@ -1,0 +1,189 @@
+"""Reports with covariates: who said what, in chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray
+from askance.channels.finite import FiniteChannel
+from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
+from askance.models.softmax import Covariates
+
+# Collapsing is tried when a sample of this many rows has at most this share of different ones.
+_PROBED_ROWS = 2000
+_WORTH_COLLAPSING = 0.5
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows: covariates (n, p), codes of the reports (n,), how often each row stands for, weights, clusters.
+
+    `multiplicity` counts equal rows that were collapsed into one; `weights` are sampling weights. Clusters are codes of
+    groups of respondents whose reports may depend on each other. None means 1, 1, and every respondent alone.
+    """
+
+    x: Covariates
+    codes: CodeArray
+    multiplicity: FloatArray | None = None
+    weights: FloatArray | None = None
+    clusters: AnyArray | None = None
+
+    @property
+    def n_observations(self) -> int:
+        """How many reports the rows stand for."""
+        return len(self.codes) if self.multiplicity is None else round(float(self.multiplicity.sum()))
+
+    @property
+    def total_weights(self) -> FloatArray | None:
+        """Multiplicity times sampling weight, or None when all are 1."""
+        if self.multiplicity is None:
+            return self.weights
+        return self.multiplicity if self.weights is None else self.multiplicity * self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Reports through one channel with the covariates of those who gave them.
+
+    A value like `Tally`: `add` and `merge` return new evidence that shares the chunks. With covariates the fit needs
+    the sample of x, so the rows are kept; `collapse` folds equal rows into one where there are few different ones.
+
+    >>> from askance import ForcedResponse
+    >>> design = ForcedResponse("2/3", "1/6")
+    >>> men = Responses(design).add(np.array([[1.0, 0.0]] * 3), ["no", "yes", "no"])
+    >>> women = Responses(design).add(np.array([[1.0, 1.0]] * 2), ["yes", "yes"])
+    >>> (men + women).n_observations
+    5
+    """
+
+    channel: FiniteChannel
+    chunks: tuple[Chunk, ...] = field(default=())
+
+    @property
+    def n_observations(self) -> int:
+        """The number of reports."""
+        return sum(chunk.n_observations for chunk in self.chunks)
+
+    def add(
+        self,
+        x: Covariates,
+        observed: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
+        """This evidence and more reports.
+
+        Args:
+            x: covariates, shape (n, p): an array or a SciPy sparse matrix.
+            observed: labels out of the channel's observations, shape (n,).
+            weights: sampling weights, positive, shape (n,).
+            clusters: labels of groups of respondents whose reports may depend on each other, shape (n,).
+        """
+        codes = self.channel.observations.encode(observed, "observed")
+        matrix = _read_covariates(x, len(codes))
+        if self.chunks:
+            first = self.chunks[0]
+            if matrix.shape[1] != first.x.shape[1]:
+                raise ShapeError(
+                    f"x has {matrix.shape[1]} columns, the evidence so far {first.x.shape[1]}.",
+                    remedy="Give the same columns in the same order.",
+                )
+            if (weights is None) != (first.weights is None) or (clusters is None) != (first.clusters is None):
+                raise InputError(
+                    "some reports have weights or clusters and some have not.", remedy="Give them for all or for none."
+                )
+        chunk = Chunk(matrix, codes, None, _read_weights(weights, len(codes)), _read_clusters(clusters, len(codes)))
+        return type(self)(self.channel, (*self.chunks, chunk) if len(codes) else self.chunks)
+
+    def merge(self, other: Self) -> Self:
+        """The evidence of both; refused when the channels differ."""
+        if self.channel.fingerprint != other.channel.fingerprint:
+            raise IncompatibleEvidenceError(
+                f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}.",
+                remedy="Keep evidence of different channels apart.",
+            )
+        return type(self)(self.channel, self.chunks + other.chunks)
+
+    def __add__(self, other: Self) -> Self:
+        return self.merge(other)
+
+    def collapse(self) -> Self:
+        """The same evidence with equal rows folded into one, where a probe says that it pays.
+
+        Rows with sampling weights or clusters, and sparse ones, are left as they are.
+        """
+        if len(self.chunks) == 0 or not all(_collapses(chunk) for chunk in self.chunks):
+            return self
+        x = np.concatenate([chunk.x for chunk in self.chunks])
+        codes = np.concatenate([chunk.codes for chunk in self.chunks])
+        counted = [chunk.multiplicity for chunk in self.chunks]
+        multiplicity = np.concatenate(
+            [np.ones(len(c.codes)) if m is None else m for c, m in zip(self.chunks, counted, strict=True)]
+        )
+        rows = np.ascontiguousarray(np.column_stack([x, codes.astype(np.float64)]) + 0.0)  # −0 and 0 are one value
+        _, first, place = np.unique(_as_bytes(rows), return_index=True, return_inverse=True)
+        folded = np.asarray(np.bincount(place, weights=multiplicity), dtype=np.float64)
+        return type(self)(self.channel, (Chunk(x[first], codes[first], folded),))
+
+    def __repr__(self) -> str:
+        return f"Responses({self.n_observations} reports through {self.channel!r})"
+
+
+def _collapses(chunk: Chunk) -> bool:
+    if chunk.weights is not None or chunk.clusters is not None or not isinstance(chunk.x, np.ndarray):
+        return False
+    step = max(1, len(chunk.codes) // _PROBED_ROWS)
+    sample = np.ascontiguousarray(chunk.x[::step])
+    return len(np.unique(_as_bytes(sample))) <= _WORTH_COLLAPSING * len(sample)
+
+
+def _as_bytes(rows: FloatArray) -> AnyArray:
+    """Rows as single items, so that sorting compares them whole."""
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+
+
+def _read_covariates(x: Covariates, n: int) -> Covariates:
+    if hasattr(x, "tocsr"):
+        matrix = x.tocsr()
+        values = matrix.data
+    else:
+        matrix = np.asarray(x, dtype=np.float64)
+        values = matrix
+        if matrix.ndim != 2:
+            raise ShapeError(f"x has shape {matrix.shape}; allowed: (reports, columns).", remedy="Give a table.")
+    if matrix.shape[0] != n:
+        raise ShapeError(f"x has {matrix.shape[0]} rows for {n} reports.", remedy="Give one row per report.")
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        where = np.argwhere(~np.isfinite(np.atleast_1d(values)))[0]
+        raise MissingValueError(
+            f"x holds {values[tuple(where)]} (position {tuple(int(i) for i in where)}).",
+            remedy="Drop or fill incomplete rows first, and count them.",
+        )
+    return matrix
+
+
+def _read_weights(weights: ArrayLike | None, n: int) -> FloatArray | None:
+    if weights is None:
+        return None
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (n,):
+        raise ShapeError(f"weights has shape {array.shape} for {n} reports.", remedy="Give one weight per report.")
+    if not (array > 0).all() or not np.isfinite(array).all():
+        raise InputError(
+            f"weights are between {array.min()} and {array.max()}; allowed: above 0, finite.",
+            remedy="Leave out respondents of weight 0.",
+        )
+    return array
+
+
+def _read_clusters(clusters: ArrayLike | None, n: int) -> AnyArray | None:
+    if clusters is None:
+        return None
+    array = np.asarray(clusters)
+    if array.shape != (n,):
+        raise ShapeError(f"clusters has shape {array.shape} for {n} reports.", remedy="Give one cluster per report.")
+    return array
