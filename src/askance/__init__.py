@@ -28,15 +28,15 @@ if TYPE_CHECKING:
         sufficient_channel,
     )
     from askance.design import asymptotics, certify
-    from askance.estimation import DistributionFit, Fit, estimate, project
-    from askance.evidence import Tally
+    from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, project
+    from askance.evidence import Responses, Tally
     from askance.formats import load, save
-    from askance.models import Enumerated
+    from askance.models import Enumerated, Softmax
 
 #: Where each public name lives.
 _HOME = {
     "askance.categories": ["Categories"],
-    "askance.models": ["Enumerated"],
+    "askance.models": ["Enumerated", "Softmax"],
     "askance.channels": [
         "Coarsened",
         "ComplementaryLabels",
@@ -53,8 +53,8 @@ _HOME = {
         "sufficient_channel",
     ],
     "askance.design": ["asymptotics", "certify"],
-    "askance.evidence": ["Tally"],
-    "askance.estimation": ["DistributionFit", "Fit", "estimate", "project"],
+    "askance.evidence": ["Responses", "Tally"],
+    "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "project"],
     "askance.formats": ["load", "save"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -73,6 +73,9 @@ __all__ = [
     "MatrixChannel",
     "NoisyLabels",
     "RandomizedResponse",
+    "RegressionFit",
+    "Responses",
+    "Softmax",
     "Tally",
     "UnrelatedQuestion",
     "Warner",

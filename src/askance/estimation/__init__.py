@@ -3,6 +3,7 @@
 from askance.estimation.fit import Diagnostics, DistributionFit, Fit, Interval, LocalMaximum, ProbabilityTable, WaldTest
 from askance.estimation.methods import METHODS, estimate
 from askance.estimation.projection import project
+from askance.estimation.regression_fit import RegressionFit
 
 __all__ = [
     "METHODS",
@@ -12,6 +13,7 @@ __all__ = [
     "Interval",
     "LocalMaximum",
     "ProbabilityTable",
+    "RegressionFit",
     "WaldTest",
     "estimate",
     "project",

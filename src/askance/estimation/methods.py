@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from askance.errors import InputError
 from askance.estimation.fit import DistributionFit, Fit
@@ -13,10 +13,14 @@ from askance.estimation.moments import fit_moments
 from askance.estimation.one_step import fit_one_step
 from askance.estimation.projection import fit_projection
 from askance.estimation.protocols import Problem
+from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.responses_problem import ResponsesProblem
 from askance.estimation.supervised import fit_supervised
 from askance.estimation.tally_problem import TallyProblem
+from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
+from askance.models.softmax import Softmax
 
 METHODS: dict[str, Callable[..., Fit]] = {
     "one-step": fit_one_step,
@@ -27,7 +31,15 @@ METHODS: dict[str, Callable[..., Fit]] = {
 }
 
 
-def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **options: Any) -> DistributionFit:
+@overload
+def estimate(model: Enumerated, evidence: Tally, method: str = ..., **options: Any) -> DistributionFit: ...
+
+
+@overload
+def estimate(model: Softmax, evidence: Responses, method: str = ..., **options: Any) -> RegressionFit: ...
+
+
+def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: str = "one-step", **options: Any) -> Fit:
     """Estimate θ from evidence.
 
     Args:
@@ -56,7 +68,9 @@ def estimate(model: Enumerated, evidence: Tally, method: str = "one-step", **opt
     for name in options:
         if name not in allowed:
             raise InputError(f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.", remedy="Leave it out.")
-    problem: Problem = TallyProblem(model, evidence)
-    fit = function(problem, **options)
-    assert isinstance(fit, DistributionFit)
-    return fit
+    problem: Problem = (
+        ResponsesProblem(model, evidence)  # type: ignore[arg-type]
+        if isinstance(model, Softmax)
+        else TallyProblem(model, evidence)  # type: ignore[arg-type]
+    )
+    return function(problem, **options)

@@ -10,7 +10,7 @@ from askance.estimation.common import check_prior_scale, choose_covariance_kind,
 from askance.estimation.fit import Diagnostics, Fit
 from askance.estimation.newton import newton
 from askance.estimation.noisy import match_noisy_moments
-from askance.estimation.protocols import CovarianceKind, Problem, zeros
+from askance.estimation.protocols import CovarianceKind, Problem
 from askance.estimation.standard import PRIOR_SCALE
 
 _POSTERIOR = (
@@ -46,7 +46,7 @@ def fit_moments(
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("robust", "expected"))
     equations = problem.moments(weighting)
-    solution = newton(equations.matching(), zeros(problem), problem.standard, escaped=equations.is_outside)
+    solution = newton(equations.matching(), equations.start(), problem.standard, escaped=equations.is_outside)
     messages: tuple[str, ...] = ()
     spread, used = None, str(kind)
     if solution.converged:

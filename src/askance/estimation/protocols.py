@@ -36,6 +36,9 @@ class MomentEquations(Protocol):
     def statistics(self) -> FloatArray:
         """μ̂ = mean of β, unbiased, shape (d,)."""
 
+    def start(self) -> FloatArray:
+        """Where to begin the convex fit, shape (d,)."""
+
     def matching(self, precision: FloatArray | None = None) -> Objective:
         """Ê A(θ; x) − μ̂ᵀθ + ½ θᵀΛθ: convex, per report."""
 

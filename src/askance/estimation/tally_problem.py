@@ -105,6 +105,10 @@ class TallyMoments:
         )
         self.statistics: FloatArray = self.beta.mean(evidence.frequencies)
 
+    def start(self) -> FloatArray:
+        """θ = 0."""
+        return np.zeros(self._model.dimension)
+
     def matching(self, precision: FloatArray | None = None) -> MomentMatching:
         """A(θ) − μ̂ᵀθ, with or without a ridge."""
         return MomentMatching(self._model, self.statistics, precision)

@@ -1,6 +1,7 @@
 """What was seen: mergeable accumulators, and what estimators take."""
 
 from askance.evidence.protocols import Accumulator, Evidence
+from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 
-__all__ = ["Accumulator", "Evidence", "Tally"]
+__all__ = ["Accumulator", "Evidence", "Responses", "Tally"]

@@ -2,5 +2,6 @@
 
 from askance.models.enumerated import Enumerated
 from askance.models.protocols import FiniteModel, HasFisherInformation, Model
+from askance.models.softmax import Softmax
 
-__all__ = ["Enumerated", "FiniteModel", "HasFisherInformation", "Model"]
+__all__ = ["Enumerated", "FiniteModel", "HasFisherInformation", "Model", "Softmax"]

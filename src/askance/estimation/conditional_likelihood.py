@@ -1,0 +1,70 @@
+"""The marginal likelihood of reports with covariates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.estimation.conditional import Block, logits, multinomial_curvature, outer, softmax
+from askance.estimation.sum_over_rows import SumOverRows
+
+if TYPE_CHECKING:
+    from askance.estimation.responses_problem import ResponsesProblem
+
+
+class ConditionalLikelihood(SumOverRows):
+    """f(θ) = −Ê log Σ_y S(o|y) p_θ(y|x) + ½ θᵀ(Λ/n)θ: not convex in general."""
+
+    def __init__(self, problem: ResponsesProblem, precision: FloatArray | None) -> None:
+        super().__init__(problem, precision)
+        self._S = problem.channel.matrix
+
+    def posterior(self, block: Block, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(y | x, o) without the reference, of the shape of p, and q = P(o | x), shape (n,)."""
+        S = self._S[block.codes]
+        if p.ndim == 1:
+            joint = S[:, 1] * p
+            q = S[:, 0] * (1.0 - p) + joint
+            return joint / q, q
+        joint = S[:, 1:] * p
+        q = S[:, 0] * (1.0 - p.sum(axis=1)).clip(0.0) + joint.sum(axis=1)
+        return joint / q[:, None], q
+
+    def _row(self, block: Block, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        p, _ = softmax(z)
+        r, q = self.posterior(block, p)
+        return -np.log(q), p - r, multinomial_curvature(p) - multinomial_curvature(r)
+
+    def expected_information(self, theta: FloatArray) -> FloatArray:
+        """Ê Σ_o (1/q_o) u_o u_oᵀ ⊗ x xᵀ with u_o = P ∘ (S_o − q_o), shape (d, d)."""
+        return self.problem.curvature(theta, lambda block, p: report_information(self._S, p))
+
+    def score_covariance(self, theta: FloatArray) -> FloatArray:
+        """n · Cov of the mean score."""
+        coefficients = self.problem.model.blocks(theta)
+
+        def score(block: Block) -> FloatArray:
+            p, _ = softmax(logits(block, coefficients))
+            return self.posterior(block, p)[0] - p
+
+        return self.problem.score_covariance(score)
+
+
+def report_information(S: FloatArray, p: FloatArray) -> FloatArray:
+    """Σ_o (1/q_o) u_o u_oᵀ with u_o = P ∘ (S_o − q_o): what one report tells about the logits; (n,) or (n, K, K)."""
+    if p.ndim == 1:
+        total = np.zeros_like(p)
+        for o in range(len(S)):
+            difference = S[o, 1] - S[o, 0]
+            if difference:
+                total += difference**2 / (S[o, 0] + difference * p)
+        return np.asarray((p * (1.0 - p)) ** 2 * total)
+    reference = (1.0 - p.sum(axis=1)).clip(0.0)
+    information = np.zeros((*p.shape, p.shape[1]))
+    for o in range(len(S)):
+        q = S[o, 0] * reference + p @ S[o, 1:]
+        u = p * (S[o, 1:] - q[:, None]) / np.sqrt(np.where(q > 0, q, 1.0))[:, None]
+        information += outer(u)
+    return information
