@@ -67,13 +67,6 @@ class Rows:
                 yield Block(chunk.x[piece], chunk.codes[piece], None if weights is None else weights[piece], rows)
             start += n
 
-    def thinned(self, share: int) -> Iterator[Block]:
-        """Every `share`-th row, for a cheap start."""
-        for chunk, weights in zip(self._chunks, self._weights, strict=True):
-            x = np.ascontiguousarray(chunk.x[::share]) if isinstance(chunk.x, np.ndarray) else chunk.x[::share]
-            codes = chunk.codes[::share]
-            yield Block(x, codes, None if weights is None else weights[::share], slice(0, len(codes)))
-
 
 def logits(block: Block, coefficients: FloatArray) -> FloatArray:
     """x·θ_y without the reference: shape (n,) when K = 1, else (n, K). `coefficients` is θ as (K, p)."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.estimation.conditional import Block, logits, multinomial_curvature, outer, softmax
-from askance.estimation.sum_over_rows import SumOverRows
+from askance.estimation.sum_over_rows import RowParts, SumOverRows
 
 if TYPE_CHECKING:
     from askance.estimation.responses_problem import ResponsesProblem
@@ -32,10 +32,10 @@ class ConditionalLikelihood(SumOverRows):
         q = S[:, 0] * (1.0 - p.sum(axis=1)).clip(0.0) + joint.sum(axis=1)
         return joint / q[:, None], q
 
-    def _row(self, block: Block, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _row(self, block: Block, z: FloatArray) -> RowParts:
         p, _ = softmax(z)
         r, q = self.posterior(block, p)
-        return -np.log(q), p - r, multinomial_curvature(p) - multinomial_curvature(r)
+        return -np.log(q), p - r, lambda: multinomial_curvature(p) - multinomial_curvature(r)
 
     def expected_information(self, theta: FloatArray) -> FloatArray:
         """Ê Σ_o (1/q_o) u_o u_oᵀ ⊗ x xᵀ with u_o = P ∘ (S_o − q_o), shape (d, d)."""

@@ -9,20 +9,20 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.design.covariances import Weighting, invert_information, observation_function
-from askance.estimation.conditional import Block, add_moment, logits, multinomial_curvature, softmax, weighted
+from askance.estimation.conditional import Block, Rows, add_moment, logits, multinomial_curvature, softmax, weighted
 from askance.estimation.matching import BOUNDARY
 from askance.estimation.newton import newton
 from askance.estimation.noisy import NoisyMoments
 from askance.estimation.protocols import CovarianceKind
-from askance.estimation.sum_over_rows import SumOverRows
+from askance.estimation.sum_over_rows import RowParts, SumOverRows
 from askance.models.enumerated import Enumerated
 
 if TYPE_CHECKING:
     from askance.estimation.responses_problem import ResponsesProblem
 
 # With more rows than this, a thinned sample gives the start of the convex fit.
-_THINNED_FROM = 100_000
-_THINNED_TO = 20_000
+THINNED_FROM = 100_000
+THINNED_TO = 20_000
 
 
 class ConditionalMatching(SumOverRows):
@@ -32,11 +32,11 @@ class ConditionalMatching(SumOverRows):
         super().__init__(problem, precision)
         self._statistics = statistics
 
-    def _row(self, block: Block, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _row(self, block: Block, z: FloatArray) -> RowParts:
         p, A = softmax(z)
-        return A, p, multinomial_curvature(p)
+        return A, p, lambda: multinomial_curvature(p)
 
-    def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
         value, gradient, hessian = super()._sums(theta)
         return value - float(self._statistics @ theta), gradient - self._statistics, hessian
 
@@ -47,19 +47,20 @@ class _ThinnedMatching(SumOverRows):
     def __init__(self, problem: ResponsesProblem, targets: FloatArray, share: int) -> None:
         super().__init__(problem, None)
         self._targets = targets
-        self._thinned = list(problem.rows.thinned(share))
+        rows = Rows(problem.evidence.thinned(share), len(problem.model.outputs))
+        self._thinned, self._thinned_weight = list(rows.blocks()), rows.total_weight
 
     def _blocks(self) -> Iterable[Block]:
         return self._thinned
 
     def _total_weight(self) -> float:
-        return float(sum(len(b.codes) if b.weights is None else b.weights.sum() for b in self._thinned))
+        return self._thinned_weight
 
-    def _row(self, block: Block, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _row(self, block: Block, z: FloatArray) -> RowParts:
         p, A = softmax(z)
         target = self._targets[block.codes]
         linear = target * z if z.ndim == 1 else (target * z).sum(axis=1)
-        return A - linear, p - target, multinomial_curvature(p)
+        return A - linear, p - target, lambda: multinomial_curvature(p)
 
 
 class ConditionalMoments:
@@ -84,9 +85,9 @@ class ConditionalMoments:
     def start(self) -> FloatArray:
         """A cheap start: the fit to a thinned sample, or 0 where the sample has none."""
         problem = self._problem
-        if problem.rows.n_rows < _THINNED_FROM:
+        if problem.rows.n_rows < THINNED_FROM:
             return np.zeros(problem.model.dimension)
-        thinned = _ThinnedMatching(problem, self._targets, problem.rows.n_rows // _THINNED_TO)
+        thinned = _ThinnedMatching(problem, self._targets, problem.rows.n_rows // THINNED_TO)
         end = newton(thinned, np.zeros(problem.model.dimension), problem.standard, tolerance=1e-8, max_iterations=20)
         return end.theta if end.converged and problem.standard.size(end.theta) < 10 else np.zeros(len(end.theta))
 

@@ -62,6 +62,8 @@ def fit_marginal(
         raise InputError(f"solver is {solver!r}; allowed: {', '.join(_SOLVERS)}.", remedy="Leave it out.")
     n = problem.n_observations
     points = _starting_points(problem, starts, rng)
+    if isinstance(starts, int):
+        points = _explored(problem, points, _SOLVERS[solver])
     likelihood = problem.likelihood()
     ends = [_SOLVERS[solver](problem, point) for point in points]
     escaped = [end for end in ends if end.escaped]
@@ -119,6 +121,23 @@ def _starting_points(
         pass  # no unbiased β: the likelihood may identify θ all the same
     drawn = generator.normal(scale=3.0, size=(starts, dimension))
     return points + [problem.standard.to_parameters(point) for point in drawn]
+
+
+def _explored(
+    problem: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
+) -> list[FloatArray]:
+    """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
+    sample = problem.exploration()
+    if sample is problem:
+        return points
+    ends = [climb(sample, point) for point in points]
+    chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
+    others = [
+        np.array(maximum.theta)
+        for maximum in _distinct(sample, ends)
+        if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
+    ]
+    return [points[chosen], *others]
 
 
 def _distinct(problem: Problem, ends: list[Solution]) -> tuple[LocalMaximum, ...]:

@@ -91,6 +91,9 @@ class Problem(Protocol):
     def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
         """The marginal likelihood, with a prior of that precision (per report)."""
 
+    def exploration(self) -> Problem:
+        """A smaller problem of the same kind, to look for maxima in; the problem itself where it is small."""
+
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê E_θ[φ | x, o], shape (d,)."""
 

@@ -21,7 +21,7 @@ from askance.estimation.conditional import (
     weighted,
 )
 from askance.estimation.conditional_likelihood import ConditionalLikelihood
-from askance.estimation.conditional_moments import ConditionalMatching, ConditionalMoments
+from askance.estimation.conditional_moments import THINNED_FROM, THINNED_TO, ConditionalMatching, ConditionalMoments
 from askance.estimation.fit import Diagnostics
 from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
@@ -78,6 +78,13 @@ class ResponsesProblem:
     def likelihood(self, precision: FloatArray | None = None) -> ConditionalLikelihood:
         """The marginal likelihood."""
         return ConditionalLikelihood(self, precision)
+
+    def exploration(self) -> ResponsesProblem:
+        """The problem of a thinned sample, where there are many rows."""
+        if self.rows.n_rows < THINNED_FROM:
+            return self
+        thinned = Responses(self.channel, self.evidence.thinned(self.rows.n_rows // THINNED_TO).chunks)
+        return ResponsesProblem(self.model, thinned)
 
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê r ⊗ x with r the posterior of the output given the report."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,45 +15,62 @@ if TYPE_CHECKING:
     from askance.estimation.responses_problem import ResponsesProblem
 
 
+#: Loss, derivative, and a function that gives the curvature, which is not always wanted.
+RowParts: TypeAlias = tuple[FloatArray, FloatArray, Callable[[], FloatArray]]
+
+
 class SumOverRows(ABC):
-    """Value, gradient and Hessian at the last θ, from one pass over the rows."""
+    """Value, gradient and Hessian at the last θ, from one pass over the rows.
+
+    The Hessian joins the pass once it has been asked for: a Newton iteration costs one pass, and a method that needs no
+    Hessian never pays for it.
+    """
 
     def __init__(self, problem: ResponsesProblem, precision: FloatArray | None) -> None:
         self.problem = problem
-        self._precision = np.zeros((problem.model.dimension,) * 2) if precision is None else precision
+        self._precision = precision
+        self._with_hessian = False
         self._at: bytes = b""
-        self._last: tuple[float, FloatArray, FloatArray] = (0.0, np.zeros(0), np.zeros(0))
+        self._last: tuple[float, FloatArray, FloatArray | None] = (0.0, np.zeros(0), None)
 
     def value(self, theta: FloatArray) -> float:
         """f(θ)."""
-        return self._evaluate(theta)[0] + 0.5 * float(theta @ self._precision @ theta)
+        value = self._evaluate(theta)[0]
+        return value if self._precision is None else value + 0.5 * float(theta @ self._precision @ theta)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """∇f(θ), shape (d,)."""
-        return np.asarray(self._evaluate(theta)[1] + self._precision @ theta)
+        gradient = self._evaluate(theta)[1]
+        return gradient if self._precision is None else np.asarray(gradient + self._precision @ theta)
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """∇²f(θ), shape (d, d)."""
-        return np.asarray(self._evaluate(theta)[2] + self._precision)
+        self._with_hessian = True
+        hessian = self._evaluate(theta)[2]
+        assert hessian is not None
+        return hessian if self._precision is None else np.asarray(hessian + self._precision)
 
-    def _evaluate(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        if self._at != theta.tobytes():
+    def _evaluate(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
+        if self._at != theta.tobytes() or (self._with_hessian and self._last[2] is None):
             self._last, self._at = self._sums(theta), theta.tobytes()
         return self._last
 
-    def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
         rows = self.problem.rows
         k, p = rows.n_free, rows.n_terms
-        value, gradient, hessian = 0.0, np.zeros((k, p)), np.zeros((k, p, k, p))
+        value, gradient = 0.0, np.zeros((k, p))
+        hessian = np.zeros((k, p, k, p)) if self._with_hessian else None
         coefficients = self.problem.model.blocks(theta)
         for block in self._blocks():
             z = logits(block, coefficients)
-            loss, residual, V = self._row(block, z)
+            loss, residual, curvature = self._row(block, z)
             value += float(loss.sum()) if block.weights is None else float(block.weights @ loss)
             add_moment(gradient, block.x, weighted(block, residual))
-            add_gram(hessian, block.x, weighted(block, V))
+            if hessian is not None:
+                add_gram(hessian, block.x, weighted(block, curvature()))
         total = self._total_weight()
-        return value / total, gradient.ravel() / total, hessian.reshape(k * p, k * p) / total
+        scaled = None if hessian is None else hessian.reshape(k * p, k * p) / total
+        return value / total, gradient.ravel() / total, scaled
 
     def _blocks(self) -> Iterable[Block]:
         return self.problem.rows.blocks()
@@ -62,5 +79,5 @@ class SumOverRows(ABC):
         return self.problem.rows.total_weight
 
     @abstractmethod
-    def _row(self, block: Block, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Loss (n,), derivative and curvature of every row with respect to its logits."""
+    def _row(self, block: Block, z: FloatArray) -> RowParts:
+        """Loss (n,), derivative and (when called) curvature of every row with respect to its logits."""

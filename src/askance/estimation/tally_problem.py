@@ -44,6 +44,10 @@ class TallyProblem:
         """The marginal likelihood."""
         return MarginalLikelihood(self.model, self.evidence.channel, self.evidence.frequencies, precision)
 
+    def exploration(self) -> TallyProblem:
+        """Itself: tallies are small."""
+        return self
+
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """Φ times the expected distribution of outputs given the reports."""
         expected = self.likelihood().expected_outputs(theta)

@@ -129,6 +129,18 @@ class Responses:
         folded = np.asarray(np.bincount(place, weights=multiplicity), dtype=np.float64)
         return type(self)(self.channel, (Chunk(x[first], codes[first], folded),))
 
+    def thinned(self, share: int) -> Self:
+        """Every `share`-th row of every chunk: a sample for a first look, not for results."""
+
+        def thin(values: AnyArray | None) -> AnyArray | None:
+            return None if values is None else values[::share]
+
+        chunks = tuple(
+            Chunk(c.x[::share], c.codes[::share], thin(c.multiplicity), thin(c.weights), thin(c.clusters))
+            for c in self.chunks
+        )
+        return type(self)(self.channel, chunks)
+
     def __repr__(self) -> str:
         return f"Responses({self.n_observations} reports through {self.channel!r})"
 

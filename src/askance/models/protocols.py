@@ -29,7 +29,7 @@ class Model(Protocol[X]):
     def statistics(self, y: AnyArray, x: X | None = None) -> FloatArray:
         """φ(x, y), shape (n, d)."""
 
-    def log_partition(self, theta: FloatArray, x: X | None = None) -> FloatArray:
+    def log_partition(self, theta: FloatArray, x: X | None = None) -> FloatArray | float:
         """A(θ; x)."""
 
     def mean_statistics(self, theta: FloatArray, x: X | None = None) -> FloatArray:

@@ -53,6 +53,8 @@ class Softmax:
 
     def logits(self, theta: ArrayLike, x: Covariates) -> FloatArray:
         """x·θ_y of every row and output, 0 for the first output; shape (n, m)."""
+        if x is None:
+            raise ShapeError("x is missing.", remedy=f"Give a table with the columns {', '.join(self.terms)}.")
         if x.shape[1] != len(self.terms):
             raise ShapeError(
                 f"x has {x.shape[1]} columns; allowed: {len(self.terms)} ({', '.join(self.terms)}).",
@@ -62,7 +64,7 @@ class Softmax:
         scores[:, 1:] = x @ self.blocks(theta).T
         return scores
 
-    def log_partition(self, theta: ArrayLike, x: Covariates) -> FloatArray:
+    def log_partition(self, theta: ArrayLike, x: Covariates = None) -> FloatArray:
         """A(θ; x), shape (n,)."""
         return log_sum_exp(self.logits(theta, x))
 
@@ -75,12 +77,12 @@ class Softmax:
         """p_θ(y | x), shape (n, m)."""
         return np.asarray(np.exp(self.log_probabilities(theta, x)))
 
-    def statistics(self, y: ArrayLike, x: Covariates) -> FloatArray:
+    def statistics(self, y: ArrayLike, x: Covariates = None) -> FloatArray:
         """φ(x, y), shape (n, d)."""
         codes = self.outputs.encode(y, "y")
         return self._spread(np.eye(len(self.outputs))[codes], x)
 
-    def mean_statistics(self, theta: ArrayLike, x: Covariates) -> FloatArray:
+    def mean_statistics(self, theta: ArrayLike, x: Covariates = None) -> FloatArray:
         """∇A(θ; x) = E φ(x, y), shape (n, d)."""
         return self._spread(self.probabilities(theta, x), x)
 
@@ -88,7 +90,7 @@ class Softmax:
         dense = np.asarray(x if isinstance(x, np.ndarray) else x.toarray())
         return np.asarray((weights[:, 1:, None] * dense[:, None, :]).reshape(len(dense), -1))
 
-    def fisher_information(self, theta: ArrayLike, x: Covariates) -> FloatArray:
+    def fisher_information(self, theta: ArrayLike, x: Covariates = None) -> FloatArray:
         """∇²A(θ; x) = Cov φ(x, y) of every row, shape (n, d, d): for few rows; fits sum it without forming it."""
         dense = np.asarray(x if isinstance(x, np.ndarray) else x.toarray())
         p = self.probabilities(theta, x)[:, 1:]
