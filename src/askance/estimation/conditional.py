@@ -60,9 +60,12 @@ class Rows:
         start = 0
         for chunk, weights in zip(self._chunks, self._weights, strict=True):
             n = len(chunk.codes)
-            step = _BLOCK if isinstance(chunk.x, np.ndarray) else max(n, 1)
-            for low in range(0, n, step):
-                piece = slice(low, min(low + step, n))
+            if not isinstance(chunk.x, np.ndarray):  # slicing a sparse matrix would copy it
+                yield Block(chunk.x, chunk.codes, weights, slice(start, start + n))
+                start += n
+                continue
+            for low in range(0, n, _BLOCK):
+                piece = slice(low, min(low + _BLOCK, n))
                 rows = slice(start + piece.start, start + piece.stop)
                 yield Block(chunk.x[piece], chunk.codes[piece], None if weights is None else weights[piece], rows)
             start += n

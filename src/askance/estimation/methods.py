@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, overload
 
 from askance.errors import InputError
@@ -17,6 +18,7 @@ from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.responses_problem import ResponsesProblem
 from askance.estimation.supervised import fit_supervised
 from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.wide import WIDE_FROM, fit_wide
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
@@ -37,6 +39,10 @@ def estimate(model: Enumerated, evidence: Tally, method: str = ..., **options: A
 
 @overload
 def estimate(model: Softmax, evidence: Responses, method: str = ..., **options: Any) -> RegressionFit: ...
+
+
+@overload
+def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: str = ..., **options: Any) -> Fit: ...
 
 
 def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: str = "one-step", **options: Any) -> Fit:
@@ -64,7 +70,9 @@ def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: s
     if method not in METHODS:
         raise InputError(f"method is {method!r}; allowed: {', '.join(METHODS)}.", remedy="The default is one-step.")
     function = METHODS[method]
-    allowed = list(inspect.signature(function).parameters)[1:]
+    if isinstance(model, Softmax) and model.dimension > WIDE_FROM:
+        function = partial(fit_wide, method=method)
+    allowed = [name for name in list(inspect.signature(function).parameters)[1:] if name != "method"]
     for name in options:
         if name not in allowed:
             raise InputError(f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.", remedy="Leave it out.")

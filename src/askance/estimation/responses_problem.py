@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from askance._arrays import FloatArray
@@ -26,9 +28,13 @@ from askance.estimation.fit import Diagnostics
 from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.standard import Standard
 from askance.estimation.standardise import standardise
 from askance.evidence.responses import Responses
 from askance.models.softmax import Softmax
+
+#: With more parameters than this their covariance is not formed and Newton steps are too expensive.
+WIDE_FROM = 2000
 
 
 class ResponsesProblem:
@@ -63,8 +69,14 @@ class ResponsesProblem:
         self.covariance_kinds: tuple[CovarianceKind, ...] = (
             ("robust",) if special else ("expected", "observed", "robust")
         )
-        self.standard = standardise(self.rows, model)
+        if model.dimension <= WIDE_FROM:
+            _ = self.standard  # collinear covariates are refused before anything is fitted
         self._information_at_zero: FloatArray | None = None
+
+    @cached_property
+    def standard(self) -> Standard:
+        """Coordinates of standardised covariates."""
+        return standardise(self.rows, self.model)
 
     @property
     def frequencies(self) -> FloatArray:

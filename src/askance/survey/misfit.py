@@ -1,0 +1,118 @@
+"""Does the channel fit the reports? Frequencies that no truth could have produced betray a wrong design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance._checks import require_generator
+from askance.channels.finite import FiniteChannel
+from askance.errors import EmptyDataError, InputError
+from askance.estimation.simplex import closest_distribution
+from askance.evidence.responses import Responses
+from askance.evidence.tally import Tally
+
+
+@dataclass(frozen=True)
+class ChannelTest:
+    """A test that the reports can have come through the channel.
+
+    Attributes:
+        statistic: n times the squared distance (in units of variance) between the observed frequencies and the closest
+            ones that the channel can produce; 0 when it can produce the observed ones.
+        p_value: share of simulated surveys, drawn from the closest possible frequencies, with a larger statistic.
+        observed: q̂, shape (k,).
+        possible: the closest frequencies S p, shape (k,).
+        shares: the p behind them, shape (m,).
+        message: the result in words.
+    """
+
+    statistic: float
+    p_value: float
+    observed: FloatArray
+    possible: FloatArray
+    shares: FloatArray
+    message: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "observed": self.observed.tolist(),
+            "possible": self.possible.tolist(),
+            "message": self.message,
+        }
+
+
+def channel_fit_test(
+    evidence: Tally | Responses, *, replicates: int = 999, rng: np.random.Generator | None = None
+) -> ChannelTest:
+    """Test whether the frequencies of the reports lie among those that the channel can produce.
+
+    Through a forced response with a forced yes of 1/6, at least a sixth say yes whatever the truth; fewer can only be
+    chance, or a device that was not used as told. The closest possible frequencies q̃ = S p̃ minimise
+    Σ_o (q̂_o − (S p)_o)² / q̂_o over all distributions p of the outputs, and the p-value is simulated from q̃: exact up to
+    the number of replicates at the least favourable point of the hypothesis. Covariates do not matter, because the
+    average over respondents of p(y|x) is a distribution too.
+
+    Args:
+        evidence: tallies, or reports with covariates (sampling weights are not used).
+        replicates: number of simulated surveys.
+        rng: their generator (default: a fixed one, so that results repeat).
+
+    >>> from askance import ForcedResponse, Tally
+    >>> result = channel_fit_test(Tally(ForcedResponse("2/3", "1/6"), [930, 70]))
+    >>> result.p_value <= 0.001, result.shares.round(2).tolist()
+    (True, [1.0, 0.0])
+    """
+    if replicates < 99:
+        raise InputError(f"replicates is {replicates}; allowed: at least 99.", remedy="The default is 999.")
+    counts = _counts(evidence)
+    n = int(counts.sum())
+    if n == 0:
+        raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
+    generator = np.random.default_rng(0) if rng is None else require_generator(rng)
+    channel = evidence.channel
+    statistic, shares = _distance(channel, counts)
+    possible = channel.apply(shares)
+    if statistic < 1e-9:
+        simulated = np.full(replicates, np.inf)
+    else:
+        draws = generator.multinomial(n, possible / possible.sum(), size=replicates)
+        simulated = np.array([_distance(channel, draw)[0] for draw in draws])
+    p_value = float((1 + (simulated >= statistic).sum()) / (1 + replicates))
+    return ChannelTest(statistic, p_value, counts / n, possible, shares, _in_words(statistic, p_value))
+
+
+def _counts(evidence: Tally | Responses) -> FloatArray:
+    if isinstance(evidence, Tally):
+        return evidence.counts.astype(np.float64)
+    counts = np.zeros(len(evidence.channel.observations))
+    for chunk in evidence.chunks:
+        counts += np.bincount(chunk.codes, weights=chunk.multiplicity, minlength=len(counts))
+    return counts
+
+
+def _distance(channel: FiniteChannel, counts: FloatArray) -> tuple[float, FloatArray]:
+    """The statistic and the closest distribution of outputs."""
+    n = counts.sum()
+    frequencies = counts / n
+    scale = 1.0 / np.sqrt((counts + 0.5) / (n + 0.5 * len(counts)))
+    shares = closest_distribution(channel.matrix * scale[:, None], frequencies * scale)
+    residual = (frequencies - channel.apply(shares)) * scale
+    return float(n * residual @ residual), shares
+
+
+def _in_words(statistic: float, p_value: float) -> str:
+    if statistic < 1e-9:
+        return "the channel can produce these frequencies exactly; the data give no reason to doubt it"
+    if p_value < 0.01:
+        return (
+            "the channel can hardly have produced these frequencies: was the device used as told, and are its "
+            "probabilities the real ones?"
+        )
+    return "the channel cannot produce these frequencies exactly, but chance explains the difference"
