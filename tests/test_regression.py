@@ -26,8 +26,10 @@ from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.design.covariances import marginal_information
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, RepairWarning, ShapeError
+from askance.estimation.newton import newton
 from askance.estimation.protocols import Objective
 from askance.estimation.responses_problem import ResponsesProblem
+from askance.estimation.wide import fit_wide
 from tests.test_estimation import check_derivatives
 
 
@@ -233,6 +235,38 @@ def test_estimates_are_near_the_truth() -> None:
         for method in ("moments", "one-step", "marginal"):
             fit = estimate(survey.model, survey.evidence, method)
             assert (np.abs(fit.theta - survey.theta) < 6 * fit.standard_errors).all()
+
+
+@pytest.mark.parametrize("method", ["moments", "marginal"])
+@pytest.mark.parametrize("thin", [False, True])
+def test_wide_fits_reach_the_optimum_of_the_penalised_objective(method: str, thin: bool) -> None:
+    """The solver for thousands of coefficients, on a problem small enough for Newton."""
+    survey = make(CHANNELS["four categories"], 2000)
+    x = sparse.csr_matrix(survey.x) if thin else survey.x
+    problem = ResponsesProblem(survey.model, Responses(survey.channel).add(x, survey.reports))
+    fit = fit_wide(problem, method, ridge=3.0, tolerance=1e-8)
+    assert fit.converged
+    precision = np.diag(np.tile([0.0, 3.0, 3.0], 3)) / 2000  # the intercept is not penalised
+    objective = problem.moments("best").matching(precision) if method == "moments" else problem.likelihood(precision)
+    exact = newton(objective, fit.theta, problem.standard)
+    np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-5)
+    assert np.isnan(fit.standard_errors).all()
+
+
+def test_wide_models_take_the_wide_way_and_say_what_they_lack() -> None:
+    rng = np.random.default_rng(2)
+    levels = rng.integers(0, 2100, 30_000)
+    x = sparse.csr_matrix((np.ones(30_000), (np.arange(30_000), levels)), shape=(30_000, 2100))
+    channel = CHANNELS["forced response"]
+    model = Softmax(channel.outputs, [f"level {j}" for j in range(2100)])
+    evidence = Responses(channel).add(x, channel.simulate(np.where(levels < 1050, "no", "yes"), rng))
+    fit = estimate(model, evidence, "moments", ridge=0.5)
+    assert fit.theta[1050:].mean() - fit.theta[:1050].mean() > 1
+    assert "without standard errors" in fit.diagnostics.messages[0]
+    with pytest.raises(InputError, match="allowed for 2100 coefficients: moments, marginal"):
+        estimate(model, evidence, "one-step")
+    with pytest.raises(InputError, match="no option 'starts'"):
+        estimate(model, evidence, "marginal", starts=3)
 
 
 def test_separation_is_repaired_and_said_to_be() -> None:
