@@ -10,7 +10,9 @@ from dataclasses import asdict
 
 import numpy as np
 
-import acceptance.finite_surveys  # noqa: F401 - importing enters its checks
+import acceptance.finite_surveys
+import acceptance.planning
+import acceptance.regression_surveys  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS
 
 

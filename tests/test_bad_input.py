@@ -52,6 +52,8 @@ SEED: Any = 7
 OLD_GENERATOR: Any = np.random.RandomState(0)
 COMPLEX: Any = 1j
 LIST: Any = [0.5]
+TWO_AND_A_HALF: Any = 2.5
+THREE_GROUPS: Any = 3
 
 LEVEL = RandomizedResponse.for_privacy_level
 ANSWERS = ["no", "yes"]
@@ -74,7 +76,11 @@ Case = tuple[Callable[[], object], type[AskanceError], tuple[str, ...]]
 
 PROBABILITIES: dict[str, Case] = {
     "above 1": (lambda: RandomizedResponse(1.5, outputs=3), ProbabilityError, ("reveal_probability", "1.5", "0 to 1")),
-    "negative": (lambda: RandomizedResponse(-0.1, outputs=3), ProbabilityError, ("reveal_probability", "-0.1")),
+    "negative": (
+        lambda: RandomizedResponse(-0.1, outputs=3),
+        ProbabilityError,
+        ("reveal_probability", "-0.1", "at least 0"),
+    ),
     "a percentage": (lambda: Warner(30), ProbabilityError, ("question", "30", "percentage")),
     "a percent sign": (lambda: Warner("30%"), InputError, ("question", "'30%'", "0.25")),
     "NaN": (lambda: Warner(NAN), InputError, ("question", "nan")),
@@ -85,7 +91,7 @@ PROBABILITIES: dict[str, Case] = {
     "a text": (lambda: Warner("often"), InputError, ("question", "'often'", "not a number")),
     "an empty text": (lambda: Warner(""), InputError, ("question", "''", "not a number")),
     "division by zero": (lambda: Warner("1/0"), InputError, ("question", "'1/0'", "not a number")),
-    "nothing revealed": (lambda: RandomizedResponse(0, outputs=3), ProbabilityError, ("reveal_probability", "Raise")),
+    "nothing revealed": (lambda: RandomizedResponse(0, outputs=3), ProbabilityError, ("probability is 0", "Raise")),
     "too little revealed": (lambda: RandomizedResponse("1e-30", outputs=3), ProbabilityError, ("reveal_probability",)),
     "prevalence above 1": (lambda: Crosswise(1.25), ProbabilityError, ("prevalence", "1.25", "0 to 1")),
     "share below 0": (lambda: DisguisedResponse(0.5, -1), ProbabilityError, ("red_if_no", "-1", "0 to 1")),
@@ -115,31 +121,39 @@ LEVELS: dict[str, Case] = {
     "NaN": (lambda: LEVEL(NAN, outputs=3), InputError, ("privacy_level", "nan")),
     "too large": (lambda: LEVEL(31, outputs=3), InputError, ("privacy_level", "31", "at most 30", "Direct")),
     "a text": (lambda: LEVEL("high", outputs=3), InputError, ("privacy_level", "'high'", "not a number")),
-    "too small": (lambda: LEVEL("1e-30", outputs=3), ProbabilityError, ("privacy level", "Raise")),
+    "too small": (lambda: LEVEL("1e-30", outputs=3), ProbabilityError, ("privacy_level is 1e-30", "Raise")),
     "base with a zero": (lambda: LEVEL(1, [0.5, 0.5, 0]), InputError, ("base_distribution", "0", "every output")),
 }
 
 MATRICES: dict[str, Case] = {
-    "rows by truth": (lambda: MatrixChannel([[0.9, 0.1], [0.2, 0.8]]), ProbabilityError, ("1.1", "from_confusion")),
+    "rows by truth": (
+        lambda: MatrixChannel([[0.9, 0.1], [0.2, 0.8]]),
+        ProbabilityError,
+        ("sums to 1.1", "from_confusion"),
+    ),
     "rows by truth, wide": (
         lambda: MatrixChannel([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]),
         ProbabilityError,
         ("column 0", "0.6", "from_confusion"),
     ),
     "column sum": (lambda: MatrixChannel([[0.9, 0.2], [0.1, 0.7]]), ProbabilityError, ("column 1", "0.9")),
-    "percentages": (lambda: MatrixChannel([[90, 20], [10, 80]]), ProbabilityError, ("90", "percentage")),
-    "negative": (lambda: MatrixChannel([[1.0, -0.2], [0.0, 1.2]]), ProbabilityError, ("column 1", "-0.2", "0 to 1")),
+    "percentages": (lambda: MatrixChannel([[90, 20], [10, 80]]), ProbabilityError, ("S[0][0] is 90", "percentage")),
+    "negative": (lambda: MatrixChannel([[1.0, -0.2], [0.0, 1.2]]), ProbabilityError, ("S[0][1]", "-0.2", "0 to 1")),
     "ragged": (lambda: MatrixChannel([[0.9, 0.2], [0.1]]), ShapeError, ("[1, 2]", "rectangular")),
     "empty": (lambda: MatrixChannel([]), ShapeError, ("rectangular",)),
     "empty rows": (lambda: MatrixChannel([[], []]), ShapeError, ("[0]", "rectangular")),
     "NaN": (lambda: MatrixChannel([[0.9, 0.2], [0.1, NAN]]), InputError, ("S[1][1]", "nan")),
     "None": (lambda: MatrixChannel([[0.9, NOTHING], [0.1, 1]]), InputError, ("S[0][1]", "None")),
     "one column": (lambda: MatrixChannel([[0.5], [0.5]]), InputError, ("one column", "two outputs")),
-    "labels of outputs": (lambda: MatrixChannel([[1, 0], [0, 1]], outputs=3), ShapeError, ("3 outputs", "2 columns")),
+    "labels of outputs": (
+        lambda: MatrixChannel([[1, 0], [0, 1]], outputs=3),
+        ShapeError,
+        ("outputs", "3 labels", "2 columns"),
+    ),
     "labels of observations": (
         lambda: MatrixChannel([[1, 0], [0, 1]], observations=["a"]),
         ShapeError,
-        ("1 observations", "2 rows"),
+        ("observations", "1 label", "2 rows"),
     ),
     "confusion row of zeros": (lambda: NoisyLabels([[0, 0], [1, 2]]), ProbabilityError, ("row 0", "positive sum")),
     "confusion negative": (lambda: NoisyLabels([[1, 2], [3, -1]]), ProbabilityError, ("row 1", "-1", "at least 0")),
@@ -159,8 +173,24 @@ LABELS: dict[str, Case] = {
     "a list among": (lambda: Direct(["a", LIST]), InputError, ("[0.5]", "not usable")),
     "three answers": (lambda: Warner("2/3", outputs=3), InputError, ("3 answers", "yes/no", "randomized-response")),
     "in two groups": (lambda: Coarsened([["a", "b"], ["b"]]), LabelError, ("'b'", "two groups")),
-    "no groups": (lambda: Coarsened([]), InputError, ()),
+    "no groups": (lambda: Coarsened([]), InputError, ("groups", "0 labels", "at least 2")),
     "one complementary": (lambda: ComplementaryLabels(1), InputError, ("1", "at least 2")),
+    "two complementary": (lambda: ComplementaryLabels(2), InputError, ("2 labels", "at least 3", "Direct")),
+    "fewer than none": (lambda: Direct(-3), InputError, ("outputs is -3", "at least 2")),
+    "not whole": (lambda: Direct(TWO_AND_A_HALF), InputError, ("outputs is 2.5", "number of labels")),
+    "nothing": (lambda: Direct(NOTHING), InputError, ("outputs is None", "number of labels")),
+    "a boolean": (lambda: Direct(True), InputError, ("outputs is True", "number of labels")),
+    "too many": (lambda: Direct(10**30), InputError, ("outputs is 1000", "16,777,216")),
+    "too many for a table": (lambda: Direct(10**6), InputError, ("1,000,000,000,000", "RandomizedResponse")),
+    "infinite": (lambda: Direct([1.0, INF]), InputError, ("inf", "not usable")),
+    "more than 64 bits": (lambda: Direct([1, 2**63]), InputError, ("9223372036854775808", "64 bits")),
+    "ending in NUL": (lambda: Direct(["a", "a\0"]), InputError, (r"'a\x00'", "not usable")),
+    "half a character": (lambda: Direct(["a", "\ud800"]), InputError, (r"'\ud800'", "not usable")),
+    "a set": (lambda: Direct({"a", "b"}), InputError, ("outputs", "allowed: a list")),
+    "groups of texts": (lambda: Coarsened(["ab", "c"]), InputError, ("groups[0] is 'ab'", "list")),
+    "groups a number": (lambda: Coarsened(THREE_GROUPS), InputError, ("groups is 3", "list")),
+    "an empty group": (lambda: Coarsened([["a", "b"], []]), InputError, ("groups[1]", "at least 1")),
+    "names of groups": (lambda: Coarsened([["a"], ["b"]], observations=3), ShapeError, ("3 labels", "2 groups")),
 }
 
 REGISTRY: dict[str, Case] = {
@@ -254,7 +284,8 @@ MODELS: dict[str, Case] = {
     "one output": (lambda: Enumerated([[1]]), InputError, ("1", "at least 2")),
     "names": (lambda: Enumerated([[0, 1]], parameter_names=["a", "b"]), InputError, ("2 names", "1 different")),
     "names twice": (lambda: Enumerated([[0, 1], [1, 0]], parameter_names=["a", "a"]), InputError, ("2", "1 different")),
-    "base measure": (lambda: Enumerated([[0, 1]], log_base_measure=[0, -INF]), ShapeError, ("log_base_measure",)),
+    "base measure": (lambda: Enumerated([[0, 1]], log_base_measure=[0, -INF]), MissingValueError, ("[1] is -inf",)),
+    "base measure, shape": (lambda: Enumerated([[0, 1]], log_base_measure=[0]), ShapeError, ("(1,)", "(2,)")),
     "θ too long": (lambda: MODEL.probabilities([1, 2]), ShapeError, ("theta", "(2,)", "(1,)")),
     "θ a number": (lambda: MODEL.log_partition(1.0), ShapeError, ("theta", "()", "(1,)")),
     "θ NaN": (lambda: MODEL.mean_statistics([NAN]), MissingValueError, ("theta", "nan")),

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ import askance
 from askance import certify
 from askance.channels import ChannelEntry, FiniteChannel, entries
 from askance.cli import main
-from askance.cli.main import askance as root
+from askance.cli.command import askance as root
 from askance.formats import channel_to_toml
 
 SCRIPT = Path(sys.executable).parent / "askance"
@@ -176,6 +177,9 @@ def test_channels_shows_one(entry: ChannelEntry) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     assert entry.summary in outcome.out
     assert channel_to_toml(entry.build(entry.examples[0])) in outcome.out
+    assert [each["flag"] for each in described["parameters"] if each["flag"] not in outcome.out] == []
+    assert f"Use it when {entry.use}." in outcome.out
+    assert "None" not in outcome.out
 
 
 # -- demo --------------------------------------------------------------------------------------------------------------
@@ -252,6 +256,25 @@ def test_every_command_has_help(path: tuple[str, ...], command: click.Command) -
     assert isinstance(command, click.Group) or "--json" in outcome.out
 
 
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.kind) for entry in entries()])
+def test_help_of_certify_shows_an_example_that_works(entry: ChannelEntry) -> None:
+    shown = call("certify", entry.kind, "--help").out
+    example = shown.split("Example:")[1].split("--json")[0]
+    words = shlex.split(example)
+    assert words[:3] == ["askance", "certify", entry.kind]
+    assert parsed(call(*words[1:], "--json")) == expected_certificate(entry.build(entry.examples[0]))
+    for parameter in entry.parameters:
+        if not parameter.required and parameter.default is not None:
+            assert f"[default {written(parameter.default)}]" in " ".join(shown.split())
+
+
+def test_help_has_no_cut_sentences() -> None:
+    for name in ("certify", "channels", "demo"):
+        line = next(line for line in call("--help").out.splitlines() if line.split()[:1] == [name])
+        assert line.endswith(".")
+        assert not line.endswith("...")
+
+
 def test_certify_has_a_command_for_every_channel() -> None:
     assert sorted(certify_commands()) == sorted([*KINDS, "file"])
 
@@ -266,25 +289,40 @@ def test_version() -> None:
 
 RR = ("certify", "randomized-response")
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "percentage": (("certify", "warner", "--question", "66"), ("question", "66", "0 to 1")),
-    "negative": ((*RR, "--outputs", "3", "--reveal-probability", "-0.1"), ("reveal_probability", "-0.1", "0 to 1")),
-    "NaN": ((*RR, "--outputs", "3", "--reveal-probability", "nan"), ("reveal_probability", "nan")),
+    "percentage": (("certify", "warner", "--question", "66"), ("askance: --question is 66", "0 to 1")),
+    "negative": ((*RR, "--outputs", "3", "--reveal-probability", "-0.1"), ("--reveal-probability", "-0.1", "0 to 1")),
+    "NaN": ((*RR, "--outputs", "3", "--reveal-probability", "nan"), ("--reveal-probability", "nan", "finite")),
     "not a number": (("certify", "warner", "--question", "two thirds"), ("question", "'two thirds'", "1/4")),
     "missing flag": (("certify", "forced-response", "--truth", "2/3"), ("--yes", "0.25 or 1/4")),
     "no flags": (("certify", "matrix"), ("--matrix", "rows separated by semicolons")),
-    "neither of two": ((*RR, "--outputs", "3"), ("reveal", "level", "exactly one")),
+    "neither of two": ((*RR, "--outputs", "3"), ("Give --reveal-probability or --privacy-level", "exactly one")),
     "both of two": ((*RR, "--outputs", "3", "--reveal-probability", "0.1", "--privacy-level", "1"), ("exactly one",)),
-    "level zero": ((*RR, "--outputs", "3", "--privacy-level", "0"), ("privacy_level", "above 0")),
-    "one label": ((*RR, "--outputs", "yes", "--privacy-level", "1"), ("at least 2",)),
+    "level zero": ((*RR, "--outputs", "3", "--privacy-level", "0"), ("--privacy-level is 0", "above 0")),
+    "one label": ((*RR, "--outputs", "yes", "--privacy-level", "1"), ("--outputs", "'yes'", "at least 2")),
+    "superscript": (("certify", "direct", "--outputs", "²"), ("--outputs", "'²'", "at least 2")),
+    "too many labels": (("certify", "direct", "--outputs", "9" * 20), ("--outputs", "9" * 20, "at most")),
+    "far too many labels": (("certify", "direct", "--outputs", "9" * 9000), ("--outputs", "at least 2")),
+    "negative number of labels": (("certify", "direct", "--outputs", "-3"), ("--outputs is -3", "at least 2")),
+    "label left empty": (("certify", "direct", "--outputs", "a,b,"), ("--outputs", "entry 2", "empty")),
+    "group left empty": (("certify", "coarsened", "--groups", "a,b;;c"), ("--groups", "entry 0", "empty")),
+    "beyond floats": (("certify", "warner", "--question", "1e400"), ("--question", "1E+400", "0 to 1")),
+    "forced in all above 1": (
+        ("certify", "forced-response", "--truth", "2/3", "--yes", "1/2"),
+        ("--truth = 2/3", "--yes = 1/2", "1 in all"),
+    ),
     "label twice": ((*RR, "--outputs", "a,b,a", "--privacy-level", "1"), ("'a'", "twice")),
     "base too short": (
         (*RR, "--outputs", "3", "--privacy-level", "1", "--base-distribution", "1/2,1/2"),
         ("2 entries", "3 outputs"),
     ),
-    "no information": (("certify", "crosswise", "--prevalence", "1/2"), ("prevalence = 1/2", "no information")),
+    "no information": (("certify", "crosswise", "--prevalence", "1/2"), ("--prevalence = 1/2", "no information")),
     "ragged": (("certify", "matrix", "--matrix", "1,0;0"), ("[1, 2]", "rectangular")),
-    "rows by truth": (("certify", "matrix", "--matrix", "0.9,0.1;0.2,0.8"), ("1.1", "one row per truth")),
-    "empty matrix": (("certify", "matrix", "--matrix", ""), ("S[0][0]",)),
+    "rows by truth": (
+        ("certify", "matrix", "--matrix", "0.9,0.1;0.2,0.8"),
+        ("1.1", "one row per truth", "noisy-labels"),
+    ),
+    "empty matrix": (("certify", "matrix", "--matrix", ""), ("--matrix", "entry 0", "empty")),
+    "percentages": (("certify", "matrix", "--matrix", "90,20;10,80"), ("--matrix[0][0] is 90", "percentage")),
     "confusion of texts": (("certify", "noisy-labels", "--confusion", "a,b;c,d"), ("confusion[0][0]", "'a'")),
     "in two groups": (("certify", "coarsened", "--groups", "a,b;b"), ("'b'", "two groups")),
     "unknown channel": (("channels", "warnr"), ("'warnr'", "Did you mean 'warner'?")),
@@ -294,10 +332,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "few respondents": (("demo", "--respondents", "5"), ("--respondents", "5", "at least 100")),
 }
 MISUSED: dict[str, tuple[tuple[str, ...], str]] = {
-    "nothing": ((), "Usage"),
-    "group alone": (("certify",), "Usage"),
-    "unknown command": (("certfy",), "certfy"),
-    "unknown channel": (("certify", "warnr"), "warnr"),
+    "unknown command": (("certfy",), "Did you mean 'certify'?"),
+    "unknown channel": (("certify", "warnr"), "Did you mean 'warner'?"),
     "unknown flag": (("certify", "warner", "--quesion", "0.3"), "--quesion"),
     "flag without value": (("certify", "warner", "--question"), "--question"),
     "extra argument": (("certify", "warner", "--question", "0.3", "0.4"), "0.4"),
@@ -328,11 +364,16 @@ def test_refusal_of_the_installed_command() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "word"), MISUSED.values(), ids=list(MISUSED))
-def test_misuse_ends_with_code_2(arguments: tuple[str, ...], word: str) -> None:
+def test_misuse_is_one_line(arguments: tuple[str, ...], word: str) -> None:
+    assert_one_line(call(*arguments), (word,))
+
+
+@pytest.mark.parametrize("arguments", [(), ("certify",)])
+def test_nothing_to_do_shows_the_help(arguments: tuple[str, ...]) -> None:
     outcome = call(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    assert word in outcome.err
-    assert "Traceback" not in outcome.err
+    assert "Usage" in outcome.err
+    assert "Commands" in outcome.err
 
 
 @pytest.mark.parametrize("content", ["", "kind = warner", 'question = "2/3"', 'kind = "warner"\nquestion = 66'])
@@ -341,6 +382,12 @@ def test_bad_files_are_one_line(content: str, tmp_path: Path) -> None:
     path.write_text(content)
     for options in ((), ("--json",)):
         assert_one_line(call("certify", "file", str(path), *options), ())
+
+
+def test_demo_whose_picture_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "survey.png").mkdir()
+    assert_one_line(call("demo", "--out", str(tmp_path), "--respondents", "500"), ("survey.png", "folder"))
+    assert list(tmp_path.iterdir()) == [tmp_path / "survey.png"]
 
 
 def test_demo_into_a_file_is_refused(tmp_path: Path) -> None:

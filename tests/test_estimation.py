@@ -21,6 +21,7 @@ from askance import (
     estimate,
 )
 from askance._arrays import FloatArray
+from askance.channels import FiniteChannel
 from askance.design.covariances import posterior_means
 from askance.errors import IncompatibleEvidenceError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
 from askance.estimation.likelihood import MarginalLikelihood
@@ -36,7 +37,7 @@ identified_cases = [case for case in CASES if not isinstance(case.channel, Coars
 every_identified_case = pytest.mark.parametrize("case", identified_cases, ids=[case.name for case in identified_cases])
 
 
-def expected_tally(model: Enumerated, channel: MatrixChannel | RandomizedResponse, theta: object, n: int) -> TallyClass:
+def expected_tally(model: Enumerated, channel: FiniteChannel, theta: object, n: int) -> TallyClass:
     """Counts as close to n S p_θ as whole numbers allow."""
     return Tally(channel, np.round(n * channel.apply(model.probabilities(theta))).astype(int))  # type: ignore[arg-type]
 
@@ -93,7 +94,7 @@ def test_matching_proves_that_outer_moments_are_outside(excess: float, corner: i
 @every_identified_case
 def test_every_method_finds_the_truth_in_exact_frequencies(case: Case) -> None:
     """With counts proportional to S p_θ all consistent estimators agree with θ, up to the rounding of counts."""
-    tally = expected_tally(case.model, case.channel, case.theta, 10**15)  # type: ignore[arg-type]
+    tally = expected_tally(case.model, case.channel, case.theta, 10**15)
     for method in ("moments", "one-step", "marginal"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MultipleMaximaWarning)
@@ -106,7 +107,7 @@ def test_every_method_finds_the_truth_in_exact_frequencies(case: Case) -> None:
 @every_identified_case
 def test_covariances_are_the_asymptotic_ones_over_n(case: Case) -> None:
     n = 10**15
-    tally = expected_tally(case.model, case.channel, case.theta, n)  # type: ignore[arg-type]
+    tally = expected_tally(case.model, case.channel, case.theta, n)
     limit = asymptotics(case.model, case.channel, case.theta)
     assert limit.moments is not None
     for kind in ("robust", "expected"):

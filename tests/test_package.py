@@ -67,6 +67,18 @@ def test_listing_names_loads_nothing() -> None:
     assert listed[1] == "False"
 
 
+def test_submodules_are_attributes() -> None:
+    python("import askance; askance.errors.AskanceError; askance.channels.entries(); askance.formats.load")
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = askance.nothing_of_the_kind
+
+
+def test_only_own_names_are_listed() -> None:
+    foreign = {"Any", "TYPE_CHECKING", "importlib", "annotations"} & set(dir(askance))
+    assert foreign == set()
+    assert {"errors", "channels", "formats", "AskanceError"} <= set(dir(askance))
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

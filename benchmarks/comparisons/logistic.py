@@ -47,7 +47,7 @@ def askance(case: Case, n: int) -> Throughput:
 def _scikit_learn(solver: str) -> Any:
     def build(case: Case, n: int) -> Throughput:
         import numpy as np
-        from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+        from sklearn.linear_model import LogisticRegression
 
         x, theta, truth = _survey(n)
 

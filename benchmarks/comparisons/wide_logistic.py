@@ -59,7 +59,7 @@ def askance(case: Case, n: int) -> Throughput:
 
 def scikit_learn(case: Case, n: int) -> Throughput:
     """Its L-BFGS, the only solver it offers for this shape without a dense Hessian or duplicate data."""
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression
 
     x, theta, truth = _survey(n)
 

@@ -27,14 +27,17 @@ if TYPE_CHECKING:
         build_channel,
         sufficient_channel,
     )
-    from askance.design import asymptotics, certify
+    from askance.design import asymptotics, certify, plan_survey
+    from askance.errors import AskanceError
     from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, project
     from askance.evidence import Responses, Tally
     from askance.formats import load, save
     from askance.models import Enumerated, Softmax
+    from askance.survey import regress
 
 #: Where each public name lives.
 _HOME = {
+    "askance.errors": ["AskanceError"],
     "askance.categories": ["Categories"],
     "askance.models": ["Enumerated", "Softmax"],
     "askance.channels": [
@@ -52,14 +55,18 @@ _HOME = {
         "build_channel",
         "sufficient_channel",
     ],
-    "askance.design": ["asymptotics", "certify"],
+    "askance.design": ["asymptotics", "certify", "plan_survey"],
     "askance.evidence": ["Responses", "Tally"],
     "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "project"],
     "askance.formats": ["load", "save"],
+    "askance.survey": ["regress"],
 }
+#: Public modules that no name is taken from.
+_MODULES = ("experiments",)
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "AskanceError",
     "Categories",
     "Coarsened",
     "ComplementaryLabels",
@@ -84,17 +91,23 @@ __all__ = [
     "certify",
     "estimate",
     "load",
+    "plan_survey",
     "project",
+    "regress",
     "save",
     "sufficient_channel",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'askance' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+    if f"askance.{name}" in _HOME or name in _MODULES:
+        return importlib.import_module(f"askance.{name}")
+    raise AttributeError(f"module 'askance' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    hidden = {"annotations", "importlib", "Any", "TYPE_CHECKING"}
+    modules = {home.removeprefix("askance.") for home in _HOME}
+    return sorted({*globals(), *_MODULE_OF, *modules, *_MODULES} - hidden)

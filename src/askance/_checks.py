@@ -1,19 +1,25 @@
 """Checks of what callers hand in: run once, at the edge, and never again inside.
 
-Probabilities are kept as `Fraction`. A decimal is read as written (0.1 is 1/10, not the nearest binary number) and
-texts such as "2/3" are understood, so that a design described as "two sixths" is held exactly.
+Each kind of thing is read in one place: a number (`as_fraction`), a list (`as_list`), an array of numbers
+(`as_floats`), a column of data (`as_column`). Probabilities are kept as `Fraction`. A decimal is read as written (0.1
+is 1/10, not the nearest binary number) and texts such as "2/3" are understood, so that a design described as "two
+sixths" is held exactly.
 """
 
 from __future__ import annotations
 
+import decimal
+import difflib
 import math
-from collections.abc import Iterable, Sequence
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance.errors import InputError, MissingValueError, ProbabilityError, ShapeError
 
 Number: TypeAlias = int | float | Fraction | str
@@ -21,46 +27,109 @@ Number: TypeAlias = int | float | Fraction | str
 #: How far given probabilities may be from summing to 1 before they are refused instead of normalised.
 SUM_TOLERANCE = Fraction(1, 10**6)
 
+# Powers of ten beyond this are refused before they are worked out: "1e999999999" would fill the memory.
+_LARGEST_EXPONENT = 5_000
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
+_SIX_DIGITS = decimal.Context(prec=6)
+_LONGEST_SHOWN = 80
 
-def as_fraction(value: Number, name: str) -> Fraction:
-    """Read a number exactly.
+
+# -- words of messages -------------------------------------------------------------------------------------------------
+
+
+def shown(value: object) -> str:
+    """A value in a message: its repr on one line, cut when it is long.
+
+    >>> shown("a" * 1000)[-3:]
+    'aa…'
+    """
+    if isinstance(value, Fraction):
+        return _shown_number(value)
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # whole numbers of more than 4,300 digits have no repr
+        return f"a very long {type(value).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def _shown_number(value: Fraction) -> str:
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        digits = _SIX_DIGITS.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
+        return str(digits.normalize(_SIX_DIGITS))
+
+
+def shorten(items: Sequence[object], limit: int = 6) -> str:
+    """Show a few of many items in a message."""
+    few = ", ".join(shown(item) for item in items[:limit])
+    return few if len(items) <= limit else f"{few}, … ({len(items)} in all)"
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str) -> str:
+    """A remedy for a misspelt name: the closest known one, or else the given advice.
+
+    >>> did_you_mean("warnr", ["warner", "direct"], "See the list.")
+    "Did you mean 'warner'?"
+    """
+    close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN], list(known), n=1)
+    return f"Did you mean {close[0]!r}?" if close else otherwise
+
+
+# -- single numbers ----------------------------------------------------------------------------------------------------
+
+
+def as_fraction(value: Number, name: str, *, error: type[InputError] = InputError) -> Fraction:
+    """Read a number exactly; what is not finite raises `error`.
 
     >>> as_fraction(0.1, "p"), as_fraction("2/3", "p")
     (Fraction(1, 10), Fraction(2, 3))
     """
+    if type(value) is float and math.isfinite(value):  # the short cut for large tables
+        return Fraction(*decimal.Decimal(repr(value)).as_integer_ratio())
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    try:
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise ProbabilityError(f"{name} is {value}.", remedy="Give a finite number.")
-            return Fraction(repr(value))
-        return Fraction(value)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise InputError(f"{name} is {value!r}, which is not a number.", remedy='Write 0.25 or "1/4".') from None
+    plain: Any = value
+    if isinstance(plain, np.generic):
+        plain = str(plain) if isinstance(plain, np.floating) else plain.item()
+    if not _is_finite(plain):
+        raise error(f"{name} is {value}; allowed: a finite number.", remedy='Write 0.25 or "1/4".')
+    if _is_extreme(plain):
+        raise error(
+            f"{name} is {shown(value)}; allowed: exponents of at most {_LARGEST_EXPONENT}.",
+            remedy='Write 0.25 or "1/4".',
+        )
+    if not isinstance(plain, (bool, bytes)):
+        try:
+            return Fraction(repr(plain) if isinstance(plain, float) else plain)
+        except (TypeError, ValueError, ZeroDivisionError):
+            pass
+    raise InputError(f"{name} is {shown(value)}, which is not a number.", remedy='Write 0.25 or "1/4".')
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, decimal.Decimal):
+        return value.is_finite()
+    if isinstance(value, str):
+        return value.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _is_extreme(value: object) -> bool:
+    """Whether a number's power of ten is too large to be worked out."""
+    if isinstance(value, decimal.Decimal):
+        return abs(value.adjusted()) > _LARGEST_EXPONENT
+    written = _EXPONENT.search(value[-_LONGEST_SHOWN:]) if isinstance(value, str) else None
+    return written is not None and abs(int(written[1].replace("_", ""))) > _LARGEST_EXPONENT
 
 
 def as_probability(value: Number, name: str) -> Fraction:
     """Read a probability in [0, 1]."""
-    probability = as_fraction(value, name)
+    probability = as_fraction(value, name, error=ProbabilityError)
     if not 0 <= probability <= 1:
-        raise ProbabilityError(
-            f"{name} is {float(probability):g}; allowed: 0 to 1.", remedy="Give a probability, not a percentage."
-        )
+        remedy = "Give a probability, not a percentage." if probability > 0 else "Give a probability of at least 0."
+        raise ProbabilityError(f"{name} is {shown(probability)}; allowed: 0 to 1.", remedy=remedy)
     return probability
-
-
-def as_distribution(values: Iterable[Number], name: str) -> list[Fraction]:
-    """Read probabilities that sum to 1; sums off by rounding (at most 1e-6) are normalised away."""
-    probabilities = [as_probability(value, f"{name}[{i}]") for i, value in enumerate(values)]
-    total = sum(probabilities, Fraction(0))
-    if abs(total - 1) > SUM_TOLERANCE:
-        raise ProbabilityError(
-            f"{name} sums to {float(total):g}; allowed: 1.", remedy="Rescale the probabilities so that they sum to 1."
-        )
-    return [p / total for p in probabilities]
 
 
 def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
@@ -68,15 +137,93 @@ def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
     level = as_fraction(value, name)
     if not 0 < level <= 30:
         raise InputError(
-            f"{name} is {float(level):g}; allowed: above 0, at most 30.",
+            f"{name} is {shown(level)}; allowed: above 0, at most 30.",
             remedy="Levels between 0.5 and 4 are usual; use Direct() if no privacy is wanted.",
         )
     return level
 
 
-def as_parameter(theta: object, dimension: int, name: str = "theta") -> FloatArray:
+def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48) -> int:
+    """Read a whole number; booleans are none.
+
+    >>> as_count(3, "size")
+    3
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not minimum <= value <= maximum:
+        raise InputError(
+            f"{name} is {shown(value)}; allowed: a whole number, at least {minimum} and at most {maximum:,}.",
+            remedy=f"Give {name} as a number such as {max(minimum, 100)}.",
+        )
+    return int(value)
+
+
+# -- lists and arrays of numbers ---------------------------------------------------------------------------------------
+
+
+def as_list(values: object, name: str, example: str) -> list[Any]:
+    """Read a list: anything with an order that can be gone through, but no text, set or mapping."""
+    refused = isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable)
+    if refused or (isinstance(values, np.ndarray) and values.ndim == 0):
+        raise InputError(f"{name} is {shown(values)}; allowed: a list.", remedy=f"Give a list such as {example}.")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" + "f" * (values.dtype == np.float64):
+        return list(values.tolist())
+    assert isinstance(values, Iterable)
+    return list(values)
+
+
+def as_distribution(values: Iterable[Number], name: str) -> list[Fraction]:
+    """Read probabilities that sum to 1; sums off by rounding (at most 1e-6) are normalised away."""
+    given = as_list(values, name, '[0.5, "1/4", "1/4"]')
+    return normalised([as_probability(value, f"{name}[{i}]") for i, value in enumerate(given)], name)
+
+
+def normalised(probabilities: list[Fraction], name: str) -> list[Fraction]:
+    """The probabilities over their sum, which may differ from 1 by rounding only."""
+    total = sum_of_fractions(probabilities)
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise ProbabilityError(
+            f"{name} sums to {shown(total)}; allowed: 1.", remedy="Rescale the probabilities so that they sum to 1."
+        )
+    return probabilities if total == 1 else [p / total for p in probabilities]
+
+
+def sum_of_fractions(values: Sequence[Fraction]) -> Fraction:
+    """Σ values, with one common denominator worked out first: much quicker than adding one by one."""
+    common = math.lcm(*(value.denominator for value in values))
+    return Fraction(sum(value.numerator * (common // value.denominator) for value in values), common)
+
+
+def as_array(values: ArrayLike, name: str) -> AnyArray:
+    """Read an array of any shape; refuses masked entries, and rows of different lengths."""
+    refuse_masked(values, name)
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError):
+        raise ShapeError(
+            f"{name} has rows of different lengths; allowed: a rectangular array.",
+            remedy="Give every row the same number of entries.",
+        ) from None
+
+
+def as_floats(values: ArrayLike, name: str) -> FloatArray:
+    """Read an array of numbers; None becomes NaN, texts and complex numbers are refused."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        refuse_masked(values, name)
+        return np.asarray(values)
+    array = as_array(values, name)
+    try:
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(
+        f"{name} is {shown(array.tolist())}; allowed: numbers.", remedy="Turn texts into numbers first, with float()."
+    )
+
+
+def as_parameter(theta: ArrayLike, dimension: int, name: str = "theta") -> FloatArray:
     """Read θ: a finite vector of the model's dimension."""
-    vector = np.asarray(theta, dtype=np.float64)
+    vector = as_floats(theta, name)
     if vector.shape != (dimension,):
         raise ShapeError(
             f"{name} has shape {vector.shape}; allowed: ({dimension},).", remedy="Give one number per statistic."
@@ -90,13 +237,75 @@ def require_generator(rng: object) -> np.random.Generator:
     """Insist on an explicit NumPy generator; never a seed, never global state."""
     if not isinstance(rng, np.random.Generator):
         raise InputError(
-            f"rng is {rng!r}; allowed: a numpy.random.Generator.",
+            f"rng is {shown(rng)}; allowed: a numpy.random.Generator.",
             remedy="Pass numpy.random.default_rng(seed); to protect real answers call randomize() instead.",
         )
     return rng
 
 
-def shorten(items: Sequence[object], limit: int = 6) -> str:
-    """Show a few of many items in a message."""
-    shown = ", ".join(repr(item) for item in items[:limit])
-    return shown if len(items) <= limit else f"{shown}, … ({len(items)} in all)"
+# -- columns of data ---------------------------------------------------------------------------------------------------
+
+
+def as_column(values: ArrayLike, name: str) -> AnyArray:
+    """Read a column of data, shape (n,); a single value becomes a column of one.
+
+    Values keep their types: NumPy would turn [1, "1"] into two equal texts and a NaN among texts into "nan". Arrays
+    pass as they are; a list becomes an array of numbers when all its values are of one such type, and of objects
+    otherwise.
+
+    Raises:
+        ShapeError: there is more than one dimension.
+        MissingValueError: an entry is masked.
+        InputError: a set, a mapping or an iterator, which have no order or no length.
+    """
+    if isinstance(values, np.ndarray):
+        refuse_masked(values, name)
+        array = np.asarray(values)
+    elif isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
+        array = _with_types_kept(list(values), name)
+    else:
+        array = as_array(values, name)
+        if array.ndim == 0 and array.dtype.kind == "O" and isinstance(values, Iterable):
+            raise InputError(
+                f"{name} is {shown(values)}; allowed: a list or an array.", remedy="Pass one column, with list(…)."
+            )
+    if array.ndim == 0:
+        array = array[None]
+    if array.ndim != 1:
+        raise ShapeError(f"{name} has shape {array.shape}; allowed: one dimension.", remedy="Pass one column.")
+    return array
+
+
+def _with_types_kept(values: list[Any], name: str) -> AnyArray:
+    kinds = set(map(type, values))
+    if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds) and not any(map(is_missing, values)):
+        shape = as_array(values, name).shape
+        raise ShapeError(f"{name} has shape {shape}; allowed: one dimension.", remedy="Pass one column.")
+    if len(kinds) == 1 and issubclass(kinds.pop(), (int, float, np.number, np.bool_)):
+        return np.asarray(values)
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def refuse_masked(values: object, name: str) -> None:
+    """Refuse masked entries: the numbers below a mask are not data."""
+    masked = sys.modules.get("numpy.ma")  # who has a masked array has loaded it
+    if masked is None or not isinstance(values, masked.MaskedArray) or not masked.is_masked(values):
+        return
+    position = ", ".join(str(int(i)) for i in np.argwhere(masked.getmaskarray(values))[0])
+    raise MissingValueError(
+        f"{name}[{position}] is missing (masked).", remedy="Drop missing values first, and count them."
+    )
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value stands for a missing one: None, NaN, NaT, NA.
+
+    NaN differs from itself; NA, asked whether it differs from itself, answers NA.
+    """
+    if value is None:
+        return True
+    try:
+        differs: object = value != value
+    except ArithmeticError:  # a signalling NaN
+        return True
+    return bool(differs) if isinstance(differs, (bool, np.bool_)) else differs is value

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any, TypeAlias, Union
+from typing import Any, NoReturn, TypeAlias, Union, cast
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, IntArray
-from askance._checks import shorten
-from askance.errors import InputError, LabelError, MissingValueError, ShapeError
+from askance._checks import as_column, as_list, is_missing, shorten, shown
+from askance.errors import InputError, LabelError, MissingValueError
 
 Label: TypeAlias = int | float | str | bool
 #: What callers may write for a set of labels: how many, which ones, or a set that exists already.
 LabelSet: TypeAlias = Union[int, Iterable[Label], "Categories"]
+
+#: No set has more labels: codes, counts and thresholds of each are held in memory.
+MOST_LABELS = 1 << 24
 
 
 class Categories:
@@ -35,32 +39,28 @@ class Categories:
 
     labels: Sequence[Label]
 
-    def __init__(self, labels: int | Iterable[Label], *, minimum: int = 2) -> None:
-        if isinstance(labels, (int, np.integer)):
-            self.labels = range(int(labels))
-        elif isinstance(labels, str):
-            raise InputError(f"labels is the text {labels!r}.", remedy='Give a list such as ["no", "yes"].')
-        else:
-            given = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-            plain = all(type(label) is int for label in given) and given == tuple(range(len(given)))
-            self.labels = range(len(given)) if plain else given
-        if len(self.labels) < minimum:
-            raise InputError(f"there are {len(self.labels)} labels; allowed: at least {minimum}.", remedy="Add labels.")
-        if not self.are_codes:
-            self._check_names()
+    def __init__(self, labels: int | Iterable[Label], *, minimum: int = 2, name: str = "labels") -> None:
+        if not isinstance(labels, Iterable):
+            self.labels = range(_as_size(labels, minimum, name))
+            return
+        given = tuple(_as_label(label, name) for label in as_list(labels, name, '["no", "yes"], or their number'))
+        if not minimum <= len(given) <= MOST_LABELS:
+            raise InputError(
+                f"{name} has {len(given)} {'label' if len(given) == 1 else 'labels'} ({shorten(given) or 'none'}); "
+                f"allowed: at least {minimum}, at most {MOST_LABELS:,}.",
+                remedy=f'Give {name} as a list such as ["no", "yes"], or as a number.',
+            )
+        plain = all(type(label) is int for label in given) and given == tuple(range(len(given)))
+        self.labels = range(len(given)) if plain else given
+        if not plain and len(self._code_of) < len(given):
+            first: dict[Label, int] = {}
+            twice = next(label for i, label in enumerate(given) if first.setdefault(label, i) != i)
+            raise InputError(f"label {shown(twice)} of {name} appears twice.", remedy="Give every label once.")
 
     @classmethod
-    def of(cls, labels: LabelSet, *, minimum: int = 2) -> Categories:
-        """The set itself where it is one already, otherwise a new one."""
-        return labels if isinstance(labels, Categories) else cls(labels, minimum=minimum)
-
-    def _check_names(self) -> None:
-        for label in self.labels:
-            if not isinstance(label, (int, float, str)) or label != label:
-                raise InputError(f"label {label!r} is not usable.", remedy="Use texts, whole numbers or booleans.")
-        if len(self._code_of) < len(self.labels):
-            twice = next(label for i, label in enumerate(self.labels) if label in self.labels[:i])
-            raise InputError(f"label {twice!r} appears twice.", remedy="Give every label once.")
+    def of(cls, labels: LabelSet, *, minimum: int = 2, name: str = "labels") -> Categories:
+        """The set itself where it is one already, otherwise a new one; `name` is what errors call it."""
+        return labels if isinstance(labels, Categories) else cls(labels, minimum=minimum, name=name)
 
     @property
     def are_codes(self) -> bool:
@@ -75,6 +75,15 @@ class Categories:
     def _lookup(self) -> AnyArray:
         one_kind = len({type(label) for label in self.labels}) == 1
         return np.array(self.labels, dtype=None if one_kind else object)
+
+    @cached_property
+    def _are_texts(self) -> bool:
+        return not self.are_codes and all(isinstance(label, str) for label in self.labels)
+
+    @cached_property
+    def _takes_booleans(self) -> bool:
+        """Whether True and False may stand for 1 and 0: two labels do, more do not."""
+        return len(self) == 2 or any(isinstance(label, bool) for label in self.labels)
 
     @property
     def code_dtype(self) -> np.dtype[Any]:
@@ -93,10 +102,14 @@ class Categories:
     def __repr__(self) -> str:
         return f"Categories({len(self) if self.are_codes else list(self.labels)!r})"
 
+    def shown(self) -> str:
+        """The labels in a message: all of a few, some of many."""
+        return f"{len(self)} codes" if self.are_codes else f"[{shorten(self.labels)}]"
+
     def code(self, label: Label, name: str = "value") -> int:
         """The code of one label."""
-        code = self._code_of.get(label)
-        if code is None:
+        code = self._find(label)
+        if code is None or (type(label) not in (str, int) and self._is_foreign(type(label))):
             raise self._refusal(label, name)
         return code
 
@@ -112,19 +125,48 @@ class Categories:
             MissingValueError: a value is NaN or None.
             LabelError: a value is no label of this set.
         """
-        array = np.atleast_1d(np.asarray(values))
-        if array.ndim != 1:
-            raise ShapeError(f"{name} has shape {array.shape}; allowed: one dimension.", remedy="Pass one column.")
-        if self.are_codes and array.dtype.kind in "iu":
+        array = as_column(values, name)
+        kind = array.dtype.kind
+        if kind == "O" or not self.are_codes:
+            return self._look_up(array, name, offset)
+        if kind in "iu":
             return self._check_codes(array, name, offset)
-        if self.are_codes and array.dtype.kind == "f":
+        if kind == "f":
             return self._check_codes(self._whole(array, name, offset), name, offset)
-        codes: IntArray = np.fromiter(
-            map(self._code_of.get, array.tolist(), repeat(-1)), dtype=np.int64, count=array.size
-        )
+        if array.size and not (kind == "b" and self._takes_booleans):
+            self._refuse(array, 0, name, offset)
+        return array.astype(np.uint8)
+
+    def _look_up(self, array: AnyArray, name: str, offset: int) -> IntArray:
+        """Codes by dictionary: of texts, mixed labels, and whatever stands in a column of objects."""
+        values = array.tolist()
+        if array.dtype.kind in "mM":  # durations and dates become numbers in a list
+            values = list(array)
+        # Among texts nothing equals a label by accident; in a plain array all values are of one type.
+        looked_at = () if self._are_texts else values if array.dtype.kind == "O" else values[:1]
+        foreign = [kind for kind in set(map(type, looked_at)) if self._is_foreign(kind)]
+        if foreign:
+            self._refuse(array, next(i for i, value in enumerate(values) if type(value) in foreign), name, offset)
+        try:
+            codes = np.fromiter(map(self._code_of.get, values, repeat(-1)), dtype=np.int64, count=len(values))
+        except TypeError:
+            self._refuse(array, next(i for i, value in enumerate(values) if self._find(value) is None), name, offset)
         if codes.size and codes.min() < 0:
             self._refuse(array, int(np.argmin(codes)), name, offset)
         return codes
+
+    def _find(self, value: object) -> int | None:
+        """The code of a value, or None; also of one that cannot be looked up (a list) or compared (NA)."""
+        try:
+            return self._code_of.get(cast(Label, value))
+        except TypeError:
+            return None
+
+    def _is_foreign(self, kind: type) -> bool:
+        """Whether values of a type are never labels, though Python counts 1+0j, and True, as equal to 1."""
+        if issubclass(kind, (complex, np.complexfloating, np.datetime64, np.timedelta64)):
+            return True
+        return issubclass(kind, (bool, np.bool_)) and not self._takes_booleans
 
     def _check_codes(self, array: CodeArray, name: str, offset: int) -> CodeArray:
         if array.size and not (array.min() >= 0 and array.max() < len(self)):
@@ -138,17 +180,17 @@ class Categories:
             self._refuse(array, int(np.argmax(whole != array)), name, offset)
         return whole
 
-    def _refuse(self, array: AnyArray, position: int, name: str, offset: int) -> None:
+    def _refuse(self, array: AnyArray, position: int, name: str, offset: int) -> NoReturn:
         value = array[position]
         raise self._refusal(value.item() if isinstance(value, np.generic) else value, f"{name}[{offset + position}]")
 
     def _refusal(self, value: object, where: str) -> InputError:
-        if value is None or value != value:
+        if is_missing(value):
             return MissingValueError(
-                f"{where} is missing ({value!r}).", remedy="Drop missing values first, and count them."
+                f"{where} is missing ({shown(value)}).", remedy="Drop missing values first, and count them."
             )
         return LabelError(
-            f"{where} is {value!r}; allowed: {shorten(self.labels)}.",
+            f"{where} is {shown(value)}; allowed: {shorten(self.labels)}.",
             remedy="Recode the data, or give the channel these labels.",
         )
 
@@ -156,3 +198,32 @@ class Categories:
         """Turn codes into labels."""
         array = np.asarray(codes)
         return array if self.are_codes else np.asarray(self._lookup[array])
+
+
+def _as_size(labels: object, minimum: int, name: str) -> int:
+    whole = isinstance(labels, (int, np.integer)) and not isinstance(labels, bool)
+    if not whole or not minimum <= cast(int, labels) <= MOST_LABELS:
+        raise InputError(
+            f"{name} is {shown(labels)}; allowed: a number of labels, at least {minimum} and at most {MOST_LABELS:,}.",
+            remedy='Give a number such as 4, or a list such as ["no", "yes"].',
+        )
+    return int(cast(int, labels))
+
+
+def _as_label(label: object, name: str) -> Label:
+    """Read one label; refused is what a file could not keep, or an array would change."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    reason = ""
+    if not isinstance(plain, (int, float, str)):
+        reason = "it is neither a text nor a number"
+    elif isinstance(plain, float) and not math.isfinite(plain):
+        reason = "it is not finite"
+    elif isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+        reason = "it has more than 64 bits"
+    elif isinstance(plain, str) and any(c == "\0" or "\ud800" <= c <= "\udfff" for c in plain):
+        reason = "it contains a character that cannot be kept (NUL, or half of a surrogate pair)"
+    if reason:
+        raise InputError(
+            f"label {shown(label)} of {name} is not usable: {reason}.", remedy="Use texts, whole numbers or booleans."
+        )
+    return cast(Label, plain)

@@ -22,10 +22,15 @@ from __future__ import annotations
 
 
 class AskanceError(Exception):
-    """Base of all errors raised on purpose; `remedy` says the way out and is part of the message."""
+    """Base of all errors raised on purpose.
+
+    Attributes:
+        message: what is wrong: the value received, and what is allowed.
+        remedy: the way out. The text of the error is both.
+    """
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        self.remedy = remedy
+        self.message, self.remedy = message, remedy
         super().__init__(f"{message} {remedy}".strip())
 
 

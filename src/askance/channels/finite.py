@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray, WordArray
-from askance._checks import require_generator
+from askance._checks import as_column, require_generator, shown
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
 from askance.channels.thresholds import log_rounded_up
-from askance.errors import IncompatibleEvidenceError
+from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.protocols import FiniteModel
 
 # Below this many reports the plain loop is faster than waking the compiler.
@@ -88,8 +88,8 @@ class FiniteChannel(ABC):
         Returns:
             labels out of `observations`, shape (n,).
         """
-        codes = np.atleast_1d(np.asarray(truth))
-        return self._observe(codes, secure_words(codes.size))
+        column = as_column(truth, "truth")
+        return self._observe(column, secure_words(column.size))
 
     def randomize_one(self, truth: Label) -> Label:
         """`randomize` for a single answer, as on a respondent's device: no arrays, no compiler, a microsecond or two.
@@ -103,7 +103,7 @@ class FiniteChannel(ABC):
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> AnyArray:
         """Draw an observation for every true output from a seeded generator: for experiments, not for people."""
-        return self._observe(np.atleast_1d(np.asarray(truth)), seeded_words(require_generator(rng)))
+        return self._observe(as_column(truth, "truth"), seeded_words(require_generator(rng)))
 
     def _observe(self, truth: AnyArray, source: WordSource) -> AnyArray:
         out: CodeArray = np.empty(truth.size, dtype=self.observations.code_dtype)
@@ -146,10 +146,16 @@ class FiniteChannel(ABC):
         return solve_observation_function(model, self.matrix, frequencies)
 
     def require_outputs_of(self, model: FiniteModel) -> None:
-        """Refuse a model about other outputs."""
-        if model.outputs != self.outputs:
+        """Refuse a model about other outputs, and what is no model."""
+        outputs = getattr(model, "outputs", None)
+        if not isinstance(outputs, Categories):
+            raise InputError(
+                f"model is {shown(model)}; allowed: a model.",
+                remedy="Build one, such as Enumerated.saturated(outputs).",
+            )
+        if outputs != self.outputs:
             raise IncompatibleEvidenceError(
-                f"the model is about {model.outputs!r}, the channel about {self.outputs!r}.",
+                f"the model is about {outputs.shown()}, the channel about {self.outputs.shown()}.",
                 remedy="Build both from the same labels, in the same order.",
             )
 
@@ -178,3 +184,13 @@ class FiniteChannel(ABC):
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
         return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'})"
+
+
+def require_channel(channel: object) -> FiniteChannel:
+    """Refuse what is no channel."""
+    if not isinstance(channel, FiniteChannel):
+        raise InputError(
+            f"channel is {shown(channel)}; allowed: a channel.",
+            remedy="Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all.",
+        )
+    return channel

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from askance._arrays import FloatArray
-from askance._checks import Number
+from askance._checks import Number, as_list, shown
+from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel, confusion_to_matrix
 from askance.channels.registry import GROUPS, LABELS, MATRIX, Parameter, labels_as_json, register
-from askance.errors import InputError, LabelError
+from askance.channels.table import TableChannel, empty_table
+from askance.channels.thresholds import apportion
+from askance.errors import InputError, LabelError, ShapeError
 
 
 @register(
     summary="the output itself",
-    use="the truth is known (supervised learning), or as the yardstick of other channels",
+    use="the truth is known (supervised learning), or a yardstick for other channels is wanted",
     parameters=[Parameter("outputs", LABELS, "number of outputs, or their labels")],
     examples=[{"outputs": 2}, {"outputs": ["a", "b", "c"]}],
 )
-class Direct(MatrixChannel):
+class Direct(TableChannel):
     """S = identity: o = y.
 
     >>> Direct(2).privacy_level
@@ -30,10 +35,10 @@ class Direct(MatrixChannel):
     kind = "direct"
 
     def __init__(self, outputs: LabelSet) -> None:
-        categories = Categories.of(outputs)
-        size = len(categories)
-        identity = [[Fraction(o == y) for y in range(size)] for o in range(size)]
-        super().__init__(identity, outputs=categories, observations=categories)
+        categories = Categories.of(outputs, name="outputs")
+        weights = empty_table(len(categories), len(categories))
+        np.fill_diagonal(weights, TOTAL)
+        super().__init__(weights, categories, categories)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry."""
@@ -42,7 +47,7 @@ class Direct(MatrixChannel):
 
 @register(
     summary="labels from an imperfect annotator or classifier, with a known confusion matrix",
-    use="crowd labels or a weak model, validated on a sample",
+    use="labels come from a crowd or a weak model whose mistakes were counted on a sample",
     parameters=[
         Parameter("confusion", MATRIX, "one row per truth, one column per label given; counts or rates"),
         Parameter("outputs", LABELS, "labels of the outputs", default=None),
@@ -74,7 +79,7 @@ class NoisyLabels(MatrixChannel):
                 f"the confusion matrix has {len(matrix[0])} truths and {len(matrix)} labels; allowed: as many of each.",
                 remedy="Use MatrixChannel.from_confusion when annotators have labels of their own.",
             )
-        categories = Categories.of(len(matrix) if outputs is None else outputs)
+        categories = Categories.of(len(matrix) if outputs is None else outputs, name="outputs")
         super().__init__(matrix, outputs=categories, observations=categories)
 
     def parameters(self) -> dict[str, Any]:
@@ -85,11 +90,11 @@ class NoisyLabels(MatrixChannel):
 
 @register(
     summary='"not this one": a label that is not the true one, each of the others equally likely',
-    use="annotators can rule out more easily than decide; at least three outputs",
+    use="annotators can rule out a label more easily than decide on one; there must be at least three outputs",
     parameters=[Parameter("outputs", LABELS, "number of outputs, or their labels")],
     examples=[{"outputs": 3}, {"outputs": ["a", "b", "c", "d", "e"]}],
 )
-class ComplementaryLabels(MatrixChannel):
+class ComplementaryLabels(TableChannel):
     """S(o|y) = 1[o ≠ y] / (m − 1).
 
     >>> ComplementaryLabels(3).matrix
@@ -101,10 +106,18 @@ class ComplementaryLabels(MatrixChannel):
     kind = "complementary-labels"
 
     def __init__(self, outputs: LabelSet) -> None:
-        categories = Categories.of(outputs)
+        categories = Categories.of(outputs, name="outputs")
         size = len(categories)
-        others = [[Fraction(int(o != y), size - 1) for y in range(size)] for o in range(size)]
-        super().__init__(others, outputs=categories, observations=categories)
+        if size < 3:
+            raise InputError(
+                f"outputs has {size} labels; allowed: at least 3, since of two labels one tells the other.",
+                remedy="Use Direct, and swap the two labels.",
+            )
+        weights = empty_table(size, size)
+        others = np.array(apportion([Fraction(1, size - 1)] * (size - 1)))
+        for y in range(size):
+            weights[:y, y], weights[y + 1 :, y] = others[:y], others[y:]
+        super().__init__(weights, categories, categories)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry."""
@@ -113,7 +126,7 @@ class ComplementaryLabels(MatrixChannel):
 
 @register(
     summary="only the group of the output is seen (partial or coarsened labels)",
-    use="income brackets, regions instead of towns, a tag set coarser than yours",
+    use="only brackets are known: incomes in classes, regions instead of towns, a tag set coarser than yours",
     parameters=[
         Parameter("groups", GROUPS, "the outputs of each group; every output in exactly one"),
         Parameter("observations", LABELS, "names of the groups", default=None),
@@ -123,7 +136,7 @@ class ComplementaryLabels(MatrixChannel):
         {"groups": [["young"], ["middle", "old"]], "observations": ["-30", "31+"]},
     ],
 )
-class Coarsened(MatrixChannel):
+class Coarsened(TableChannel):
     """S(o|y) = 1[y belongs to group o]: a deterministic map from outputs to groups.
 
     >>> Coarsened([["a", "b"], ["c"]]).matrix
@@ -134,14 +147,36 @@ class Coarsened(MatrixChannel):
     kind = "coarsened"
 
     def __init__(self, groups: Sequence[Sequence[Label]], *, observations: LabelSet | None = None) -> None:
-        members = [label for group in groups for label in group]
-        if len(set(members)) != len(members):
-            twice = next(label for i, label in enumerate(members) if label in members[:i])
-            raise LabelError(f"output {twice!r} is in two groups.", remedy="Put every output into exactly one group.")
-        matrix = [[Fraction(label in group) for label in members] for group in groups]
-        super().__init__(matrix, outputs=members, observations=observations)
-        self._groups = [list(group) for group in groups]
+        members = _read_groups(groups)
+        outputs = Categories([label for group in members for label in group], name="the outputs of groups")
+        seen = Categories.of(len(members) if observations is None else observations, minimum=1, name="observations")
+        if len(seen) != len(members):
+            raise ShapeError(
+                f"observations has {len(seen)} labels for {len(members)} groups.", remedy="Give one label per group."
+            )
+        weights = empty_table(len(members), len(outputs))
+        weights[np.repeat(range(len(members)), [len(group) for group in members]), range(len(outputs))] = TOTAL
+        super().__init__(weights, outputs, seen)
+        self._groups = [list(group) for group in members]
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry."""
         return {"groups": self._groups, "observations": labels_as_json(self.observations)}
+
+
+def _read_groups(groups: Sequence[Sequence[Label]]) -> list[Sequence[Label]]:
+    """The labels of each group; every group has some, and no label is in two."""
+    given = as_list(groups, "groups", '[["a", "b"], ["c"]]')
+    members = [
+        Categories(as_list(group, f"groups[{i}]", '["a", "b"]'), minimum=1, name=f"groups[{i}]").labels
+        for i, group in enumerate(given)
+    ]
+    group_of: dict[Label, int] = {}
+    for i, group in enumerate(members):
+        for label in group:
+            if group_of.setdefault(label, i) != i:
+                raise LabelError(
+                    f"output {shown(label)} is in two groups, {group_of[label]} and {i}.",
+                    remedy="Put every output into exactly one group.",
+                )
+    return members

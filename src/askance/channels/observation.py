@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import shorten
 from askance.errors import NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
@@ -67,7 +68,7 @@ def solve_observation_function(
     hidden = [name for name, share in zip(model.parameter_names, unseen, strict=True) if share > _RANK_TOLERANCE**0.5]
     if hidden:
         raise NotIdentifiedError(
-            f"the channel cannot see {', '.join(repr(name) for name in hidden)}: S has rank {rank} for "
+            f"the channel cannot see {shorten(hidden)}: S has rank {rank} for "
             f"{S.shape[1]} outputs, and no combination of the {S.shape[0]} observations averages to it.",
             remedy="Use a channel of full column rank, leave the statistic out, or method='marginal' or 'projection', "
             "which trade unbiasedness for an answer.",

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArray
-from askance._checks import Number, as_distribution, as_positive_level, as_probability
+from askance._checks import Number, as_distribution, as_positive_level, as_probability, shown
 from askance._kernels import draw
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label, LabelSet
@@ -34,11 +34,11 @@ from askance.models.protocols import FiniteModel
 
 @register(
     summary="tell the truth with a known probability, otherwise answer at random",
-    use="few categories, nothing known about the answers; also called k-ary randomized response",
+    use="there are few categories and nothing is known about the answers; also called k-ary randomized response",
     parameters=[
         Parameter("outputs", LABELS, "number of outputs, or their labels"),
         Parameter("reveal_probability", PROBABILITY, "probability of telling the truth", default=None),
-        Parameter("privacy_level", LEVEL, "instead of reveal_probability: the level to spend", default=None),
+        Parameter("privacy_level", LEVEL, "the level to spend, instead of a reveal probability", default=None),
         Parameter("base_distribution", DISTRIBUTION, "what random answers follow (default: uniform)", default=None),
     ],
     examples=[
@@ -78,7 +78,7 @@ class RandomizedResponse(FiniteChannel):
     ) -> None:
         base, categories = _read_base(base_distribution, outputs)
         probability = as_probability(reveal_probability, "reveal_probability")
-        self._set_thresholds(int(probability * TOTAL), base, categories)
+        self._set_thresholds(int(probability * TOTAL), base, categories, f"reveal_probability is {shown(probability)}")
 
     @classmethod
     def for_privacy_level(
@@ -108,26 +108,30 @@ class RandomizedResponse(FiniteChannel):
         limit = exp_rounded_down(min(level, Fraction(float(level))))
         odds = (limit - 1) * rarest
         reveal = int(odds / (1 + odds) * TOTAL)
+        asked = f"privacy_level is {shown(level)}"
         channel = cls.__new__(cls)
-        channel._set_thresholds(reveal, base, categories)
+        channel._set_thresholds(reveal, base, categories, asked)
         # Rounding of the base to whole units can overshoot e^α in the last digits: take what the realised base allows.
         while (ratio := channel.largest_ratio()) is None or ratio > limit:
             reveal = min(reveal - len(categories), int((limit - 1) * int(channel._base_weights.min())))
             channel = cls.__new__(cls)
-            channel._set_thresholds(reveal, base, categories)
+            channel._set_thresholds(reveal, base, categories, asked)
         return channel
 
-    def _set_thresholds(self, reveal: int, base: list[Fraction] | None, categories: Categories) -> None:
+    def _set_thresholds(self, reveal: int, base: list[Fraction] | None, categories: Categories, asked: str) -> None:
         size = len(categories)
         if base is None:
             # What does not divide evenly is taken from the truth side, so that all random answers are equally likely
             # to the last bit; less than m/2⁶² of probability moves.
             reveal -= (reveal - TOTAL) % size
+        elif reveal < TOTAL:
+            # Every answer that can be given at random needs a threshold of its own, again from the truth side.
+            reveal = min(reveal, TOTAL - sum(p > 0 for p in base))
         if reveal <= 0:
             raise ProbabilityError(
-                f"reveal_probability is below {size}/2⁶²: the answers say nothing about the truth; allowed: above "
-                "that, at most 1.",
-                remedy="Raise it, or the privacy level.",
+                f"{asked}: the truth would be told with a probability below {size}/2⁶², and the answers say nothing "
+                "about it.",
+                remedy="Raise it; reveal probabilities above 0.01 and levels above 0.1 are usual.",
             )
         rest = TOTAL - reveal
         weights = [rest // size] * size if base is None else apportion(base, rest) if rest else [0] * size
@@ -164,10 +168,11 @@ class RandomizedResponse(FiniteChannel):
     ) -> Self:
         """Build from the registry's parameters: exactly one of reveal_probability and privacy_level."""
         if (reveal_probability is None) == (privacy_level is None):
+            both = f"reveal_probability is {shown(reveal_probability)} and privacy_level is {shown(privacy_level)}"
             raise InputError(
-                f"reveal_probability is {reveal_probability} and privacy_level is {privacy_level}; "
-                "allowed: exactly one of them.",
-                remedy="Say how often the truth is told, or the level to spend.",
+                f"{'how often the truth is told is not said' if privacy_level is None else both}; allowed: exactly one "
+                "of reveal_probability and privacy_level.",
+                remedy="Give reveal_probability or privacy_level.",
             )
         if privacy_level is not None:
             return cls.for_privacy_level(privacy_level, base_distribution, outputs=outputs)
@@ -241,8 +246,8 @@ def _read_base(
     if outputs is None:
         if base is None:
             raise InputError("neither outputs nor base_distribution is given.", remedy="Say outputs=4, for example.")
-        outputs = len(base)
-    categories = Categories.of(outputs)
+        outputs = Categories(len(base), name="the length of base_distribution")
+    categories = Categories.of(outputs, name="outputs")
     if base is not None and len(base) != len(categories):
         raise ShapeError(
             f"base_distribution has {len(base)} entries for {len(categories)} outputs.", remedy="Give one per output."

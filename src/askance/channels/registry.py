@@ -6,12 +6,11 @@ channels asks `entries()`; nothing else keeps a list.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from askance._checks import shorten
+from askance._checks import did_you_mean, shorten, shown
 from askance.categories import Categories, Label
 from askance.errors import InputError
 
@@ -33,16 +32,24 @@ class ParameterKind:
     syntax: str
 
 
-def _read_labels(text: str) -> int | list[str]:
-    return int(text) if text.strip().isdigit() else [label.strip() for label in text.split(",")]
-
-
 def _read_row(text: str) -> list[str]:
-    return [number.strip() for number in text.split(",")]
+    entries = [entry.strip() for entry in text.split(",")]
+    if "" in entries:
+        raise InputError(
+            f"entry {entries.index('')} of {shown(text)} is empty; allowed: entries separated by single commas.",
+            remedy="Take the extra comma or semicolon away, or fill the entry in.",
+        )
+    return entries
 
 
 def _read_rows(text: str) -> list[list[str]]:
     return [_read_row(row) for row in text.split(";")]
+
+
+def _read_labels(text: str) -> int | list[str]:
+    digits = text.strip().removeprefix("-")
+    # Numbers beyond any limit are as good as the limit: reading thousands of digits is refused by Python itself.
+    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 100 else _read_row(text)
 
 
 PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
@@ -69,6 +76,7 @@ class Parameter:
     kind: ParameterKind
     description: str
     default: Any = REQUIRED
+    symbol: str = ""  # what errors call it, where that is not its name
 
     @property
     def required(self) -> bool:
@@ -93,8 +101,8 @@ class ChannelEntry:
         for name in given:
             if name not in known:
                 raise InputError(
-                    f"{self.kind} has no parameter {name!r}; allowed: {', '.join(known)}.",
-                    remedy=_did_you_mean(name, known),
+                    f"{self.kind} has no parameter {shown(name)}; allowed: {', '.join(known)}.",
+                    remedy=did_you_mean(name, known, f"See `askance channels {self.kind}`."),
                 )
         for parameter in self.parameters:
             if parameter.required and given.get(parameter.name) is None:
@@ -133,8 +141,8 @@ def entry(kind: str) -> ChannelEntry:
     """The channel of that name."""
     if kind not in _ENTRIES:
         raise InputError(
-            f"there is no channel {kind!r}; allowed: {', '.join(sorted(_ENTRIES))}.",
-            remedy=_did_you_mean(kind, _ENTRIES),
+            f"there is no channel {shown(kind)}; allowed: {', '.join(sorted(_ENTRIES))}.",
+            remedy=did_you_mean(kind, _ENTRIES, "See `askance channels`."),
         )
     return _ENTRIES[kind]
 
@@ -146,6 +154,11 @@ def build_channel(specification: Mapping[str, Any]) -> FiniteChannel:
     array([[0.8333, 0.1667],
            [0.1667, 0.8333]])
     """
+    if not isinstance(specification, Mapping):
+        raise InputError(
+            f"the specification is {shown(specification)}; allowed: a mapping.",
+            remedy='Give one such as {"kind": "warner", "question": "2/3"}.',
+        )
     if "kind" not in specification:
         raise InputError(
             f"the channel has no kind (found: {shorten(list(specification)) or 'nothing'}).",
@@ -158,8 +171,3 @@ def build_channel(specification: Mapping[str, Any]) -> FiniteChannel:
 def labels_as_json(categories: Categories) -> int | list[Label]:
     """How labels are written in a specification."""
     return len(categories) if categories.are_codes else list(categories.labels)
-
-
-def _did_you_mean(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]!r}?" if close else "See `askance channels`."

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from askance._arrays import IntArray
-from askance.channels.finite import FiniteChannel
+from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.matrix import MatrixChannel
 from askance.models.enumerated import Enumerated
 
@@ -43,7 +43,7 @@ def sufficient_channel(model: Enumerated, channel: FiniteChannel) -> SufficientC
            [0.1667, 0.4167],
            [0.1667, 0.4167]])
     """
-    channel.require_outputs_of(model)
+    require_channel(channel).require_outputs_of(model)
     values, fibre = np.unique(model.table.T, axis=0, return_inverse=True)
     fibre = fibre.reshape(-1)
     shares = [Fraction(share) for share in np.exp(model.log_base_measure - model.log_base_measure.max())]

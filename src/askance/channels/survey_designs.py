@@ -12,7 +12,7 @@ from askance._checks import SUM_TOLERANCE, Number, as_probability
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.registry import LABELS, PROBABILITY, Parameter, labels_as_json, register
-from askance.errors import ProbabilityError
+from askance.errors import InputError, ProbabilityError
 
 _OUTPUTS = Parameter("outputs", LABELS, "labels of the answers no and yes", default=["no", "yes"])
 NO_YES: tuple[Label, Label] = ("no", "yes")
@@ -30,7 +30,7 @@ class _YesNoDesign(MatrixChannel):
                 "whatever the truth: the design carries no information.",
                 remedy="Change the probabilities so that yes and no are reported differently.",
             )
-        categories = Categories.of(outputs)
+        categories = Categories.of(outputs, name="outputs")
         super().__init__(
             [[1 - a, 1 - b], [a, b]],
             outputs=categories,
@@ -46,7 +46,7 @@ class _YesNoDesign(MatrixChannel):
 
 @register(
     summary="with a known probability the question is asked, otherwise its opposite (mirrored question)",
-    use="the oldest design; easy to explain, needs a device with a probability other than 1/2",
+    use="the design must be easy to explain, and a device with a probability other than 1/2 is at hand",
     parameters=[Parameter("question", PROBABILITY, "probability of getting the sensitive question"), _OUTPUTS],
     examples=[{"question": "2/3"}, {"question": 0.2, "outputs": 2}],
 )
@@ -69,7 +69,7 @@ class Warner(_YesNoDesign):
 
 @register(
     summary="answer truthfully, or say yes, or say no, as the device tells",
-    use="the usual choice in the field: one die decides, and the truth is told most of the time",
+    use="respondents have a die: the usual choice in the field, and the truth is told most of the time",
     parameters=[
         Parameter("truth", PROBABILITY, "probability of being told to answer truthfully"),
         Parameter("yes", PROBABILITY, "probability of being told to say yes"),
@@ -96,8 +96,9 @@ class ForcedResponse(_YesNoDesign):
         total = t + forced_yes + forced_no
         if forced_no < -SUM_TOLERANCE or abs(total - 1) > SUM_TOLERANCE:
             raise ProbabilityError(
-                f"truth + yes + no is {t} + {forced_yes} + {forced_no}; allowed: 0 or more each, 1 in all.",
-                remedy="Leave `no` out to have it computed, or correct the three probabilities.",
+                f"the probabilities are truth = {t}, yes = {forced_yes}, no = {forced_no}; allowed: 0 or more each, "
+                "1 in all.",
+                remedy="Leave the probability of a forced no out to have it computed, or correct the three.",
             )
         t, forced_yes, forced_no = t / total, forced_yes / total, max(forced_no / total, Fraction(0))
         super().__init__(forced_yes, t + forced_yes, _pair(outputs), None, truth=t, yes=forced_yes, no=forced_no)
@@ -105,7 +106,7 @@ class ForcedResponse(_YesNoDesign):
 
 @register(
     summary="answer the sensitive question, or an unrelated one whose prevalence is known",
-    use="respondents find it easier to accept than a forced answer; the unrelated prevalence must really be known",
+    use="respondents would not accept a forced answer, and the prevalence of some unrelated trait is really known",
     parameters=[
         Parameter("question", PROBABILITY, "probability of getting the sensitive question"),
         Parameter("prevalence", PROBABILITY, "probability of a yes to the unrelated question"),
@@ -130,7 +131,7 @@ class UnrelatedQuestion(_YesNoDesign):
 
 @register(
     summary="say whether the answers to the sensitive and an innocuous question are the same",
-    use="no device is needed: a birthday or a phone number does; prevalence must be known and not 1/2",
+    use="there is no device: a birthday or a phone number serves, if its prevalence is known and is not 1/2",
     parameters=[
         Parameter("prevalence", PROBABILITY, "probability of a yes to the innocuous question"),
         _OUTPUTS,
@@ -164,7 +165,7 @@ class Crosswise(_YesNoDesign):
 
 @register(
     summary="draw a card from the stack of one's answer and report its colour",
-    use="nobody says yes or no aloud; also known as Kuk's design when the two stacks are not mirror images",
+    use="nobody should have to say yes or no aloud; it is Kuk's design when the two stacks are not mirror images",
     parameters=[
         Parameter("red_if_yes", PROBABILITY, "share of red cards in the stack for yes"),
         Parameter("red_if_no", PROBABILITY, "share of red cards in the stack for no (default: mirrored)", default=None),
@@ -201,10 +202,10 @@ class DisguisedResponse(_YesNoDesign):
 
 
 def _pair(outputs: LabelSet) -> Categories:
-    categories = Categories.of(outputs)
+    categories = Categories.of(outputs, name="outputs")
     if len(categories) != 2:
-        raise ProbabilityError(
-            f"there are {len(categories)} answers; this design asks a yes/no question.",
+        raise InputError(
+            f"outputs has {len(categories)} answers; allowed: 2, since this design asks a yes/no question.",
             remedy="Use randomized-response or matrix for more categories.",
         )
     return categories

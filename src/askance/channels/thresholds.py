@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from askance._kernels.draw import TOTAL
+from askance.errors import ProbabilityError
 
 _DIGITS = decimal.Context(prec=60)
 
@@ -20,15 +21,34 @@ def apportion(probabilities: Sequence[Fraction], total: int = TOTAL) -> list[int
     >>> apportion([Fraction(2, 3), Fraction(1, 3), Fraction(0)], total=8)
     [5, 3, 0]
     """
-    exact = [p * total for p in probabilities]
-    units = [max(math.floor(e), 1) if e > 0 else 0 for e in exact]
+    common = math.lcm(*(p.denominator for p in probabilities))
+    scaled = [p.numerator * (common // p.denominator) * total for p in probabilities]
+    units, remainders = [], []
+    for value in scaled:
+        whole, rest = divmod(value, common)
+        raised = whole == 0 and rest > 0  # what is positive stays positive
+        units.append(1 if raised else whole)
+        remainders.append(rest - common if raised else rest)
     missing = total - sum(units)
-    if missing < 0:  # the ones given to tiny probabilities come out of the largest
-        units[units.index(max(units))] += missing
-    by_remainder = sorted(range(len(exact)), key=lambda i: units[i] - exact[i])
-    for i in by_remainder[: max(missing, 0)]:
-        units[i] += 1
+    if missing < 0:
+        _take_from_the_largest(units, -missing)
+    elif missing:
+        for i in sorted(range(len(units)), key=remainders.__getitem__, reverse=True)[:missing]:
+            units[i] += 1
     return units
+
+
+def _take_from_the_largest(units: list[int], excess: int) -> None:
+    """What was given to tiny probabilities comes out of the largest, which stay positive."""
+    for i in sorted(range(len(units)), key=units.__getitem__, reverse=True):
+        taken = max(min(excess, units[i] - 1), 0)
+        units[i] -= taken
+        excess -= taken
+    if excess:
+        raise ProbabilityError(
+            f"{sum(unit > 0 for unit in units)} positive probabilities do not fit {sum(units) - excess} thresholds.",
+            remedy="Give fewer outcomes, or larger probabilities.",
+        )
 
 
 def log_rounded_up(ratio: Fraction) -> float:

@@ -3,6 +3,6 @@
 
 def main() -> None:
     """Entry point of the `askance` command."""
-    from askance.cli.main import run
+    from askance.cli.command import run
 
     run()

@@ -12,11 +12,12 @@ from askance._checks import shorten
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import ChannelEntry
-from askance.cli.channel_options import build_from_flags, channel_options
+from askance.cli.channel_options import build_from_flags, channel_options, example_flags
+from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
 
 
-@click.group("certify")
+@click.group("certify", cls=GuidedGroup, short_help="Prove the privacy level of a channel.")
 def certify_group() -> None:
     """Prove the privacy level of a channel, and that unbiased estimation is possible.
 
@@ -46,7 +47,10 @@ def _print_certificate(channel: FiniteChannel, as_json: bool) -> None:
 
 
 def _command_for(entry: ChannelEntry) -> click.Command:
-    @click.command(entry.kind, help=f"{entry.summary[0].upper()}{entry.summary[1:]}.", short_help=entry.summary)
+    summary = f"{entry.summary[0].upper()}{entry.summary[1:]}."
+    example = f"\b\nExample:\n  askance certify {entry.kind} {example_flags(entry)}"
+
+    @click.command(entry.kind, help=summary, short_help=entry.summary, epilog=example)
     @channel_options(entry)
     @click.option("--json", "as_json", is_flag=True, help="print JSON")
     def command(as_json: bool, **given: Any) -> None:
@@ -63,7 +67,10 @@ for _entry in registry.entries():
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def certify_file(path: Path, as_json: bool) -> None:
-    """Certify the channel described in the TOML file PATH."""
+    """Certify the channel described in the TOML file PATH.
+
+    Example: askance certify file my-channel.toml
+    """
     from askance.formats import read_channel
 
     _print_certificate(read_channel(path), as_json)

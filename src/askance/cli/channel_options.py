@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
-from askance.channels.registry import ChannelEntry, ParameterKind
+from askance.channels.registry import ChannelEntry, Parameter, ParameterKind
 from askance.errors import InputError
 
 
@@ -24,7 +25,13 @@ class KindType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the text; lists given as defaults pass."""
-        return self.kind.read(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.kind.read(value)
+        except InputError as error:
+            place = param.opts[0] if param is not None else self.name
+            raise InputError(f"{place}: {error.message}", remedy=error.remedy) from None
 
 
 def flag(name: str) -> str:
@@ -32,14 +39,38 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def as_text(value: Any) -> str:
+    """A parameter's value as it is written behind a flag."""
+    if isinstance(value, list):
+        nested = any(isinstance(item, list) for item in value)
+        return (";" if nested else ",").join(as_text(item) for item in value)
+    return str(value)
+
+
+def need(parameter: Parameter) -> str:
+    """Whether a flag is required, and what it is otherwise."""
+    if parameter.required:
+        return "required"
+    return "optional" if parameter.default is None else f"default {as_text(parameter.default)}"
+
+
+def example_flags(entry: ChannelEntry) -> str:
+    """The first example of a channel as it is typed."""
+
+    def words() -> Iterator[str]:
+        for name, value in entry.examples[0].items():
+            text = as_text(value)
+            yield f'{flag(name)} "{text}"' if re.search(r"[^\w./,-]", text) else f"{flag(name)} {text}"
+
+    return " ".join(words())
+
+
 def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the flags of a channel to a command."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for parameter in reversed(entry.parameters):
-            text = f"{parameter.description} [{parameter.kind.syntax}]"
-            if parameter.required:
-                text += "  (required)"
+            text = f"{parameter.description}: {parameter.kind.syntax}  [{need(parameter)}]"
             option = click.option(flag(parameter.name), parameter.name, type=KindType(parameter.kind), help=text)
             command = option(command)
         return command
@@ -48,11 +79,29 @@ def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Calla
 
 
 def build_from_flags(entry: ChannelEntry, given: dict[str, Any]) -> Any:
-    """Build the channel; a missing parameter is reported as the flag to add."""
+    """Build the channel; parameters are called by their flags in whatever is wrong."""
     for parameter in entry.parameters:
         if parameter.required and given.get(parameter.name) is None:
             raise InputError(
                 f"{entry.kind} needs {flag(parameter.name)} ({parameter.description}).",
                 remedy=f"Give it as {parameter.kind.syntax}; see `askance channels {entry.kind}`.",
             )
-    return entry.build(given)
+    try:
+        return entry.build(given)
+    except InputError as error:
+        raise type(error)(in_flags(error.message, entry), remedy=in_flags(error.remedy, entry)) from None
+
+
+def in_flags(text: str, entry: ChannelEntry) -> str:
+    """A message with flags in place of parameter names.
+
+    Many names are plain words ("yes", "truth"), so they count as names only where a message begins with them or gives
+    their value; names with an underscore, and symbols, are never plain words.
+    """
+    for parameter in entry.parameters:
+        name = parameter.name
+        anywhere = [name] if "_" in name else []
+        anywhere += [parameter.symbol] if parameter.symbol else []
+        patterns = [rf"^{name}\b", rf"\b{name}(?= = )", *(rf"\b{each}\b" for each in anywhere)]
+        text = re.sub("|".join(rf"(?<![-\w]){pattern}" for pattern in patterns), flag(name), text)
+    return text

@@ -8,11 +8,11 @@ import click
 
 from askance.channels import registry
 from askance.channels.registry import ChannelEntry
-from askance.cli.channel_options import flag
+from askance.cli.channel_options import flag, need
 from askance.cli.output import print_json, print_table
 
 
-@click.command("channels")
+@click.command("channels", short_help="List the channels, or show one in full.")
 @click.argument("kind", required=False)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def channels_command(kind: str | None, as_json: bool) -> None:
@@ -60,11 +60,8 @@ def _describe(entry: ChannelEntry) -> dict[str, Any]:
 def _show(entry: ChannelEntry) -> None:
     from askance.formats import channel_to_toml
 
-    click.echo(f"{entry.kind}: {entry.summary}\nuse it when: {entry.use}\n")
-    rows = [
-        (flag(p.name), p.kind.syntax, "required" if p.required else f"default {p.default}", p.description)
-        for p in entry.parameters
-    ]
+    click.echo(f"{entry.kind}: {entry.summary}\nUse it when {entry.use}.\n")
+    rows = [(flag(p.name), p.kind.syntax, need(p), p.description) for p in entry.parameters]
     print_table("", ["flag", "written as", "", "meaning"], rows)
     click.echo("as a TOML file:\n")
     click.echo(channel_to_toml(entry.build(entry.examples[0])))

@@ -13,17 +13,23 @@ from askance.cli.output import print_json, print_table
 from askance.errors import InputError
 
 
-@click.command("demo")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("demo-output"), help="folder for the results")
-@click.option("--seed", type=int, default=0, show_default=True, help="of the simulation")
+@click.command("demo", short_help="Simulate a sensitive survey and estimate it.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("demo-output"),
+    show_default=True,
+    help="folder for the results",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="seed of the simulation")
 @click.option("--respondents", type=int, default=20_000, show_default=True, help="how many people answer")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     """Simulate a sensitive survey with known truth and estimate it at three privacy levels with three methods."""
     from rich.console import Console
 
-    from askance.experiments.survey import SurveyConfig, plot_survey, run_survey
-    from askance.formats.container import write_whole
+    from askance.experiments.survey import SurveyConfig, draw_survey, run_survey
+    from askance.formats.disk import as_path, write_whole
 
     if respondents < 100:
         raise InputError(f"--respondents is {respondents}; allowed: at least 100.", remedy="The default is 20000.")
@@ -33,11 +39,14 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     with Console(stderr=True).status("asking") as status:
         result = run_survey(config, lambda step: status.update(step))
         status.update("drawing")
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"--out is {out}: {error.strerror}.", remedy="Choose another folder.") from None
-        plot_survey(result, out / "survey.png")
+        picture = draw_survey(result)
+    try:
+        as_path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"--out is {out}: {error.strerror}.", remedy="Choose a folder that exists or can be made."
+        ) from None
+    write_whole(out / "survey.png", picture)
     write_whole(out / "survey.json", (json.dumps(result, indent=2) + "\n").encode())
     if as_json:
         print_json(result)

@@ -21,8 +21,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), header_style="bold")
-    for column in columns:
-        table.add_column(Text(column))
+    for i, column in enumerate(columns):
+        table.add_column(Text(column), no_wrap=i == 0)  # names and flags stay whole
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)

@@ -12,7 +12,7 @@ import numpy as np
 from askance._arrays import IntArray
 from askance._kernels.draw import TOTAL
 from askance.categories import Label
-from askance.channels.finite import FiniteChannel
+from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.thresholds import log_rounded_up
 from askance.design.rational import has_full_column_rank, row_space_contains, to_integers
@@ -78,6 +78,7 @@ def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certific
     >>> round(certificate.privacy_level, 4), certificate.unbiased
     (3.3825, True)
     """
+    require_channel(channel)
     if model is not None:
         channel.require_outputs_of(model)
     enumerated = len(channel.outputs) * len(channel.observations) <= _ENUMERATED_ENTRIES
@@ -100,13 +101,16 @@ def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certific
 
 
 def _check_columns(weights: IntArray) -> None:
-    sums = [sum(map(int, column)) for column in weights.T]
-    for y, total in enumerate(sums):
-        if total != TOTAL or weights[:, y].min() < 0:
-            raise InputError(
-                f"column {y} of the channel sums to {total}/2⁶² (or has a negative entry); allowed: exactly 1.",
-                remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
-            )
+    # Sums of 64-bit integers could wrap around: high and low halves are added apart.
+    high, low = (weights >> 31).sum(axis=0), (weights & (2**31 - 1)).sum(axis=0)
+    broken = (high + (low >> 31) != TOTAL >> 31) | (low & (2**31 - 1) != 0) | (weights.min(axis=0) < 0)
+    if broken.any():
+        y = int(np.argmax(broken))
+        raise InputError(
+            f"column {y} of the channel sums to {sum(map(int, weights[:, y]))}/2⁶² (or has a negative entry); allowed: "
+            "exactly 1.",
+            remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
+        )
 
 
 def _worst(largest: IntArray, smallest: IntArray) -> tuple[Fraction | None, list[int]]:
@@ -141,25 +145,20 @@ def _is_unbiased(channel: FiniteChannel, model: Enumerated | None) -> bool:
 
 def _rounding(channel: FiniteChannel, model: Enumerated | None) -> float | None:
     """Largest |R S − Φ| for the R in use, computed without rounding."""
-    size = len(channel.outputs)
+    size, dimension = len(channel.outputs), len(channel.outputs) if model is None else model.dimension
+    structured = isinstance(channel, RandomizedResponse)
+    if dimension * len(channel.observations) * (1 if structured else size) > _EXACT_PRODUCTS:
+        return None
     if model is None:
-        if size > 1024:
-            return None
         model = Enumerated(np.eye(size), outputs=channel.outputs)
-    R = channel.observation_function(model).coefficients
+    R = to_integers(channel.observation_function(model).coefficients)
     if isinstance(channel, RandomizedResponse):
-        if R.size > _EXACT_PRODUCTS:
-            return None
         # R S = ε R + (R b) 1ᵀ
         largest, base = channel.extreme_weights()
-        exact = to_integers(R)
-        scaled = exact.values * int(largest[0] - base[0]) + (exact.values @ base.astype(object))[:, None]
+        scaled = R.values * int(largest[0] - base[0]) + (R.values @ base.astype(object))[:, None]
     else:
-        if R.size * size > _EXACT_PRODUCTS:
-            return None
-        exact = to_integers(R)
-        scaled = exact.values @ channel.integer_weights.astype(object)
+        scaled = R.values @ channel.integer_weights.astype(object)
     phi = to_integers(model.table)
-    difference = scaled * phi.scale - phi.values * (exact.scale * TOTAL)
+    difference = scaled * phi.scale - phi.values * (R.scale * TOTAL)
     worst = max(abs(value) for value in difference.flat)
-    return float(Fraction(worst, exact.scale * TOTAL * phi.scale))
+    return float(Fraction(worst, R.scale * TOTAL * phi.scale))

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_parameter
-from askance.channels.finite import FiniteChannel
+from askance._checks import as_parameter, shorten, shown
+from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.observation import ObservationFunction
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
@@ -58,8 +58,8 @@ def asymptotics(
     >>> round(result.efficiency, 4)
     0.8189
     """
+    require_channel(channel).require_outputs_of(model)
     theta = as_parameter(theta, model.dimension)
-    channel.require_outputs_of(model)
     information = model.fisher_information(theta)
     full = invert_information(information, model.parameter_names, "the model")
     marginal = invert_information(marginal_information(model, channel, theta), model.parameter_names, "the channel")
@@ -77,8 +77,8 @@ def observation_function(
     model: FiniteModel, channel: FiniteChannel, frequencies: FloatArray, weighting: Weighting
 ) -> ObservationFunction:
     """The β in use: of least covariance under `frequencies`, or the plain one."""
-    if weighting not in ("best", "plain"):
-        raise InputError(f"weighting is {weighting!r}; allowed: best, plain.", remedy="The default is best.")
+    if not isinstance(weighting, str) or weighting not in ("best", "plain"):
+        raise InputError(f"weighting is {shown(weighting)}; allowed: best, plain.", remedy="The default is best.")
     if weighting == "plain":
         return channel.observation_function(model)
     possible = np.where(frequencies > 0, frequencies, 1.0)  # impossible observations need a weight, any weight
@@ -118,9 +118,12 @@ def invert_information(information: FloatArray, names: Sequence[str], holder: st
 
 
 def _not_separated(hidden: list[str], rank: int, names: Sequence[str], holder: str) -> NotIdentifiedError:
+    if holder == "the model":
+        remedy = "Remove redundant statistics: constant ones, or one indicator per output but one."
+    else:
+        remedy = "Use a channel that tells the outputs apart, or a model with fewer statistics."
     return NotIdentifiedError(
-        f"{holder} gives no information on some combination of {', '.join(map(repr, hidden))}: the information has "
-        f"rank {rank} for {len(names)} parameters.",
-        remedy="Remove redundant statistics (one indicator per output but one, for example), or use a channel that "
-        "tells the outputs apart.",
+        f"{holder} gives no information on some combination of {shorten(hidden)}: the information has rank {rank} for "
+        f"{len(names)} parameters.",
+        remedy=remedy,
     )

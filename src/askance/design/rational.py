@@ -30,8 +30,9 @@ def has_full_column_rank(matrix: IntArray) -> bool:
             return False
         pivot = column + candidates[0]
         rest[[column, pivot]] = rest[[pivot, column]]
-        row = rest[column] * pow(int(rest[column, column]), -1, _PRIME) % _PRIME
-        rest[column + 1 :] = (rest[column + 1 :] - rest[column + 1 :, [column]] * row) % _PRIME
+        row = rest[column, column:] * pow(int(rest[column, column]), -1, _PRIME) % _PRIME
+        below = column + 1 + np.flatnonzero(rest[column + 1 :, column])
+        rest[below, column:] = (rest[below, column:] - rest[below, [column], None] * row) % _PRIME
     return True
 
 

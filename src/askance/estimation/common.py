@@ -18,7 +18,9 @@ def choose_covariance_kind(
     if asked is None:
         return allowed[0]
     if asked not in allowed:
-        raise InputError(f"covariance is {asked!r}; allowed here: {', '.join(allowed)}.", remedy="Leave it out.")
+        raise InputError(
+            f"covariance is {asked!r}; allowed here: {', '.join(allowed)}.", remedy=f"The default here is {allowed[0]}."
+        )
     return asked
 
 

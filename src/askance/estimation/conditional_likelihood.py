@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.conditional import Block, logits, multinomial_curvature, outer, softmax
+from askance.design.conditional_covariances import report_information
+from askance.estimation.conditional import Block, logits, multinomial_curvature, softmax
 from askance.estimation.sum_over_rows import RowParts, SumOverRows
 
 if TYPE_CHECKING:
@@ -50,21 +51,3 @@ class ConditionalLikelihood(SumOverRows):
             return self.posterior(block, p)[0] - p
 
         return self.problem.score_covariance(score)
-
-
-def report_information(S: FloatArray, p: FloatArray) -> FloatArray:
-    """Σ_o (1/q_o) u_o u_oᵀ with u_o = P ∘ (S_o − q_o): what one report tells about the logits; (n,) or (n, K, K)."""
-    if p.ndim == 1:
-        total = np.zeros_like(p)
-        for o in range(len(S)):
-            difference = S[o, 1] - S[o, 0]
-            if difference:
-                total += difference**2 / (S[o, 0] + difference * p)
-        return np.asarray((p * (1.0 - p)) ** 2 * total)
-    reference = (1.0 - p.sum(axis=1)).clip(0.0)
-    information = np.zeros((*p.shape, p.shape[1]))
-    for o in range(len(S)):
-        q = S[o, 0] * reference + p @ S[o, 1:]
-        u = p * (S[o, 1:] - q[:, None]) / np.sqrt(np.where(q > 0, q, 1.0))[:, None]
-        information += outer(u)
-    return information

@@ -13,10 +13,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
+from askance.errors import InputError
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import MarginalEffects, Prevalence
-from askance.estimation.sample import Piece, Sample, column_of, intercepts, is_binary
+from askance.estimation.sample import Piece, Sample, column_of, is_binary
 from askance.models.softmax import Covariates, Softmax
+
+# Columns times coefficients: more take too long.
+_MOST_SLOPES = 1_000_000
 
 
 def prevalence(
@@ -34,7 +38,7 @@ def prevalence(
     names, codes = groups
     size = len(names)
     mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
-    variance = np.einsum("gyi,ij,gyj->gy", slope, covariance, slope, optimize=True)
+    variance = _variance(slope, covariance)
     if population:
         variance = variance + _sampling_variance(model, theta, sample, codes, mean)
     errors = np.sqrt(variance)
@@ -61,6 +65,19 @@ def group_means(
             for b in range(1, m):
                 slope[:, y, b - 1] += _group_sums(w * P[:, y] * ((y == b) - P[:, b]), block.x, group, size)
     return mean / weight[:, None], (slope / weight[:, None, None, None]).reshape(size, m, -1), counted
+
+
+def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Delta method: gᵀ Σ g for every gradient along the last axis; NaN where Σ is not known."""
+    if not is_known(covariance):
+        return np.full(slope.shape[:-1], np.nan)
+    flat = slope.reshape(-1, slope.shape[-1])
+    return np.asarray(np.einsum("ri,ri->r", flat @ covariance, flat).reshape(slope.shape[:-1]))
+
+
+def is_known(covariance: FloatArray) -> bool:
+    """Whether there is a covariance; looks at its diagonal only, because of large fits that have none."""
+    return not bool(np.isnan(np.diagonal(covariance)).any())
 
 
 def _group_sums(v: FloatArray, x: Covariates, group: IntArray, size: int) -> FloatArray:
@@ -118,21 +135,25 @@ def marginal_effects(
     covariance: FloatArray,
     sample: Sample,
     reference: Sample,
+    columns: list[int],
     *,
     confidence: float,
 ) -> MarginalEffects:
-    """Mean effect of every column but the intercept; `reference` decides which columns are binary or constant."""
+    """Mean effect of every given column; `reference` decides which ones are binary."""
     from scipy.special import erfc
 
     z = normal_quantile(confidence)
-    left_out = intercepts(model, reference)
-    columns = [j for j in range(len(model.terms)) if j not in left_out]
+    if len(columns) * model.dimension > _MOST_SLOPES:
+        raise InputError(
+            f"there are {len(columns)} columns to compute effects of, in a model of {model.dimension} coefficients.",
+            remedy="Name the terms of interest: marginal_effects(terms=[…]).",
+        )
     binary = [is_binary(reference.column(j)) for j in columns]
     estimate = np.zeros((len(columns), len(model.outputs)))
     slope = np.zeros((len(columns), len(model.outputs), model.dimension))
     for i, (j, changes) in enumerate(zip(columns, binary, strict=True)):
         estimate[i], slope[i] = (change if changes else derivative)(model, theta, sample, j)
-    errors = np.sqrt(np.einsum("jyi,ik,jyk->jy", slope, covariance, slope, optimize=True))
+    errors = np.sqrt(_variance(slope, covariance))
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = np.asarray(erfc(np.abs(estimate / errors) / math.sqrt(2)))
     return MarginalEffects(

@@ -140,8 +140,9 @@ class Fit:
         spread = L @ self.covariance @ L.T
         if not np.isfinite(spread).all() or np.linalg.matrix_rank(spread, hermitian=True) < len(L):
             raise InputError(
-                "the hypotheses cannot be tested: they repeat each other, or this fit has no covariance for them.",
-                remedy="Give every hypothesis once; fits by projection may have no covariance.",
+                f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this fit "
+                "has no covariance for it.",
+                remedy="Name every parameter once in `parameters`, or give independent rows in `contrasts`.",
             )
         difference = L @ self.theta - target
         statistic = float(difference @ np.linalg.solve(spread, difference))
@@ -208,8 +209,8 @@ def normal_quantile(confidence: float) -> float:
     """z with P(|N(0,1)| ≤ z) = confidence."""
     from scipy.special import ndtri
 
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
     return float(ndtri((1 + confidence) / 2))
 
 

@@ -81,7 +81,8 @@ def _require_likelihood(fit: RegressionFit) -> None:
         )
     if is_weighted(fit):
         raise InputError(
-            "a fit has sampling weights or clusters: its likelihood is not that of independent reports.",
+            "a fit has sampling weights or clusters (or was loaded from a file with robust errors, and may have them): "
+            "its likelihood is not that of independent reports.",
             remedy="Use wald_test, which takes them into account.",
         )
     if fit.diagnostics.repaired:
@@ -94,10 +95,14 @@ def _require_likelihood(fit: RegressionFit) -> None:
 
 
 def is_weighted(fit: RegressionFit) -> bool:
-    """Whether sampling weights or clusters make the likelihood a pseudo-likelihood, as far as the fit tells."""
-    chunks = () if fit.evidence is None else fit.evidence.chunks
+    """Whether sampling weights or clusters make the likelihood a pseudo-likelihood.
+
+    A fit without its evidence cannot tell; robust errors, which come with weights, are then taken for a yes.
+    """
+    if fit.evidence is None:
+        return fit.covariance_kind in ("robust", "cluster-robust")
     return fit.covariance_kind == "cluster-robust" or any(
-        chunk.weights is not None or chunk.clusters is not None for chunk in chunks
+        chunk.weights is not None or chunk.clusters is not None for chunk in fit.evidence.chunks
     )
 
 

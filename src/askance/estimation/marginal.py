@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_parameter, require_generator
+from askance._checks import as_count, as_list, as_parameter, require_generator, shown
+from askance.design.covariances import invert_information
 from askance.errors import ConvergenceWarning, InputError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
 from askance.estimation.common import (
     check_prior_scale,
@@ -58,11 +59,12 @@ def fit_marginal(
     """
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
-    if solver not in _SOLVERS:
-        raise InputError(f"solver is {solver!r}; allowed: {', '.join(_SOLVERS)}.", remedy="Leave it out.")
+    if not isinstance(solver, str) or solver not in _SOLVERS:
+        raise InputError(f"solver is {shown(solver)}; allowed: {', '.join(_SOLVERS)}.", remedy="The default is newton.")
     n = problem.n_observations
     points = _starting_points(problem, starts, rng)
-    if isinstance(starts, int):
+    _require_identified(problem)
+    if isinstance(starts, (int, np.integer)):
         points = _explored(problem, points, _SOLVERS[solver])
     likelihood = problem.likelihood()
     ends = [_SOLVERS[solver](problem, point) for point in points]
@@ -109,8 +111,12 @@ def _starting_points(
 ) -> list[FloatArray]:
     """θ = 0, the moment estimate where there is one, and random points about three log-odds wide; or what was given."""
     dimension = len(problem.parameter_names)
-    if not isinstance(starts, int):
-        return [as_parameter(start, dimension, "start") for start in starts]
+    if not isinstance(starts, (int, np.integer)):
+        given = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
+        if not given:
+            raise InputError("starts is empty.", remedy="Give at least one point, or a number of random ones.")
+        return [as_parameter(start, dimension, f"starts[{i}]") for i, start in enumerate(given)]
+    count = as_count(starts, "starts", maximum=100_000)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     points = [zeros(problem)]
     try:
@@ -119,8 +125,29 @@ def _starting_points(
             points.append(fit_moments(problem).theta)
     except NotIdentifiedError:
         pass  # no unbiased β: the likelihood may identify θ all the same
-    drawn = generator.normal(scale=3.0, size=(starts, dimension))
+    drawn = generator.normal(scale=3.0, size=(count, dimension))
     return points + [problem.standard.to_parameters(point) for point in drawn]
+
+
+def _require_identified(problem: Problem) -> None:
+    """Refuse, before any search, a model of which the reports say nothing in some direction.
+
+    At a single θ the information may be singular by accident (of symmetry, at 0): it counts when it is so at random
+    ones as well.
+    """
+    likelihood, generator = problem.likelihood(), np.random.default_rng(0)
+    refusal: NotIdentifiedError | None = None
+    for scale in (0.0, 1.0, 1.0):
+        drawn = generator.normal(scale=scale, size=len(problem.parameter_names))
+        information = likelihood.expected_information(problem.standard.to_parameters(drawn))
+        try:
+            invert_information(information, problem.parameter_names, "the channel")
+        except NotIdentifiedError as error:
+            refusal = error
+        else:
+            return
+    assert refusal is not None
+    raise refusal
 
 
 def _explored(

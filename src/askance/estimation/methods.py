@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
+from askance._checks import did_you_mean, shown
 from askance.errors import InputError
 from askance.estimation.fit import DistributionFit, Fit
 from askance.estimation.marginal import fit_marginal
@@ -67,18 +68,47 @@ def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: s
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
-    if method not in METHODS:
-        raise InputError(f"method is {method!r}; allowed: {', '.join(METHODS)}.", remedy="The default is one-step.")
+    if not isinstance(method, str) or method not in METHODS:
+        raise InputError(
+            f"method is {shown(method)}; allowed: {', '.join(METHODS)}.",
+            remedy=did_you_mean(method, METHODS, "Leave it out for the default, one-step."),
+        )
+    _check_kinds(model, evidence)
     function = METHODS[method]
     if isinstance(model, Softmax) and model.dimension > WIDE_FROM:
         function = partial(fit_wide, method=method)
     allowed = [name for name in list(inspect.signature(function).parameters)[1:] if name != "method"]
     for name in options:
         if name not in allowed:
-            raise InputError(f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.", remedy="Leave it out.")
+            raise InputError(
+                f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
+                remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
+            )
     problem: Problem = (
         ResponsesProblem(model, evidence)  # type: ignore[arg-type]
         if isinstance(model, Softmax)
         else TallyProblem(model, evidence)  # type: ignore[arg-type]
     )
     return function(problem, **options)
+
+
+def _check_kinds(model: object, evidence: object) -> None:
+    """Refuse what is no model or no evidence, the two in the wrong order, and evidence of another kind of model."""
+    if not isinstance(model, (Enumerated, Softmax)):
+        swapped = isinstance(evidence, (Enumerated, Softmax))
+        raise InputError(
+            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model.",
+            remedy="Give the model first, then the evidence: estimate(model, tally)."
+            if swapped
+            else "Build one, such as Enumerated.saturated(channel.outputs).",
+        )
+    wanted, example = (
+        (Responses, "Responses(channel).add(x, reports)")
+        if isinstance(model, Softmax)
+        else (Tally, "Tally(channel).add(reports)")
+    )
+    if not isinstance(evidence, wanted):
+        raise InputError(
+            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {wanted.__name__}.",
+            remedy=f"Collect the reports with {example}.",
+        )

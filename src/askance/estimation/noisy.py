@@ -64,5 +64,6 @@ def match_noisy_moments(
     # Matching against a ridge of the prior's shape is convex and gives a start on the right side.
     ridge = newton(equations.matching(precision / n), np.zeros(len(precision)), standard)
     objective = equations.noisy(ridge.theta, precision)
-    solution = newton(objective, ridge.theta, standard, tolerance=1e-12, max_iterations=1000)
+    # A decrement of 1e-8 is a ten-thousandth of a posterior standard deviation.
+    solution = newton(objective, ridge.theta, standard, tolerance=1e-8, max_iterations=1000)
     return solution, np.asarray(np.linalg.inv(objective.hessian(solution.theta)), dtype=np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, ShapeError
+from askance.estimation.effects import is_known
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import POSTERIOR_WARNING, Posteriors, Predictions
 from askance.models.softmax import Covariates, Softmax
@@ -64,6 +65,8 @@ def _message(level: float) -> str:
 def _spread_of_logits(covariance: FloatArray, x: Covariates, n_free: int) -> FloatArray:
     """Cov of the logits x·θ_b, x·θ_c of every row, shape (n, K, K)."""
     p = x.shape[1]
+    if not is_known(covariance):
+        return np.full((x.shape[0], n_free, n_free), np.nan)
     blocks = covariance.reshape(n_free, p, n_free, p)
     spread = np.empty((x.shape[0], n_free, n_free))
     for b in range(n_free):

@@ -32,11 +32,15 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
     >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
     array([0., 0., 1.])
     """
+    if not isinstance(evidence, Tally):
+        raise InputError(
+            f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
+        )
     require_possible(evidence.channel, evidence.counts)
     if divergence == "euclidean":
         return closest_distribution(evidence.channel.matrix, evidence.frequencies)
     if divergence != "kl":
-        raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="Leave it out.")
+        raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="The default is euclidean.")
     r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
     if not converged:
         warnings.warn("projection: EM stopped before its gap closed.", ConvergenceWarning, stacklevel=3)

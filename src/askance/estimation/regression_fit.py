@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from askance._arrays import ArrayLike
+from askance._checks import shorten
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_channel
 from askance.errors import InputError
@@ -15,7 +17,7 @@ from askance.estimation.fit import Fit
 from askance.estimation.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.regression_summary import regression_summary
 from askance.estimation.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
-from askance.estimation.sample import Sample, group_rows, is_matrix, read_matrix
+from askance.estimation.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 
@@ -105,7 +107,12 @@ class RegressionFit(Fit):
         )
 
     def marginal_effects(
-        self, x: Any = None, confidence: float = 0.95, *, weights: ArrayLike | None = None
+        self,
+        x: Any = None,
+        confidence: float = 0.95,
+        *,
+        weights: ArrayLike | None = None,
+        terms: Sequence[str] | None = None,
     ) -> MarginalEffects:
         """Average effect of every column of x on the probability of every output.
 
@@ -118,11 +125,13 @@ class RegressionFit(Fit):
             x: covariates of the respondents to average over; default: those who gave the reports.
             confidence: of the intervals.
             weights: sampling weights of the rows of x, when x is given.
+            terms: which columns; default: all but the intercept.
         """
         sample, _ = self._sample(x, weights, "marginal_effects")
         reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
+        columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
         return effects.marginal_effects(
-            self.model, self.theta, self.covariance, sample, reference, confidence=confidence
+            self.model, self.theta, self.covariance, sample, reference, columns, confidence=confidence
         )
 
     def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
@@ -173,7 +182,7 @@ class RegressionFit(Fit):
         if self.evidence is None:
             raise InputError(
                 f"{asked} needs the covariates, which are never written to a file with a fit.",
-                remedy=f"Give them: fit.{asked}(x), with the columns {', '.join(self.model.terms)}.",
+                remedy=f"Give them: fit.{asked}(x), with the columns {shorten(self.model.terms)}.",
             )
         return Sample.of_evidence(self.evidence), None
 
@@ -183,7 +192,7 @@ class RegressionFit(Fit):
         if self.design is None:
             raise InputError(
                 f"x is a {type(x).__name__}, and this fit does not know how its columns make up the terms; allowed: an "
-                f"array with the columns {', '.join(self.model.terms)}.",
+                f"array with the columns {shorten(self.model.terms)}.",
                 remedy="Make the array, or fit with a formula; a loaded fit no longer has one.",
             )
         return read_matrix(self.design.matrix(x), self.model)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 WIDTH = 100
 # Six columns of figures, each with two blanks before it.
 _FIGURES = (10, 10, 8, 7, 10, 10)
+# Of longer lists the first half of this many is shown.
+_MOST_TERMS = 200
 _LONGEST_NAME = WIDTH - sum(_FIGURES) - 2 * len(_FIGURES)
 
 
@@ -27,7 +29,8 @@ def regression_summary(fit: RegressionFit, confidence: float) -> str:
         z, p_values = fit.theta / fit.standard_errors, fit.p_values
     figures = np.stack([fit.theta, fit.standard_errors, z, p_values, lower, upper], axis=1)
     terms, labels = fit.model.terms, fit.model.outputs.labels
-    width = min(_LONGEST_NAME, max(len("term"), *(len(term) for term in terms)))
+    shown = len(terms) if len(terms) <= _MOST_TERMS else _MOST_TERMS // 2
+    width = min(_LONGEST_NAME, max(len("term"), *(len(term) for term in terms[:shown])))
     ends = [f"{50 * (1 - confidence):g} %", f"{50 * (1 + confidence):g} %"]
     names = ["estimate", "std. error", "z", "P>|z|", *ends]
     rule = "-" * (width + sum(_FIGURES) + 2 * len(_FIGURES))
@@ -35,13 +38,15 @@ def regression_summary(fit: RegressionFit, confidence: float) -> str:
     for block, label in enumerate(labels[1:]):
         if len(labels) > 2:
             lines += ([""] if block else []) + textwrap.wrap(f"{label} (against {labels[0]})", WIDTH)
-        for j, term in enumerate(terms):
+        for j, term in enumerate(terms[:shown]):
             estimate, error, ratio, p, low, high = figures[block * len(terms) + j]
             texts = [_number(estimate), _number(error), _ratio(ratio), _p_value(p), _number(low), _number(high)]
             if len(term) > width:
                 lines += textwrap.wrap(term, WIDTH)
                 term = ""
             lines.append(_row(term, texts, width))
+        if shown < len(terms):
+            lines.append(f"… and {len(terms) - shown:,} more terms")
     notes = _notes(fit)
     return "\n".join([*lines, rule, *notes])
 
@@ -108,7 +113,7 @@ def _notes(fit: RegressionFit) -> list[str]:
     notes = list(fit.diagnostics.messages)
     if fit.covariance_kind == "posterior":
         notes.append("standard errors and intervals describe the posterior under the weak prior")
-    if np.isnan(fit.covariance).any():
+    if np.isnan(fit.standard_errors).any() and not any("standard errors" in note for note in notes):
         notes.append("no valid covariance is known for this fit")
     if not fit.converged:
         notes.append("the solver did not converge: do not rely on these numbers")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import shorten
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
@@ -105,7 +106,9 @@ def column_of(x: Covariates, j: int) -> FloatArray:
 
 def is_matrix(x: Any) -> bool:
     """Whether x is an array of numbers (or lists of them) or a sparse matrix, not a table with named columns."""
-    return isinstance(x, np.ndarray | list | tuple) or hasattr(x, "tocsr")
+    if isinstance(x, np.ndarray):
+        return x.dtype.names is None
+    return isinstance(x, list | tuple) or hasattr(x, "tocsr")
 
 
 def read_matrix(x: Any, model: Softmax) -> Covariates:
@@ -120,7 +123,7 @@ def read_matrix(x: Any, model: Softmax) -> Covariates:
             raise InputError("x holds something that is not a number.", remedy="Give numbers only.") from None
     if matrix.ndim != 2 or matrix.shape[1] != len(model.terms):
         raise ShapeError(
-            f"x has shape {matrix.shape}; allowed: (rows, {len(model.terms)}), the columns {', '.join(model.terms)}.",
+            f"x has shape {matrix.shape}; allowed: (rows, {len(model.terms)}), the columns {shorten(model.terms)}.",
             remedy="Give one column per term, in this order; a single respondent is a table of one row.",
         )
     if not matrix.shape[0]:
@@ -132,13 +135,23 @@ def read_matrix(x: Any, model: Softmax) -> Covariates:
     return matrix
 
 
-def intercepts(model: Softmax, sample: Sample) -> frozenset[int]:
-    """Which columns are the intercept: by its name, or else those that are constant and not 0."""
+def without_intercept(model: Softmax, sample: Sample) -> list[int]:
+    """The columns of x but the intercept: it is known by its name, or else by being constant and not 0."""
     named = [j for j, term in enumerate(model.terms) if term.lower() in INTERCEPT_NAMES]
     if named:
-        return frozenset(named)
+        return [j for j in range(len(model.terms)) if j not in named]
     columns = ((j, sample.column(j)) for j in range(len(model.terms)))
-    return frozenset(j for j, column in columns if column[0] != 0 and (column == column[0]).all())
+    return [j for j, column in columns if column[0] == 0 or (column != column[0]).any()]
+
+
+def find_terms(model: Softmax, terms: Sequence[str]) -> list[int]:
+    """The columns of the named terms."""
+    for term in terms:
+        if term not in model.terms:
+            raise InputError(
+                f"there is no term {term!r}; allowed: {shorten(model.terms)}.", remedy="Name columns of x."
+            )
+    return [model.terms.index(term) for term in terms]
 
 
 def is_binary(column: FloatArray) -> bool:
@@ -165,7 +178,7 @@ def group_rows(
         raise ShapeError(
             f"by has shape {labels.shape} for {sample.n_rows} rows of x.", remedy="Give one label per row."
         )
-    if any(label is None or label != label for label in labels.tolist()):
+    if any(_is_missing(label) for label in labels.tolist()):
         raise MissingValueError("by holds missing labels.", remedy="Leave these rows out, or name their group.")
     try:
         names, codes = np.unique(labels, return_inverse=True)
@@ -182,12 +195,16 @@ def group_rows(
 def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: bool) -> AnyArray:
     names = _column_names(data)
     if isinstance(by, str) and by in names:
-        return np.asarray(data[by])
+        column = data[by]
+        if np.any(getattr(column, "missing", False)):
+            raise MissingValueError(f"column {by!r} holds missing labels.", remedy="Leave these rows out.")
+        values = getattr(column, "values", column)
+        return np.asarray(column if callable(values) else values)
     if isinstance(by, str):
         if by not in model.terms:
             known = dict.fromkeys([*names, *model.terms])
             raise InputError(
-                f"by is {by!r}; allowed: {', '.join(known)}, or one label per row of x.",
+                f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
                 remedy="Name a column, or give x together with an array of labels.",
             )
         return sample.column(model.terms.index(by))
@@ -210,7 +227,19 @@ def _column_names(data: Any) -> list[str]:
         return []
     if isinstance(data, Mapping):
         return [str(name) for name in data]
-    return [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+    if isinstance(data, np.ndarray):
+        return list(data.dtype.names or ())
+    # Arrow, this library, pandas and polars, in this order: Arrow's `columns` are the columns themselves.
+    found = (getattr(data, name) for name in ("column_names", "names", "columns") if hasattr(data, name))
+    return [str(name) for name in next(found, ())]
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or a value that does not know whether it equals itself."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def _plain(label: Any) -> Any:

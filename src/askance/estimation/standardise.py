@@ -23,7 +23,12 @@ def standardise(rows: Rows, model: Softmax) -> Standard:
     variance = np.diag(second) - first**2
     constant = variance <= 1e-12 * np.diag(second)
     # x̃ = A x: non-constant columns are centred with the help of a constant one, if there is one, and scaled.
-    A = np.diag(1.0 / np.sqrt(np.where(np.diag(second) > 0, np.diag(second), 1.0)))
+    if (np.diag(second) == 0).any():
+        zero = [term for term, square in zip(model.terms, np.diag(second), strict=True) if square == 0]
+        raise NotIdentifiedError(
+            f"the columns {', '.join(map(repr, zero))} are zero in every row.", remedy="Leave them out."
+        )
+    A = np.diag(1.0 / np.sqrt(np.diag(second)))
     anchor = np.flatnonzero(constant & (first != 0))
     if anchor.size:
         for j in np.flatnonzero(~constant):

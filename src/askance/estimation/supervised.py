@@ -25,7 +25,7 @@ def fit_supervised(
     if not problem.is_direct():
         raise IncompatibleEvidenceError(
             f"the evidence came through {problem.channel!r}; supervised fits need the outputs themselves.",
-            remedy="Tally them with Tally(Direct(outputs)), or use method='one-step'.",
+            remedy="Use Direct(outputs) as the channel where the truth was told, or method='one-step'.",
         )
     kind = choose_covariance_kind(problem, covariance, ("expected", "robust"))
     return replace(fit_moments(problem, covariance=kind, prior_scale=prior_scale), method="supervised")

@@ -7,12 +7,14 @@ from typing import Self
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import shorten
-from askance.channels.finite import FiniteChannel
+from askance._checks import as_array, as_column, shorten, shown
+from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 
 # Pieces of this many reports stay in the processor's cache while they are converted and counted.
 _CHUNK = 1 << 15
+# Two tallies below this add up without leaving 64 bits.
+_MOST_REPORTS = 2.0**62
 
 
 class Tally:
@@ -33,16 +35,16 @@ class Tally:
     """
 
     def __init__(self, channel: FiniteChannel, counts: ArrayLike | None = None) -> None:
-        size = len(channel.observations)
-        given = np.zeros(size, dtype=np.int64) if counts is None else np.asarray(counts)
+        size = len(require_channel(channel).observations)
+        given = np.zeros(size, dtype=np.int64) if counts is None else as_array(counts, "counts")
         if given.shape != (size,):
             raise ShapeError(
                 f"counts has shape {given.shape}; allowed: ({size},), one per observation of the channel.",
                 remedy="Count with Tally(channel).add(reports).",
             )
-        if given.dtype.kind not in "iu" or (given < 0).any():
+        if given.dtype.kind not in "iu" or (given < 0).any() or given.sum(dtype=np.float64) >= _MOST_REPORTS:
             raise InputError(
-                f"counts are {shorten(given.tolist())}; allowed: whole numbers of at least 0.",
+                f"counts are {shorten(given.tolist())}; allowed: whole numbers of at least 0, below 2⁶² in all.",
                 remedy="Count with Tally(channel).add(reports).",
             )
         self.channel = channel
@@ -68,7 +70,7 @@ class Tally:
 
     def add(self, observed: ArrayLike) -> Self:
         """This tally and more reports, as labels out of the channel's observations."""
-        reports = np.atleast_1d(np.asarray(observed))
+        reports = as_column(observed, "observed")
         size = len(self.counts)
         counts = self.counts.copy()
         for start in range(0, reports.size, _CHUNK):
@@ -78,6 +80,10 @@ class Tally:
 
     def merge(self, other: Self) -> Self:
         """The tally of both; refused when the channels differ."""
+        if not isinstance(other, Tally):
+            raise InputError(
+                f"other is {shown(other)}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports) first."
+            )
         if self.channel.fingerprint != other.channel.fingerprint:
             raise IncompatibleEvidenceError(
                 f"cannot merge tallies of different channels: {self.channel!r} ({self.channel.fingerprint[:12]}…) "
@@ -87,7 +93,11 @@ class Tally:
         return type(self)(self.channel, self.counts + other.counts)
 
     def __add__(self, other: Self) -> Self:
-        return self.merge(other)
+        return self.merge(other) if isinstance(other, Tally) else NotImplemented
+
+    def __radd__(self, other: int) -> Self:
+        """0 + tally, so that sum(tallies) works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from askance.design.certificate import certify
 from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
+from askance.formats.disk import write_whole
 from askance.models.enumerated import Enumerated
 
 
@@ -73,7 +75,16 @@ def _rounded(values: FloatArray) -> list[float]:
 
 
 def plot_survey(result: dict[str, Any], path: Path) -> None:
-    """Draw the result: one panel a privacy level, truth as bars, estimates with intervals, reports as grey marks."""
+    """Write the picture of a result to a PNG file, whole or not at all."""
+    write_whole(path, draw_survey(result))
+
+
+def draw_survey(result: dict[str, Any]) -> bytes:
+    """Draw the result: one panel a privacy level, truth as bars, estimates with intervals, reports as grey marks.
+
+    Returns:
+        the picture, as PNG.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -91,11 +102,13 @@ def plot_survey(result: dict[str, Any], path: Path) -> None:
             reach = [share - np.array(row["lower"]), np.array(row["upper"]) - share]
             offset = 0.22 * (i - (len(level["estimates"]) - 1) / 2)
             axis.errorbar(places + offset, share, yerr=reach, fmt="o", ms=4, capsize=3, color=colours[i], label=method)
-        axis.set_xticks(places, answers)
+        axis.set_xticks(places, [answer.replace(" ", "\n") for answer in answers], fontsize=9)
         axis.set_title(f"privacy level {level['privacy_level']:.3g}: truth told {level['truth_told']:.0%} of the time")
         axis.title.set_fontsize(10)
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel(f"share, with {100 * config['confidence']:g} % intervals")
     axes[-1].legend(frameon=False, fontsize=9)
     figure.suptitle(f"“{config['question']}”  {config['respondents']:,} respondents, each answer noised", fontsize=11)
-    figure.savefig(path, dpi=150)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, format="png")
+    return picture.getvalue()

@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_channel
-from askance.errors import FormatError
-from askance.formats.container import read_whole
+from askance.errors import FormatError, InputError
+from askance.formats.disk import read_whole
+
+# Of a file, in bytes: room for the largest matrices, none for a device that never ends.
+_LONGEST = 1 << 30
 
 
 def read_channel(path: str | Path) -> FiniteChannel:
     """Build the channel described in a TOML file."""
-    data = read_whole(Path(path))
+    data = read_whole(path, limit=_LONGEST)
     try:
-        content = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested without end
         raise FormatError(
             f"{path} is not TOML ({error}).", remedy='Write, for example: kind = "warner" and question = "2/3".'
         ) from None
-    return build_channel(content)
+    try:
+        return build_channel(content)
+    except InputError as error:
+        raise FormatError(f"{path} does not describe a channel: {error.message}", remedy=error.remedy) from None
 
 
 def channel_to_toml(channel: FiniteChannel) -> str:
@@ -35,6 +42,9 @@ def channel_to_toml(channel: FiniteChannel) -> str:
     no = "1/6"
     outputs = ["no", "yes"]
     """
-    # JSON's texts, numbers, booleans and lists are written the same way in TOML.
-    items = channel.specification().items()
-    return "\n".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in items)
+    return "\n".join(f"{name} = {_as_toml(value)}" for name, value in channel.specification().items())
+
+
+def _as_toml(value: Any) -> str:
+    """JSON's texts, numbers, booleans and lists are written the same way in TOML, but TOML wants DEL escaped."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")

@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import numpy as np
 
 from askance.channels.registry import build_channel
-from askance.errors import AskanceError, FormatError
+from askance.errors import FormatError, InputError
 from askance.evidence.tally import Tally
+from askance.formats.fields import REWRITE, Fields
 
 TALLY_FORMAT = "tally/1"
 
+_WIDTHS = (1, 2, 4, 8)
+
 
 def tally_to_parts(tally: Tally) -> tuple[dict[str, Any], bytes]:
-    """Header (channel, fingerprint) and payload (counts as little-endian 64-bit integers, compressed)."""
+    """Header (channel, fingerprint) and payload: the counts as little-endian integers without sign.
+
+    All have the smallest of 1, 2, 4 and 8 bytes that holds the largest: compact, and the same bytes on every machine.
+    """
+    largest = int(tally.counts.max())
+    width = next(width for width in _WIDTHS if largest < 1 << (8 * width))
     header = {
         "askance": TALLY_FORMAT,
         "channel": tally.channel.specification(),
         "fingerprint": tally.channel.fingerprint,
         "observations": len(tally.counts),
+        "count_bytes": width,
     }
-    return header, zlib.compress(tally.counts.astype("<i8").tobytes(), 9)
+    return header, tally.counts.astype(f"<u{width}").tobytes()
 
 
 def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally:
     """The tally; refused when the channel it names does not have the fingerprint it states."""
+    fields = Fields(header, name)
+    specification = fields.read("channel", dict)
+    observations, width = fields.read("observations", int), fields.read("count_bytes", int)
+    if width not in _WIDTHS or len(payload) != observations * width:
+        raise FormatError(
+            f"{name} announces {observations} counts of {width} bytes and holds {len(payload)} bytes; allowed: 1, 2, 4 "
+            "or 8 bytes each, as many as announced.",
+            remedy=REWRITE,
+        )
     try:
-        channel = build_channel(header["channel"])
-        counts = np.frombuffer(zlib.decompress(payload), dtype="<i8")
-        tally = Tally(channel, counts)
-    except (KeyError, TypeError, ValueError, zlib.error, AskanceError) as error:
-        raise FormatError(f"{name} does not describe a tally ({error}).", remedy="Write it again.") from None
-    if channel.fingerprint != header.get("fingerprint"):
+        channel = build_channel(specification)
+        tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"))
+    except InputError as error:
+        raise FormatError(f"{name} does not describe a tally: {error.message}", remedy=error.remedy) from None
+    if channel.fingerprint != fields.read("fingerprint", str, optional=True):
         raise FormatError(
             f"{name} was collected through thresholds other than those this version gives the channel.",
             remedy="Read it with the version of askance that wrote it.",

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import as_parameter, require_generator
+from askance._checks import as_count, as_floats, as_list, as_parameter, require_generator
 from askance.categories import Categories, LabelSet
 from askance.errors import InputError, MissingValueError, ShapeError
 
@@ -39,7 +39,7 @@ class Enumerated:
         parameter_names: Sequence[str] | None = None,
         log_base_measure: ArrayLike | None = None,
     ) -> None:
-        phi = np.array(table, dtype=np.float64, order="C")
+        phi = np.array(as_floats(table, "the table of statistics"), order="C")
         if phi.ndim != 2 or 0 in phi.shape:
             raise ShapeError(
                 f"the table of statistics has shape {phi.shape}; allowed: (statistics, outputs).",
@@ -47,17 +47,21 @@ class Enumerated:
             )
         if not np.isfinite(phi).all():
             row, column = np.argwhere(~np.isfinite(phi))[0]
-            raise MissingValueError(f"statistic {row} of output {column} is {phi[row, column]}.", remedy="Fill it in.")
+            raise MissingValueError(
+                f"statistic {row} of output {column} is {phi[row, column]}; allowed: finite numbers.",
+                remedy="Leave impossible outputs out of the table; every other output has a value of every statistic.",
+            )
         self.dimension, size = phi.shape
         if outputs is None:
             outputs = size
-        self.outputs = Categories.of(outputs)
+        self.outputs = Categories.of(outputs, name="outputs")
         if len(self.outputs) != size:
             raise ShapeError(
-                f"there are {len(self.outputs)} output labels and {size} columns of statistics.",
+                f"outputs has {len(self.outputs)} labels for {size} columns of statistics.",
                 remedy="Give one label per column.",
             )
-        names = [f"statistic {j}" for j in range(self.dimension)] if parameter_names is None else parameter_names
+        default = [f"statistic {j}" for j in range(self.dimension)]
+        names = default if parameter_names is None else as_list(parameter_names, "parameter_names", '["trend"]')
         self.parameter_names = tuple(str(name) for name in names)
         if len(set(self.parameter_names)) != self.dimension:
             raise InputError(
@@ -65,10 +69,17 @@ class Enumerated:
                 f"allowed: {self.dimension} different ones.",
                 remedy="Name every statistic once.",
             )
-        base = np.zeros(size) if log_base_measure is None else np.array(log_base_measure, dtype=np.float64)
-        if base.shape != (size,) or not np.isfinite(base).all():
+        base = np.zeros(size)
+        if log_base_measure is not None:
+            base = as_floats(log_base_measure, "log_base_measure").copy()
+        if base.shape != (size,):
             raise ShapeError(
-                f"log_base_measure has shape {base.shape} or is not finite; allowed: ({size},), finite.",
+                f"log_base_measure has shape {base.shape}; allowed: ({size},).", remedy="Give one number per output."
+            )
+        if not np.isfinite(base).all():
+            y = int(np.argmin(np.isfinite(base)))
+            raise MissingValueError(
+                f"log_base_measure[{y}] is {base[y]}; allowed: finite numbers.",
                 remedy="Leave impossible outputs out of the table.",
             )
         phi.flags.writeable = base.flags.writeable = False
@@ -83,7 +94,7 @@ class Enumerated:
         >>> Enumerated.saturated(["no", "yes"]).parameter_names
         ('yes',)
         """
-        categories = Categories.of(outputs)
+        categories = Categories.of(outputs, name="outputs")
         table = np.eye(len(categories))[1:]
         return cls(table, outputs=categories, parameter_names=[str(label) for label in categories.labels[1:]])
 
@@ -128,7 +139,8 @@ class Enumerated:
 
     def sample(self, theta: ArrayLike, size: int, rng: np.random.Generator) -> AnyArray:
         """Draw `size` outputs from p_θ, as labels."""
-        draws = require_generator(rng).choice(len(self.outputs), size=size, p=self.probabilities(theta))
+        count, p = as_count(size, "size"), self.probabilities(theta)
+        draws = require_generator(rng).choice(len(self.outputs), size=count, p=p)
         return self.outputs.decode(draws.astype(self.outputs.code_dtype))
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -187,7 +188,7 @@ def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Resp
     return replace(evidence, channel=channel)
 
 
-def plot_sensitivity(table: Sensitivity, parameter: str, path: str | None = None) -> Any:
+def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None = None) -> Any:
     """One coefficient under every scenario, with 95 % intervals; returns the figure and writes it where asked."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

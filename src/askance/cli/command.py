@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from askance import __version__
 from askance.cli.certify import certify_group
 from askance.cli.channels import channels_command
 from askance.cli.demo import demo_command
-from askance.errors import AskanceError
+from askance.cli.fit import fit_command
+from askance.cli.misuse import GuidedGroup, run_or_exit
+from askance.cli.plan import plan_group
+from askance.cli.sensitivity import sensitivity_command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=GuidedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="askance")
 def askance() -> None:
     """Learn a model from what people are willing to tell you.
@@ -25,12 +26,11 @@ def askance() -> None:
 askance.add_command(channels_command)
 askance.add_command(certify_group)
 askance.add_command(demo_command)
+askance.add_command(fit_command)
+askance.add_command(plan_group)
+askance.add_command(sensitivity_command)
 
 
 def run() -> None:
     """Run the command; an error becomes one line on standard error and exit code 2."""
-    try:
-        askance()
-    except AskanceError as error:
-        click.echo(f"askance: {error}", err=True)
-        sys.exit(2)
+    run_or_exit(askance)

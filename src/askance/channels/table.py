@@ -1,0 +1,82 @@
+"""Channels that hold S as a table of integer weights."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+
+import numpy as np
+
+from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArray
+from askance._kernels import draw
+from askance.categories import Categories
+from askance.channels.finite import FiniteChannel
+from askance.errors import InputError
+
+#: No table has more entries: each takes eight bytes, several times over.
+MOST_ENTRIES = 1 << 26
+
+
+class TableChannel(FiniteChannel):
+    """A channel whose S is written out: one integer weight per observation and output.
+
+    Args:
+        weights: 2⁶² S, shape (k, m), every column sums to 2⁶².
+        outputs: the m outputs.
+        observations: the k observations.
+    """
+
+    def __init__(self, weights: IntArray, outputs: Categories, observations: Categories) -> None:
+        weights.flags.writeable = False
+        self._weights, self.outputs, self.observations = weights, outputs, observations
+
+    def apply(self, probabilities: FloatArray) -> FloatArray:
+        """S p."""
+        return np.asarray(self.matrix @ probabilities)
+
+    def apply_transposed(self, values: FloatArray) -> FloatArray:
+        """Sᵀ g."""
+        return np.asarray(values @ self.matrix)
+
+    @property
+    def integer_weights(self) -> IntArray:
+        """2⁶² S, shape (k, m)."""
+        return self._weights
+
+    def extreme_weights(self) -> tuple[IntArray, IntArray]:
+        """Row maxima and minima of the integer weights."""
+        return self._weights.max(axis=1), self._weights.min(axis=1)
+
+    @cached_property
+    def _cumulative(self) -> IntArray:
+        return np.ascontiguousarray(np.cumsum(self._weights, axis=0).T)
+
+    @cached_property
+    def _guide(self) -> GuideArray:
+        return draw.guide_table(self._cumulative)
+
+    @cached_property
+    def _cumulative_lists(self) -> list[list[int]]:
+        lists: list[list[int]] = self._cumulative.tolist()
+        return lists
+
+    def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
+        if compiled:
+            shift = draw.guide_shift(self._guide)
+            draw.compiled().columns(truth, words, self._cumulative, self._guide, shift, out)
+        else:
+            out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
+
+    def _draw_one(self, truth: int, word: int) -> int:
+        return bisect_right(self._cumulative_lists[truth], word >> draw.DISCARDED_BITS)
+
+
+def empty_table(observations: int, outputs: int) -> IntArray:
+    """Zero weights, shape (k, m); refused where the table would be too large."""
+    if observations * outputs > MOST_ENTRIES:
+        raise InputError(
+            f"{observations:,} observations of {outputs:,} outputs make a table of {observations * outputs:,} "
+            f"probabilities; allowed: at most {MOST_ENTRIES:,}.",
+            remedy="Use fewer outputs, or RandomizedResponse, which needs no table.",
+        )
+    return np.zeros((observations, outputs), dtype=np.int64)

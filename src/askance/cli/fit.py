@@ -1,0 +1,86 @@
+"""`askance fit`: a regression on noised answers, from a file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance.cli.output import print_json
+from askance.cli.progress import one_line_warnings, progress
+from askance.cli.survey_options import fit_survey, survey_options
+
+if TYPE_CHECKING:
+    from askance.estimation.regression_fit import RegressionFit
+    from askance.survey.misfit import ChannelTest
+
+
+@click.command("fit", short_help="Regress a hidden answer on covariates.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="of the intervals")
+@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="keep the fit; `askance.load` reads it")
+@click.option(
+    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .pdf)"
+)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@survey_options
+def fit_command(confidence: float, save: Path | None, plot: Path | None, as_json: bool, **given: Any) -> None:
+    """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
+
+    DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav. The formula names the column of reports,
+    then ~, then the terms. Quote it with single quotes where it contains backticks. Example:
+
+        askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6
+    """
+    from askance.estimation.fit import normal_quantile
+    from askance.survey.misfit import channel_fit_test
+
+    normal_quantile(confidence)  # refused before any work is done
+    with one_line_warnings(), progress() as doing:
+        result = fit_survey(doing, **given)
+        doing("testing the design")
+        assert result.evidence is not None
+        test = channel_fit_test(result.evidence)
+        if save is not None:
+            from askance.formats import save as save_file
+
+            save_file(result, save)
+        if plot is not None:
+            from askance.survey.plots import plot_coefficients
+
+            doing("drawing")
+            plot_coefficients(result, plot, confidence)
+    if as_json:
+        print_json(fit_as_json(result, confidence, test))
+        return
+    click.echo(result.summary(confidence))
+    if test.p_value < 1:
+        click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+
+
+def fit_as_json(fit: RegressionFit, confidence: float, test: ChannelTest) -> dict[str, Any]:
+    """What `--json` prints; what is not finite becomes null."""
+    lower, upper = fit.confidence_interval(confidence)
+    columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, lower, upper, fit.p_values)
+    fields = ("name", "estimate", "std_error", "lower", "upper", "p_value")
+    return {
+        "method": fit.method,
+        "n": fit.n_observations,
+        "privacy_level": _finite(fit.privacy_level),
+        "converged": bool(fit.converged),
+        "log_likelihood": _finite(fit.log_likelihood),
+        "covariance": fit.covariance_kind,
+        "confidence": confidence,
+        "messages": list(fit.diagnostics.messages),
+        "channel_test": test.to_json(),
+        "coefficients": [
+            {field: value if field == "name" else _finite(value) for field, value in zip(fields, row, strict=True)}
+            for row in zip(*columns, strict=True)
+        ],
+    }
+
+
+def _finite(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

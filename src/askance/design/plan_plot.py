@@ -1,0 +1,70 @@
+"""A plan as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from askance.design.plan import Plan, PlannedDesign
+
+_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+# Designs whose errors agree to this share are one line with several names.
+_SAME = 1e-6
+
+
+def plot_plan(plan: Plan, path: Path) -> None:
+    """Draw respondents against the standard error they give, both on log scales: a line a design.
+
+    Dots are what the plan says: the respondents each design needs, or the error that the given respondents buy.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    groups = _same_lines([plan.direct, *plan.designs])
+    errors = [group[0].standard_error for group in groups]
+    s = np.geomspace(min(errors) / 4, max(errors) * 4, 200)
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    for i, group in enumerate(groups):
+        first = group[0]
+        colour = "#555555" if i == 0 else _COLOURS[(i - 1) % len(_COLOURS)]
+        style = "--" if i == 0 else "-"
+        axis.loglog(s, (first.unit_error / s) ** 2, style, color=colour, lw=1.8, label=_label(group, plan.goal))
+        axis.plot(first.standard_error, first.n, "o", color=colour, ms=7, zorder=3)
+    axis.set_xlabel(f"standard error of the {plan.target}")
+    axis.set_ylabel("respondents")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axis.minorticks_off()
+    axis.grid(which="major", color="#dddddd", lw=0.7)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=9)
+    axis.set_title(f"{plan.target} (guess {plan.value:.3g}), {plan.method}: respondents and precision", fontsize=11)
+    figure.savefig(path, dpi=150)
+
+
+def _same_lines(designs: list[PlannedDesign]) -> list[list[PlannedDesign]]:
+    """The direct question alone, then the designs in groups of equal error."""
+    groups: list[list[PlannedDesign]] = [designs[:1]]
+    for design in designs[1:]:
+        for group in groups[1:]:
+            if abs(design.unit_error / group[0].unit_error - 1) < _SAME:
+                group.append(design)
+                break
+        else:
+            groups.append([design])
+    return groups
+
+
+def _label(group: list[PlannedDesign], goal: str) -> str:
+    first = group[0]
+    names = [design.design for design in group]
+    text = ",\n".join(", ".join(names[i : i + 2]) for i in range(0, len(names), 2))
+    levels = sorted({f"{design.privacy_level:.3g}" for design in group})
+    privacy = "no privacy" if levels == ["inf"] else f"level {' and '.join(levels)}"
+    planned = f"s.e. {first.standard_error:.3g}" if goal == "n" else f"{first.n:,}"
+    return f"{text} ({privacy}): {planned}"

@@ -1,0 +1,21 @@
+"""From a researcher's table to a regression: tables of any brand, formulas, fits."""
+
+from askance.survey.files import read_table
+from askance.survey.formula import FormulaDesign
+from askance.survey.misfit import ChannelTest, channel_fit_test
+from askance.survey.regress import regress
+from askance.survey.sensitivity import Sensitivity, sensitivity, with_bias, with_noncompliance
+from askance.survey.tables import Columns
+
+__all__ = [
+    "ChannelTest",
+    "Columns",
+    "FormulaDesign",
+    "Sensitivity",
+    "channel_fit_test",
+    "read_table",
+    "regress",
+    "sensitivity",
+    "with_bias",
+    "with_noncompliance",
+]

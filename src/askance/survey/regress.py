@@ -1,0 +1,206 @@
+"""Regression on noised answers: from a formula and a table to a fit."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray
+from askance.channels.finite import FiniteChannel
+from askance.errors import InputError, NotIdentifiedError, RepairWarning
+from askance.estimation.methods import estimate
+from askance.estimation.regression_fit import RegressionFit
+from askance.evidence.responses import Responses
+from askance.models.softmax import Covariates, Softmax
+from askance.survey.answers import read_reports
+from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.tables import Columns, Table, complete_rows
+
+#: The methods that regressions offer.
+REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
+_OUT_OF = {"error", "drop"}
+# Below this many clusters, their spread is a poor guide to that of all clusters.
+_FEW_CLUSTERS = 30
+# Effects of this many log-odds per standard deviation of a term are more than surveys tell of.
+_FAR = 2.0
+
+
+def regress(
+    formula: str,
+    data: Table,
+    channel: FiniteChannel,
+    *,
+    method: str = "one-step",
+    positive: Any = None,
+    missing: Literal["error", "drop"] = "error",
+    cluster: str | None = None,
+    weights: str | None = None,
+    **options: Any,
+) -> RegressionFit:
+    """Regress the hidden answer on covariates.
+
+    Args:
+        formula: `report ~ terms`, see `askance.survey.formula`; the left side names the column of what was said.
+        data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
+        channel: the design of the survey.
+        method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`).
+        positive: for two reports, the value that means the second (yes); default: 1, True or "yes".
+        missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
+        cluster: column of groups whose answers may depend on each other: the standard errors allow for it.
+        weights: column of sampling weights.
+        options: passed to the method, for example `covariance="robust"`.
+
+    Returns:
+        the fit; `fit.design.matrix(new_data)` codes new data in the same way.
+
+    >>> from askance import ForcedResponse
+    >>> rng = np.random.default_rng(5)
+    >>> age = rng.uniform(20, 60, 4000)
+    >>> truth = np.where(rng.random(4000) < 1 / (1 + np.exp(3 - age / 20)), "yes", "no")
+    >>> design = ForcedResponse("2/3", "1/6")
+    >>> fit = regress("said ~ I(age/10)", {"said": design.simulate(truth, rng), "age": age}, design)
+    >>> fit.model.parameter_names
+    ('Intercept', 'I(age / 10)')
+    >>> lower, upper = fit.confidence_interval()
+    >>> bool(lower[1] < 0.5 < upper[1])
+    True
+    """
+    _check_choices(channel, method, missing)
+    table = Columns.of(data)
+    extra = [name for name in (cluster, weights) if name is not None]
+    parsed = parse_formula(formula, table, leave_out=extra)
+    rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
+    reports, reading = read_reports(table[parsed.answer].take(rows), channel, positive)
+    _check_reports(parsed.answer, reports)
+    design, x = FormulaDesign.learn(parsed, table, rows)
+    _check_constant(x, design.terms)
+    model = Softmax(channel.outputs, design.terms)
+    if model.dimension > len(reports):
+        raise NotIdentifiedError(
+            f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
+        )
+    groups = None if cluster is None else _read_clusters(table, cluster, rows)
+    weighting = None if weights is None else _read_weights(table, weights, rows)
+    evidence = Responses(channel).add(x, reports, weights=weighting, clusters=groups)
+    fit, blame = _estimate(model, evidence, x, method, options)
+    messages = [
+        "" if rows is None else f"{len(table) - len(reports)} of {len(table)} rows dropped for missing values",
+        reading,
+        *fit.diagnostics.messages,
+        blame,
+        _on_clusters(groups),
+    ]
+    diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
+    return replace(fit, diagnostics=diagnostics, design=design)
+
+
+def _estimate(
+    model: Softmax, evidence: Responses, x: Covariates, method: str, options: dict[str, Any]
+) -> tuple[RegressionFit, str]:
+    """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = estimate(model, evidence, method, **options)
+    blame = _least_known(fit, x) if fit.diagnostics.repaired else ""
+    for warning in caught:
+        message: Warning | str = warning.message
+        if blame and issubclass(warning.category, RepairWarning):
+            message = warning.category(f"{warning.message} {blame[0].upper()}{blame[1:]}.")
+        warnings.warn(message, warning.category, stacklevel=3)
+    return fit, blame
+
+
+def _check_choices(channel: object, method: str, missing: str) -> None:
+    if not isinstance(channel, FiniteChannel):
+        raise InputError(
+            f"channel is {channel!r}; allowed: a channel.",
+            remedy='Give the design, such as ForcedResponse("2/3", "1/6").',
+        )
+    if method not in REGRESSION_METHODS:
+        raise InputError(
+            f"method is {method!r}; allowed: {', '.join(REGRESSION_METHODS)}.", remedy="The default is one-step."
+        )
+    if missing not in _OUT_OF:
+        raise InputError(f"missing is {missing!r}; allowed: error, drop.", remedy="The default is error.")
+    if bool((channel.matrix == channel.matrix[:, :1]).all()):
+        raise NotIdentifiedError(
+            f"{channel!r}: every report is equally likely whatever the truth, so the design carries no information.",
+            remedy="Correct its probabilities.",
+        )
+
+
+def _check_reports(name: str, reports: AnyArray) -> None:
+    if bool((reports == reports[0]).all()):
+        only = reports[:1].tolist()[0]
+        raise NotIdentifiedError(
+            f"column {name!r} holds only {only!r} ({len(reports)} rows): there is nothing to explain.",
+            remedy="Check the column and the rows kept; for a share alone, count reports with Tally.",
+        )
+
+
+def _check_constant(x: Covariates, terms: tuple[str, ...]) -> None:
+    """Refuse columns of zeros, and more than one column that is the same in every row."""
+    top, bottom = (
+        np.asarray(e.toarray() if hasattr(e, "toarray") else e).ravel() for e in (x.max(axis=0), x.min(axis=0))
+    )
+    constant = np.flatnonzero(top == bottom)
+    useless = [j for j in constant if top[j] == 0 or (len(constant) > 1 and terms[j] != "Intercept")]
+    if useless:
+        raise NotIdentifiedError(
+            f"{terms[useless[0]]} is {top[useless[0]]:g} in every row: its effect cannot be told.",
+            remedy="Leave it out, or check the rows kept.",
+        )
+
+
+def _read_clusters(table: Columns, name: str, rows: AnyArray | None) -> AnyArray:
+    column = table[name].take(rows)
+    if column.values.dtype == object:
+        place = {value: code for code, value in enumerate(dict.fromkeys(column.values.tolist()))}
+        codes = np.array([place[value] for value in column.values.tolist()])
+    else:
+        codes = np.unique(column.values, return_inverse=True)[1]
+    if codes.max() == 0:
+        raise InputError(
+            f"column {name!r} holds one cluster only; allowed: at least 2.", remedy="Leave cluster out (--cluster)."
+        )
+    return np.asarray(codes)
+
+
+def _read_weights(table: Columns, name: str, rows: AnyArray | None) -> FloatArray:
+    column = table[name].take(rows)
+    if column.kind not in ("number", "boolean"):
+        raise InputError(f"column {name!r} holds {column.kind}, not weights.", remedy="Name a column of numbers.")
+    numbers = column.values.astype(np.float64)
+    bad = ~(np.isfinite(numbers) & (numbers > 0))
+    if bad.any():
+        raise InputError(
+            f"column {name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are not above 0).",
+            remedy="Leave these rows out.",
+        )
+    return numbers
+
+
+def _on_clusters(groups: AnyArray | None) -> str:
+    if groups is None or (count := int(groups.max()) + 1) >= _FEW_CLUSTERS:
+        return ""
+    return (
+        f"there are only {count} clusters: with fewer than about {_FEW_CLUSTERS}, standard errors tend to be too small"
+    )
+
+
+def _least_known(fit: RegressionFit, x: Covariates) -> str:
+    """Where the weak prior acted: the terms whose effects it kept within bounds."""
+    square = np.asarray((x.multiply(x) if hasattr(x, "multiply") else x * x).mean(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(square - np.asarray(x.mean(axis=0)).ravel() ** 2, 0.0))
+    # How far from 0 the effect of one standard deviation may well be; constants have none.
+    reach = (np.hypot(fit.theta, fit.standard_errors).reshape(-1, len(spread)) * spread).ravel()
+    names = [name for name, far in zip(fit.model.parameter_names, reach, strict=True) if not far <= _FAR]
+    if not names:
+        names = ["Intercept"] if not reach.any() else [fit.model.parameter_names[int(np.argmax(reach))]]
+    shown = ", ".join(repr(name) for name in names[:6]) + (" and others" if len(names) > 6 else "")
+    return (
+        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the answers"
+    )

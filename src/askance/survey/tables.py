@@ -1,0 +1,313 @@
+"""A researcher's table, whatever its brand: one view of its columns, with the missing values of each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import AnyArray
+from askance._checks import shorten
+from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a column holds; "mixed" is texts among numbers and the like.
+Kind: TypeAlias = Literal["number", "boolean", "text", "category", "time", "mixed"]
+#: Anything `Columns.of` understands.
+Table: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column, brought to a common form.
+
+    Attributes:
+        name: its name in the table.
+        kind: what it holds.
+        values: shape (n,): float64, bool, datetime64, or objects; where a value is missing, anything.
+        missing: which values are missing (NaN, None, NaT, NA, empty cells of a file), shape (n,).
+        levels: of a "category", its values in their order.
+    """
+
+    name: str
+    kind: Kind
+    values: AnyArray
+    missing: AnyArray
+    levels: tuple[Any, ...] | None = None
+
+    def take(self, rows: AnyArray | None) -> Column:
+        """The column with the rows of a mask only; None for all."""
+        if rows is None:
+            return self
+        return Column(self.name, self.kind, self.values[rows], self.missing[rows], self.levels)
+
+    def distinct(self) -> list[Any]:
+        """The different values that are not missing, as plain Python values, sorted where they can be."""
+        present = self.values if not self.missing.any() else self.values[~self.missing]
+        if present.dtype == object:
+            seen = set(present.tolist())
+            return [level for level in self.levels if level in seen] if self.levels else _sorted(seen)
+        return list(np.unique(present).tolist())
+
+    def to_pandas(self) -> pd.Series[Any]:
+        """As pandas holds it, in one way for all brands; for columns without missing values."""
+        import pandas as pd
+
+        if self.kind == "category":
+            return pd.Series(pd.Categorical(self.values, categories=self.distinct()))
+        if self.kind in ("text", "mixed"):
+            return pd.Series(self.values, dtype=object)
+        return pd.Series(self.values.astype(bool) if self.kind == "boolean" else self.values)
+
+
+class Columns:
+    """The columns of a table: pandas, polars, Arrow, a NumPy structured array, or a dict of columns.
+
+    Numbers become float64, so that results do not depend on the brand; categories keep their order where they have one.
+
+    >>> table = Columns.of({"age": [31, None, 45], "region": ["north", "south", None]})
+    >>> table.names, len(table)
+    (('age', 'region'), 3)
+    >>> table["age"].missing
+    array([False,  True, False])
+    >>> table["agee"]
+    Traceback (most recent call last):
+    askance.errors.InputError: there is no column 'agee'; found: 'age', 'region'. Did you mean 'age'?
+    """
+
+    def __init__(self, names: Sequence[str], n_rows: int, load: Callable[[str], Column]) -> None:
+        self.names = tuple(names)
+        self._n_rows = n_rows
+        self._load = load
+        self._loaded: dict[str, Column] = {}
+        twice = [name for i, name in enumerate(self.names) if name in self.names[:i]]
+        if twice:
+            raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
+
+    @classmethod
+    def of(cls, data: Table) -> Columns:
+        """The view of a table; a view is returned as it is."""
+        if isinstance(data, Columns):
+            return data
+        if isinstance(data, Mapping):
+            return cls._of_mapping({str(name): values for name, values in data.items()})
+        if isinstance(data, np.ndarray):
+            if data.dtype.names is None:
+                raise InputError(
+                    f"data is an array of shape {data.shape} without column names.",
+                    remedy='Give a dict of columns such as {"age": x[:, 0], "answer": y}.',
+                )
+            return cls._of_mapping({name: data[name] for name in data.dtype.names})
+        if isinstance(data, str) or hasattr(data, "__fspath__"):
+            raise InputError(f"data is {str(data)!r}, a path.", remedy="Pass read_table(path) from askance.survey.")
+        return cls._of_frame(data)
+
+    @classmethod
+    def _of_mapping(cls, columns: Mapping[str, Any]) -> Columns:
+        lengths = {}
+        for name, values in columns.items():
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+                raise InputError(
+                    f"column {name!r} is {values!r}, not a column.",
+                    remedy="Give one value per row, as a list or array.",
+                )
+            lengths[name] = len(values)
+        if len(set(lengths.values())) > 1:
+            raise ShapeError(f"the columns have different lengths: {lengths}.", remedy="Give one value per row.")
+        return cls(list(columns), next(iter(lengths.values()), 0), lambda name: _from_any(name, columns[name]))
+
+    @classmethod
+    def _of_frame(cls, data: Any) -> Columns:
+        import narwhals.stable.v2 as nw
+
+        if hasattr(data, "collect"):  # a lazy table
+            data = data.collect()
+        given = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+        twice = sorted({name for name in given if given.count(name) > 1}) if len(set(given)) < len(given) else []
+        if twice:
+            raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
+        try:
+            frame = nw.from_native(data, eager_only=True)
+        except TypeError:
+            raise InputError(
+                f"data is a {type(data).__name__}; allowed: a pandas, polars or Arrow table, a structured array, or a "
+                "dict of columns.",
+                remedy="Convert it, or read a file with read_table(path) from askance.survey.",
+            ) from None
+        names = {str(name): name for name in frame.columns}
+        return cls(list(names), len(frame), lambda name: _from_series(name, frame[names[name]]))
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.names:
+            raise unknown_column(name, self.names)
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def __repr__(self) -> str:
+        return f"Columns({len(self)} rows of {shorten(self.names)})"
+
+    def to_pandas(self, names: Iterable[str], rows: AnyArray | None = None) -> pd.DataFrame:
+        """Some columns as a pandas table; rows with missing values must have been left out."""
+        import pandas as pd
+
+        count = len(self) if rows is None else int(rows.sum())
+        columns = {name: self[name].take(rows).to_pandas() for name in names}
+        return pd.DataFrame(columns, index=range(count))
+
+
+def complete_rows(
+    table: Columns,
+    names: Iterable[str],
+    missing: Literal["error", "drop"],
+    remedy: str = 'Fill them in, or leave these rows out with missing="drop" (--missing drop).',
+) -> AnyArray | None:
+    """Which rows have a value in all these columns, as a mask; None when all have.
+
+    Raises:
+        MissingValueError: some value is missing and `missing` is "error"; says how many in which column.
+        EmptyDataError: no row is complete, or there is none at all.
+    """
+    if not len(table):
+        raise EmptyDataError("the table has no rows.", remedy="Check the file or the filter that made it.")
+    used = [table[name] for name in dict.fromkeys(names)]
+    counts = {column.name: int(column.missing.sum()) for column in used}
+    if not any(counts.values()):
+        return None
+    incomplete = np.logical_or.reduce([column.missing for column in used])
+    told = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    if missing == "error":
+        raise MissingValueError(
+            f"{incomplete.sum()} of {len(table)} rows miss a value ({told}).",
+            remedy=remedy,
+        )
+    if incomplete.all():
+        raise EmptyDataError(
+            f"all {len(table)} rows miss some value ({told}).", remedy="Leave out the column that is mostly missing."
+        )
+    return np.asarray(~incomplete)
+
+
+def unknown_column(name: str, names: Sequence[str]) -> InputError:
+    """The error for a column that is not there, with the name that was probably meant."""
+    close = close_match(name, names)
+    found = shorten(names, 12) or "none"
+    remedy = f"Did you mean {close!r}?" if close else "Check the spelling, capitals included."
+    return InputError(f"there is no column {name!r}; found: {found}.", remedy=remedy)
+
+
+def close_match(name: str, names: Iterable[str]) -> str | None:
+    """The most similar of some names, whatever the capitals."""
+    lowered = {each.lower(): each for each in names}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1)
+    return lowered[close[0]] if close else None
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of a message, without its final stop."""
+    text = str(error).strip()
+    return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__
+
+
+def _from_any(name: str, values: Any) -> Column:
+    import narwhals.stable.v2 as nw
+
+    if isinstance(values, np.ma.MaskedArray):
+        plain = _from_array(name, np.asarray(values.data))
+        return Column(name, plain.kind, plain.values, plain.missing | np.ma.getmaskarray(values), plain.levels)
+    if isinstance(values, np.ndarray):
+        return _from_array(name, values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return _from_series(name, series)
+    if hasattr(values, "categories"):  # a bare pandas.Categorical
+        objects = _objects(list(values))
+        return Column(name, "category", objects, _is_missing(objects), tuple(values.categories))
+    return _from_objects(name, _objects(list(values)))
+
+
+def _from_array(name: str, array: AnyArray) -> Column:
+    if array.ndim != 1:
+        raise ShapeError(f"column {name!r} has shape {array.shape}; allowed: (rows,).", remedy="Give one column.")
+    none = np.zeros(len(array), dtype=bool)
+    if array.dtype.kind == "b":
+        return Column(name, "boolean", array, none)
+    if array.dtype.kind in "iuf":
+        numbers = array.astype(np.float64)
+        return Column(name, "number", numbers, np.isnan(numbers))
+    if array.dtype.kind in "mM":
+        return Column(name, "time", array, np.isnat(array))
+    return _from_objects(name, array.astype(object))
+
+
+def _from_series(name: str, series: Any) -> Column:
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    missing = series.is_null().to_numpy().astype(bool)
+    if dtype in (nw.Categorical, nw.Enum):
+        levels = series.cat.get_categories().to_list()
+        if dtype == nw.Categorical and series.implementation.is_polars():
+            levels = sorted(levels)  # polars keeps these in the order in which it met them, in any table
+        return Column(name, "category", _objects(series.to_list()), missing, tuple(levels))
+    if dtype.is_numeric():
+        numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return Column(name, "number", numbers, missing | np.isnan(numbers))
+    if dtype == nw.Boolean:
+        values = series.to_numpy() if not missing.any() else series.fill_null(False).to_numpy()
+        return Column(name, "boolean", values.astype(bool), missing)
+    if dtype == nw.String:
+        return Column(name, "text", _objects(series.to_list()), missing)
+    if dtype.is_temporal():
+        return Column(name, "time", _objects(series.to_list()), missing)
+    return _from_objects(name, _objects(series.to_list()))
+
+
+def _from_objects(name: str, objects: AnyArray) -> Column:
+    objects = _objects([value.item() if isinstance(value, np.generic) else value for value in objects])
+    missing = _is_missing(objects)
+    types = {type(value) for value in objects[~missing]}
+    if types and all(issubclass(each, bool) for each in types):
+        return Column(name, "boolean", np.array([value is True or bool(value == 1) for value in objects]), missing)
+    if all(issubclass(each, (Real, Decimal)) for each in types) and bool not in types:
+        numbers = np.full(len(objects), np.nan)
+        numbers[~missing] = [float(value) for value in objects[~missing]]
+        return Column(name, "number", numbers, missing)
+    if all(issubclass(each, str) for each in types):
+        return Column(name, "text", objects, missing)
+    if all(issubclass(each, date) for each in types):
+        return Column(name, "time", objects, missing)
+    return Column(name, "mixed", objects, missing)
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _is_missing(objects: AnyArray) -> AnyArray:
+    import pandas as pd
+
+    return np.asarray(pd.isna(objects))
+
+
+def _sorted(values: set[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:  # texts among numbers
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))

@@ -1,0 +1,305 @@
+"""From a table to a fit: the same as by hand, whatever the brand, and typed refusals that name column and way out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from askance import (
+    Coarsened,
+    Crosswise,
+    Direct,
+    ForcedResponse,
+    MatrixChannel,
+    RandomizedResponse,
+    Responses,
+    Softmax,
+    Warner,
+    estimate,
+    regress,
+)
+from askance.errors import (
+    EmptyDataError,
+    IncompatibleEvidenceError,
+    InputError,
+    LabelError,
+    MissingValueError,
+    NotIdentifiedError,
+    ProbabilityError,
+    RepairWarning,
+)
+
+DESIGN = ForcedResponse("2/3", "1/6")
+N = 3000
+FORMULA = "said ~ age + C(region)"
+
+
+def survey(design: Any = DESIGN, n: int = N) -> dict[str, Any]:
+    """A generated survey: a yes/no answer that depends on age and region, said through a design."""
+    rng = np.random.default_rng(12)
+    age, place = rng.normal(size=n), rng.integers(0, 3, n)
+    odds = -0.5 + 0.8 * age + np.array([0.0, 0.5, -0.5])[place]
+    truth = np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), *reversed(design.outputs.labels))
+    return {
+        "said": design.simulate(truth, rng),
+        "age": age,
+        "region": np.array(["north", "south", "west"])[place],
+        "village": rng.integers(0, 60, n),
+        "weight": rng.uniform(0.5, 2, n),
+        "truth": truth,
+    }
+
+
+DATA = survey()
+X = np.column_stack([np.ones(N), DATA["age"], DATA["region"] == "south", DATA["region"] == "west"]).astype(float)
+MODEL = Softmax(["no", "yes"], ["Intercept", "age", "C(region)[T.south]", "C(region)[T.west]"])
+
+
+def numbers(said: Any) -> Any:
+    return (np.asarray(said) == "yes").astype(int)
+
+
+# -- the same as by hand -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["one-step", "moments", "marginal"])
+def test_equals_the_fit_by_hand(method: str) -> None:
+    fit = regress(FORMULA, DATA, DESIGN, method=method)
+    by_hand = estimate(MODEL, Responses(DESIGN).add(X, DATA["said"]), method)
+    assert fit.model.parameter_names == MODEL.parameter_names
+    assert fit.method == method
+    np.testing.assert_allclose(fit.theta, by_hand.theta, rtol=1e-10)
+    np.testing.assert_allclose(fit.covariance, by_hand.covariance, rtol=1e-8)
+    assert fit.n_observations == N
+
+
+def test_weights_clusters_and_options_reach_the_fit() -> None:
+    fit = regress(FORMULA, DATA, DESIGN, cluster="village", weights="weight")
+    evidence = Responses(DESIGN).add(X, DATA["said"], weights=DATA["weight"], clusters=DATA["village"])
+    by_hand = estimate(MODEL, evidence)
+    np.testing.assert_allclose(fit.theta, by_hand.theta, rtol=1e-10)
+    np.testing.assert_allclose(fit.covariance, by_hand.covariance, rtol=1e-8)
+    assert fit.covariance_kind == "cluster-robust"
+    assert regress(FORMULA, DATA, DESIGN, covariance="robust").covariance_kind == "robust"
+    named = {**DATA, "village": [f"v{i}" for i in DATA["village"]]}
+    np.testing.assert_allclose(
+        regress(FORMULA, named, DESIGN, cluster="village").covariance,
+        regress(FORMULA, DATA, DESIGN, cluster="village").covariance,
+        rtol=1e-10,
+    )
+
+
+def test_supervised() -> None:
+    fit = regress("truth ~ age + C(region)", DATA, Direct(["no", "yes"]), method="supervised")
+    by_hand = estimate(MODEL, Responses(Direct(["no", "yes"])).add(X, DATA["truth"]), "supervised")
+    np.testing.assert_allclose(fit.theta, by_hand.theta, rtol=1e-10)
+    with pytest.raises(IncompatibleEvidenceError, match="ForcedResponse"):
+        regress(FORMULA, DATA, DESIGN, method="supervised")
+
+
+def test_every_brand_gives_the_same_fit() -> None:
+    frame = pd.DataFrame(DATA)
+    frame.loc[[4, 7], "age"] = np.nan
+    frame.loc[5, "region"] = None
+    expected = regress(FORMULA, frame, DESIGN, missing="drop")
+    assert expected.n_observations == N - 3
+    brands: list[Any] = [
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        frame.convert_dtypes(dtype_backend="pyarrow"),
+        {name: frame[name].tolist() for name in frame},
+    ]
+    for data in brands:
+        fit = regress(FORMULA, data, DESIGN, missing="drop")
+        assert fit.model.parameter_names == expected.model.parameter_names
+        np.testing.assert_array_equal(fit.theta, expected.theta)
+
+
+def test_several_categories() -> None:
+    rng = np.random.default_rng(2)
+    design = RandomizedResponse("2/3", outputs=["never", "once", "often"])
+    truth = np.array(design.outputs.labels)[rng.integers(0, 3, N)]
+    fit = regress("said ~ age", {"said": design.simulate(truth, rng), "age": rng.normal(size=N)}, design)
+    assert fit.model.parameter_names == ("once:Intercept", "once:age", "often:Intercept", "often:age")
+
+
+def test_new_data_are_predicted_alike() -> None:
+    fit = regress("said ~ center(age) + region", DATA, DESIGN)
+    few = {"age": DATA["age"][:5], "region": DATA["region"][:5]}
+    assert fit.evidence is not None
+    by_hand = fit.model.probabilities(fit.theta, fit.evidence.chunks[0].x[:5])
+    np.testing.assert_allclose(fit.model.probabilities(fit.theta, fit.design.matrix(few)), by_hand)
+    with pytest.raises(LabelError, match=r"'region' holds 'east'"):
+        fit.design.matrix({"age": [0.0], "region": ["east"]})
+
+
+# -- which value is yes ------------------------------------------------------------------------------------------------
+
+SAME: dict[str, tuple[Any, dict[str, Any]]] = {
+    "labels": (DATA["said"], {}),
+    "capitals": (np.char.upper(DATA["said"]), {}),
+    "blanks": ([f" {each} " for each in DATA["said"]], {}),
+    "0 and 1": (numbers(DATA["said"]), {}),
+    "0.0 and 1.0": (numbers(DATA["said"]).astype(float), {}),
+    "texts of 0 and 1": (numbers(DATA["said"]).astype(str), {}),
+    "booleans": (numbers(DATA["said"]).astype(bool), {}),
+    "categories": (pd.Categorical(DATA["said"]), {}),
+    "yes and nein": (np.where(DATA["said"] == "yes", "yes", "nein"), {}),
+    "1 and 2, 2 is yes": (numbers(DATA["said"]) + 1, {"positive": 2}),
+    "1 and 2, 1 is yes": (2 - numbers(DATA["said"]), {"positive": "1"}),
+    "ja and nein": (np.where(DATA["said"] == "yes", "ja", "nein"), {"positive": "Ja"}),
+    "booleans, named": (numbers(DATA["said"]).astype(bool), {"positive": "true"}),
+    "booleans, turned": (~numbers(DATA["said"]).astype(bool), {"positive": False}),
+    "labels, turned": (np.where(DATA["said"] == "yes", "no", "yes"), {"positive": "no"}),
+}
+
+
+@pytest.mark.parametrize(("said", "options"), SAME.values(), ids=list(SAME))
+def test_values_that_mean_the_same(said: Any, options: dict[str, Any]) -> None:
+    expected = regress(FORMULA, DATA, DESIGN)
+    fit = regress(FORMULA, {**DATA, "said": said}, DESIGN, **options)
+    np.testing.assert_array_equal(fit.theta, expected.theta)
+
+
+def test_a_reading_that_is_not_plain_is_told() -> None:
+    assert regress(FORMULA, DATA, DESIGN).diagnostics.messages == ()
+    fit = regress(FORMULA, {**DATA, "said": numbers(DATA["said"])}, DESIGN)
+    assert fit.diagnostics.messages == ("column 'said': 0 is read as 'no', 1 is read as 'yes'",)
+
+
+def test_second_observation_of_other_designs() -> None:
+    design = Crosswise("1/6")
+    data = survey(design)
+    said = np.where(data["said"] == "same", 1, 0)
+    expected = regress(FORMULA, data, design)
+    fit = regress(FORMULA, {**data, "said": said}, design)
+    np.testing.assert_array_equal(fit.theta, expected.theta)
+    assert fit.diagnostics.messages == ("column 'said': 0 is read as 'different', 1 is read as 'same'",)
+
+
+@pytest.mark.parametrize("labels", [["1", "2", "3"], [1, 2, 3], [1.0, 2.0, 3.0]])
+def test_numbers_and_texts_of_numbers_are_the_same_label(labels: Any) -> None:
+    design = RandomizedResponse("2/3", outputs=labels)
+    rng = np.random.default_rng(6)
+    said, age = rng.integers(1, 4, 900), rng.normal(size=900)
+    fits = [regress("said ~ age", {"said": each, "age": age}, design) for each in (said, said * 1.0, said.astype(str))]
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.theta, fits[0].theta)
+
+
+THREE = RandomizedResponse("1/2", outputs=["a", "b", "c"])
+OUTSIDE: dict[str, tuple[Any, Any, dict[str, Any], type[Exception], str]] = {
+    "1 and 2": (numbers(DATA["said"]) + 1, DESIGN, {}, LabelError, r"holds 1, 2; .*'no', 'yes'.*positive"),
+    "ja and nein": (np.where(DATA["said"] == "yes", "ja", "nein"), DESIGN, {}, LabelError, "'ja', 'nein'"),
+    "third": (["dk", *DATA["said"][1:]], DESIGN, {}, LabelError, "'dk', 'no', 'yes'"),
+    "third, positive": (["dk", *DATA["said"][1:]], DESIGN, {"positive": "yes"}, LabelError, "recode"),
+    "positive unseen": (DATA["said"], DESIGN, {"positive": 7}, LabelError, "positive is 7"),
+    "not of three": (DATA["said"], THREE, {}, LabelError, "'no', 'yes'; the reports of the design are 'a', 'b', 'c'"),
+    "positive of three": (DATA["region"], THREE, {"positive": 1}, InputError, "3 reports"),
+    "constant": (["no"] * N, DESIGN, {}, NotIdentifiedError, r"'said' holds only 'no' \(3000 rows\)"),
+    "coarse": (DATA["said"], Coarsened([["a", "b"], ["c"]]), {"method": "one-step"}, NotIdentifiedError, "cannot see"),
+}
+
+
+@pytest.mark.parametrize(("said", "design", "options", "error", "words"), OUTSIDE.values(), ids=list(OUTSIDE))
+def test_answers_outside_the_design(
+    said: Any, design: Any, options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        regress(FORMULA, {**DATA, "said": said}, design, **options)
+
+
+# -- gaps --------------------------------------------------------------------------------------------------------------
+
+
+def test_missing_values_are_refused_with_their_counts() -> None:
+    holes = {**DATA, "age": [None, None, *DATA["age"][2:]], "said": ["yes", None, None, *DATA["said"][3:]]}
+    with pytest.raises(MissingValueError, match=r'3 of 3000 rows miss a value \(said 2, age 2\).*missing="drop"'):
+        regress(FORMULA, holes, DESIGN)
+    fit = regress(FORMULA, holes, DESIGN, missing="drop")
+    assert fit.diagnostics.messages == ("3 of 3000 rows dropped for missing values",)
+    expected = regress(FORMULA, {name: values[3:] for name, values in DATA.items()}, DESIGN)
+    np.testing.assert_array_equal(fit.theta, expected.theta)
+
+
+def test_gaps_in_columns_that_are_not_used_do_not_matter() -> None:
+    holes = {**DATA, "weight": [None, *DATA["weight"][1:]]}
+    assert regress(FORMULA, holes, DESIGN).n_observations == N
+    fit = regress(FORMULA, holes, DESIGN, missing="drop", weights="weight")
+    assert fit.n_observations == N - 1
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "unknown method": ({"method": "projection"}, InputError, "'projection'; allowed: one-step"),
+    "unknown option": ({"start": 3}, InputError, "no option 'start'"),
+    "unknown missing": ({"missing": "fill"}, InputError, "'fill'; allowed: error, drop"),
+    "no channel": ({"channel": "warner"}, InputError, "channel is 'warner'"),
+    "cluster": ({"cluster": "vilage"}, InputError, "Did you mean 'village'"),
+    "one cluster": ({"cluster": "one"}, InputError, "'one' holds one cluster"),
+    "weights": ({"weights": "weigth"}, InputError, "Did you mean 'weight'"),
+    "texts as weights": ({"weights": "region"}, InputError, "'region' holds text"),
+    "weights of 0": ({"weights": "zero"}, InputError, "'zero' holds the weight 0"),
+    "collinear": ({"formula": "said ~ age + I(2 * age)"}, NotIdentifiedError, r"'age', 'I\(2 \* age\)' are collinear"),
+    "zeros": ({"formula": "said ~ zero"}, NotIdentifiedError, "zero is 0 in every row"),
+    "constant": ({"formula": "said ~ one"}, NotIdentifiedError, "one is 1 in every row"),
+    "no rows": ({"data": {name: values[:0] for name, values in DATA.items()}}, EmptyDataError, "no rows"),
+    "few rows": (
+        {"data": {name: values[:3] for name, values in DATA.items()} | {"said": ["yes", "no", "no"]}},
+        NotIdentifiedError,
+        "4 parameters .* 3 rows",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "error", "words"), REFUSED.values(), ids=list(REFUSED))
+def test_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    data = {**DATA, "zero": np.zeros(N), "one": np.ones(N)}
+    given: dict[str, Any] = {"formula": FORMULA, "data": data, "channel": DESIGN, **options}
+    with pytest.raises(error, match=words):
+        regress(given.pop("formula"), given.pop("data"), given.pop("channel"), **given)
+
+
+def test_a_design_without_information_is_refused() -> None:
+    blind = MatrixChannel([["1/2", "1/2"], ["1/2", "1/2"]], outputs=["no", "yes"], observations=["no", "yes"])
+    with pytest.raises(NotIdentifiedError, match="no information"):
+        regress(FORMULA, DATA, blind)
+    with pytest.raises(ProbabilityError, match="no information"):
+        ForcedResponse(0, "1/2")
+
+
+def test_perfect_separation_names_the_column() -> None:
+    data = {**DATA, "tell": numbers(DATA["truth"])}
+    with pytest.warns(RepairWarning, match="'tell'"):
+        fit = regress("truth ~ tell", data, Direct(["no", "yes"]), method="supervised")
+    assert fit.diagnostics.repaired
+    assert "'tell'" in fit.diagnostics.messages[-1]
+
+
+def test_few_clusters_are_told() -> None:
+    fit = regress(FORMULA, {**DATA, "group": np.arange(N) % 8}, DESIGN, cluster="group")
+    assert "only 8 clusters" in fit.diagnostics.messages[-1]
+
+
+def test_nothing_warns_on_a_plain_survey() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        regress(FORMULA, pl.DataFrame(DATA), Warner("3/4"))
+
+
+def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
+    code = (
+        "import askance, sys; askance.regress; from askance.survey import Columns, read_table; "
+        "print(*sorted({'pandas', 'polars', 'pyarrow', 'narwhals', 'formulaic', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == ""
