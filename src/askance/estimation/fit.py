@@ -140,8 +140,8 @@ class Fit:
         spread = L @ self.covariance @ L.T
         if not np.isfinite(spread).all() or np.linalg.matrix_rank(spread, hermitian=True) < len(L):
             raise InputError(
-                f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this fit "
-                "has no covariance for it.",
+                f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this "
+                "fit has no covariance for it.",
                 remedy="Name every parameter once in `parameters`, or give independent rows in `contrasts`.",
             )
         difference = L @ self.theta - target
