@@ -77,9 +77,9 @@ def test_data_from_a_file(tmp_path: Path) -> None:
     guess = guess_survey(0.2, {"age": 0.05}, {"age": ages})
     plan = plan_survey(guess.model, [Warner("2/3")], guess.theta, guess.x, target="age", n=1000)
     assert found["designs"][-1]["standard_error"] == pytest.approx(plan.designs[0].standard_error, rel=1e-12)
-    assert "line 2: name is 'someone'" in refused("--prevalence", "0.2", "--data", str(path), "--respondents", "9")
+    assert "name holds text values" in refused("--prevalence", "0.2", "--data", str(path), "--respondents", "9")
     missing = refused("--prevalence", "0.2", "--data", str(path), "--x", "height", "--respondents", "9")
-    assert "id, age, name" in missing
+    assert "'id', 'age', 'name'" in missing
     assert "No such file" in refused("--prevalence", "0.2", "--data", str(tmp_path / "no.csv"), "--respondents", "9")
     (tmp_path / "empty.csv").write_text("", encoding="utf-8")
     assert "no rows" in refused("--prevalence", "0.2", "--data", str(tmp_path / "empty.csv"), "--respondents", "9")

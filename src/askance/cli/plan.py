@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
-from askance.errors import FormatError, InputError
+from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
@@ -143,36 +142,24 @@ def _read_effects(text: str) -> dict[str, float]:
 
 
 def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, FloatArray]:
-    """Numeric columns of a CSV file: the named ones, or all."""
+    """Numeric columns of a table: the named ones, or all."""
     import numpy as np
 
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header, *rows = [row for row in csv.reader(file) if row] or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FormatError(f"--data {path}: {reason}.", remedy="Give a CSV file with a line of names.") from None
-    columns: dict[str, FloatArray] = {}
-    for name in names or tuple(header):
-        if name not in header or header.count(name) > 1:
-            raise InputError(
-                f"--data {path} has {header.count(name)} columns {name!r}; allowed: {', '.join(header) or 'none'}.",
-                remedy="With --data, --x names a column.",
-            )
-        place = header.index(name)
-        values = np.empty(len(rows))
-        for number, row in enumerate(rows):
-            try:
-                values[number] = float(row[place])
-            except (ValueError, IndexError):
-                found = repr(row[place]) if place < len(row) else "missing"
-                raise InputError(
-                    f"--data {path}, line {number + 2}: {name} is {found}; allowed: a number.",
-                    remedy="Choose numeric columns with --x NAME, and drop incomplete rows first.",
-                ) from None
-        columns[name] = values
-    if not rows:
+    from askance.survey import read_table
+
+    table = read_table(path)
+    if not len(table):
         raise InputError(f"--data {path} has no rows.", remedy="Give a sample of the covariates.")
+    columns: dict[str, FloatArray] = {}
+    for name in names or table.names:
+        column = table[name]
+        if column.kind not in ("number", "boolean") or column.missing.any():
+            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
+            raise InputError(
+                f"--data {path}: {name} holds {found}; allowed: numbers.",
+                remedy="Choose numeric columns with --x NAME, and drop incomplete rows first.",
+            )
+        columns[name] = np.asarray(column.values, dtype=np.float64)
     return columns
 
 

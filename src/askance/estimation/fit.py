@@ -79,6 +79,19 @@ class Diagnostics:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What a method found; a problem makes a `Fit` of it. Attributes as in `Fit`."""
+
+    theta: FloatArray
+    covariance: FloatArray
+    method: str
+    covariance_kind: str
+    converged: bool
+    raw_statistics: FloatArray | None
+    diagnostics: Diagnostics
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
     """θ̂ with its covariance, and how it came about.
 

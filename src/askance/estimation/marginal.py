@@ -18,7 +18,7 @@ from askance.estimation.common import (
     likelihood_covariance,
     says_less_than_the_prior,
 )
-from askance.estimation.fit import Diagnostics, Fit, LocalMaximum
+from askance.estimation.fit import Diagnostics, Fit, LocalMaximum, Outcome
 from askance.estimation.moments import fit_moments
 from askance.estimation.newton import Solution, newton
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
@@ -96,13 +96,15 @@ def fit_marginal(
     if not best.converged:
         warnings.warn(f"marginal: {solver} stopped after {best.iterations} steps.", ConvergenceWarning, stacklevel=3)
     return problem.fit(
-        best.theta,
-        spread,
-        method="marginal",
-        covariance_kind=used,
-        converged=best.converged,
-        raw_statistics=None,
-        diagnostics=Diagnostics(best.iterations, repaired, False, maxima, len(escaped), messages),
+        Outcome(
+            theta=best.theta,
+            covariance=spread,
+            method="marginal",
+            covariance_kind=used,
+            converged=best.converged,
+            raw_statistics=None,
+            diagnostics=Diagnostics(best.iterations, repaired, False, maxima, len(escaped), messages),
+        )
     )
 
 

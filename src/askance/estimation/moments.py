@@ -7,7 +7,7 @@ import warnings
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, RepairWarning
 from askance.estimation.common import check_prior_scale, choose_covariance_kind, says_less_than_the_prior
-from askance.estimation.fit import Diagnostics, Fit
+from askance.estimation.fit import Diagnostics, Fit, Outcome
 from askance.estimation.newton import newton
 from askance.estimation.noisy import match_noisy_moments
 from askance.estimation.protocols import CovarianceKind, Problem
@@ -63,11 +63,13 @@ def fit_moments(
         if not solution.converged:
             warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=3)
     return problem.fit(
-        solution.theta,
-        spread,
-        method="moments",
-        covariance_kind=used,
-        converged=solution.converged,
-        raw_statistics=equations.statistics,
-        diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
+        Outcome(
+            theta=solution.theta,
+            covariance=spread,
+            method="moments",
+            covariance_kind=used,
+            converged=solution.converged,
+            raw_statistics=equations.statistics,
+            diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
+        )
     )

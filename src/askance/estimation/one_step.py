@@ -9,7 +9,7 @@ import numpy as np
 
 from askance.design.covariances import Weighting
 from askance.estimation.common import choose_covariance_kind, likelihood_covariance
-from askance.estimation.fit import Fit
+from askance.estimation.fit import Fit, Outcome
 from askance.estimation.moments import fit_moments
 from askance.estimation.protocols import CovarianceKind, Problem
 from askance.estimation.standard import PRIOR_SCALE
@@ -66,11 +66,13 @@ def fit_one_step(
     if share < 1:
         messages += (f"the scoring step was damped to {share:.3g} of its length",)
     return problem.fit(
-        theta,
-        np.asarray(spread),
-        method="one-step",
-        covariance_kind=used,
-        converged=start.converged,
-        raw_statistics=start.raw_statistics,
-        diagnostics=replace(start.diagnostics, damped=share < 1, messages=messages),
+        Outcome(
+            theta=theta,
+            covariance=np.asarray(spread),
+            method="one-step",
+            covariance_kind=used,
+            converged=start.converged,
+            raw_statistics=start.raw_statistics,
+            diagnostics=replace(start.diagnostics, damped=share < 1, messages=messages),
+        )
     )

@@ -10,7 +10,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.common import check_prior_scale
-from askance.estimation.fit import Diagnostics, Fit
+from askance.estimation.fit import Diagnostics, Fit, Outcome
 from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.newton import newton
 from askance.estimation.possible import require_possible
@@ -87,11 +87,13 @@ def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", pr
     else:
         spread, kind = problem.moments("plain").covariance(solution.theta, "robust"), "robust"
     return problem.fit(
-        solution.theta,
-        spread,
-        method="projection",
-        covariance_kind=kind,
-        converged=solution.converged,
-        raw_statistics=statistics,
-        diagnostics=Diagnostics(solution.iterations, repaired=repaired, messages=messages),
+        Outcome(
+            theta=solution.theta,
+            covariance=spread,
+            method="projection",
+            covariance_kind=kind,
+            converged=solution.converged,
+            raw_statistics=statistics,
+            diagnostics=Diagnostics(solution.iterations, repaired=repaired, messages=messages),
+        )
     )

@@ -9,7 +9,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
-from askance.estimation.fit import Diagnostics, Fit
+from askance.estimation.fit import Fit, Outcome
 from askance.estimation.standard import Standard
 
 #: Which covariance: from the model's expected information, from the observed curvature, or robust to a wrong model.
@@ -109,17 +109,7 @@ class Problem(Protocol):
     def is_direct(self) -> bool:
         """Whether the outputs themselves were seen."""
 
-    def fit(
-        self,
-        theta: FloatArray,
-        covariance: FloatArray,
-        *,
-        method: str,
-        covariance_kind: str,
-        converged: bool,
-        raw_statistics: FloatArray | None,
-        diagnostics: Diagnostics,
-    ) -> Fit:
+    def fit(self, outcome: Outcome) -> Fit:
         """Put a result together."""
 
 

@@ -24,7 +24,7 @@ from askance.estimation.conditional import (
 )
 from askance.estimation.conditional_likelihood import ConditionalLikelihood
 from askance.estimation.conditional_moments import THINNED_FROM, THINNED_TO, ConditionalMatching, ConditionalMoments
-from askance.estimation.fit import Diagnostics
+from askance.estimation.fit import Outcome
 from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.regression_fit import RegressionFit
@@ -177,32 +177,21 @@ class ResponsesProblem:
         scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)
         return np.asarray(centred.T @ centred * scale)
 
-    def fit(
-        self,
-        theta: FloatArray,
-        covariance: FloatArray,
-        *,
-        method: str,
-        covariance_kind: str,
-        converged: bool,
-        raw_statistics: FloatArray | None,
-        diagnostics: Diagnostics,
-    ) -> RegressionFit:
+    def fit(self, outcome: Outcome) -> RegressionFit:
         """Put a result together."""
-        if covariance_kind == "robust" and self.has_clusters:
-            covariance_kind = "cluster-robust"
+        clustered = outcome.covariance_kind == "robust" and self.has_clusters
         return RegressionFit(
             model=self.model,
-            theta=theta,
-            covariance=covariance,
+            theta=outcome.theta,
+            covariance=outcome.covariance,
             n_observations=self.n_observations,
-            method=method,
-            covariance_kind=covariance_kind,
-            converged=converged,
-            log_likelihood=-self.rows.total_weight * self.likelihood().value(theta),
-            raw_statistics=raw_statistics,
+            method=outcome.method,
+            covariance_kind="cluster-robust" if clustered else outcome.covariance_kind,
+            converged=outcome.converged,
+            log_likelihood=-self.rows.total_weight * self.likelihood().value(outcome.theta),
+            raw_statistics=outcome.raw_statistics,
             channel=self.channel.specification(),
             privacy_level=self.channel.privacy_level,
-            diagnostics=diagnostics,
+            diagnostics=outcome.diagnostics,
             evidence=self.evidence,
         )

@@ -9,7 +9,7 @@ from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError
-from askance.estimation.fit import Diagnostics, DistributionFit
+from askance.estimation.fit import DistributionFit, Outcome
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, is_outside
 from askance.estimation.noisy import NoisyMoments
@@ -69,32 +69,22 @@ class TallyProblem:
         """Whether the outputs themselves were tallied."""
         return self.evidence.channel == Direct(self.evidence.channel.outputs)
 
-    def fit(
-        self,
-        theta: FloatArray,
-        covariance: FloatArray,
-        *,
-        method: str,
-        covariance_kind: str,
-        converged: bool,
-        raw_statistics: FloatArray | None,
-        diagnostics: Diagnostics,
-    ) -> DistributionFit:
+    def fit(self, outcome: Outcome) -> DistributionFit:
         """Put a result together."""
         channel = self.evidence.channel
         return DistributionFit(
             model=self.model,
-            theta=theta,
-            covariance=covariance,
+            theta=outcome.theta,
+            covariance=outcome.covariance,
             n_observations=self.n_observations,
-            method=method,
-            covariance_kind=covariance_kind,
-            converged=converged,
-            log_likelihood=-self.n_observations * self.likelihood().value(theta),
-            raw_statistics=raw_statistics,
+            method=outcome.method,
+            covariance_kind=outcome.covariance_kind,
+            converged=outcome.converged,
+            log_likelihood=-self.n_observations * self.likelihood().value(outcome.theta),
+            raw_statistics=outcome.raw_statistics,
             channel=channel.specification(),
             privacy_level=channel.privacy_level,
-            diagnostics=diagnostics,
+            diagnostics=outcome.diagnostics,
         )
 
 

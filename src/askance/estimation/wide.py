@@ -11,7 +11,7 @@ from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
 from askance.estimation.conditional_moments import ConditionalMatching
-from askance.estimation.fit import Diagnostics
+from askance.estimation.fit import Diagnostics, Outcome
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.sum_over_rows import SumOverRows
@@ -67,13 +67,15 @@ def fit_wide(
         warnings.warn(f"{method}: L-BFGS stopped after {iterations} steps.", ConvergenceWarning, stacklevel=3)
     d = problem.model.dimension
     return problem.fit(
-        theta,
-        np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
-        method=method,
-        covariance_kind="none",
-        converged=converged,
-        raw_statistics=equations.statistics,
-        diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
+        Outcome(
+            theta=theta,
+            covariance=np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
+            method=method,
+            covariance_kind="none",
+            converged=converged,
+            raw_statistics=equations.statistics,
+            diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
+        )
     )
 
 
