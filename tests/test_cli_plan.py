@@ -82,7 +82,7 @@ def test_data_from_a_file(tmp_path: Path) -> None:
     assert "'id', 'age', 'name'" in missing
     assert "No such file" in refused("--prevalence", "0.2", "--data", str(tmp_path / "no.csv"), "--respondents", "9")
     (tmp_path / "empty.csv").write_text("", encoding="utf-8")
-    assert "no rows" in refused("--prevalence", "0.2", "--data", str(tmp_path / "empty.csv"), "--respondents", "9")
+    assert "is empty" in refused("--prevalence", "0.2", "--data", str(tmp_path / "empty.csv"), "--respondents", "9")
 
 
 def test_one_privacy_level() -> None:
