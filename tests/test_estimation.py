@@ -222,6 +222,18 @@ def test_reports_that_the_channel_never_gives_are_refused() -> None:
             estimate(Enumerated.saturated(2), Tally(channel, [50, 50, 7]), method)
 
 
+def test_saddles_are_left_behind() -> None:
+    """θ = 0 is a minimum of this likelihood between two maxima, and a small tally once ended on a saddle."""
+    channel = MatrixChannel([[0.9, 0.9, 0.1], [0.1, 0.1, 0.9]])
+    with pytest.warns(MultipleMaximaWarning):
+        fit = estimate(Enumerated([[1, -1, 0]]), Tally(channel, [80, 20]), "marginal")
+    assert len(fit.diagnostics.maxima) == 2
+    assert all(abs(maximum.theta[0]) > 0.5 for maximum in fit.diagnostics.maxima)
+    with pytest.warns(RepairWarning):
+        small = estimate(Enumerated.saturated(5), Tally(RandomizedResponse(0.2, outputs=5), [0, 0, 4, 3, 3]), "moments")
+    assert np.isfinite(small.standard_errors).all()
+
+
 def test_one_step_is_damped_when_the_step_is_too_long() -> None:
     tally = Tally(RandomizedResponse("1/10", outputs=4), [6, 6, 6, 12])
     with warnings.catch_warnings():

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from askance import Coarsened, Enumerated, MatrixChannel, Tally, asymptotics, certify, estimate
+from askance import Coarsened, Direct, Enumerated, MatrixChannel, Tally, asymptotics, certify, estimate
 from askance._arrays import FloatArray
 from askance.design.covariances import marginal_information, observation_function
 from askance.errors import NotIdentifiedError, RepairWarning
@@ -120,6 +120,24 @@ def test_refusal_names_the_statistic_and_the_rank() -> None:
     certificate = certify(channel, model)
     assert not certificate.unbiased
     assert certify(channel, Enumerated([[0, 0, 1]], outputs=["a", "b", "c"])).unbiased
+
+
+def test_an_offset_does_not_hide_that_a_statistic_is_unseen() -> None:
+    channel = Coarsened([[0, 1], [2]])
+    for offset in (0.0, 1e6):
+        with pytest.raises(NotIdentifiedError, match="rank 2"):
+            channel.observation_function(Enumerated([[offset, offset + 1, offset + 2]]))
+
+
+def test_extreme_parameters_do_not_make_a_good_channel_blind() -> None:
+    result = asymptotics(Enumerated.saturated(3), Direct(3), [-20.0, 0.0])
+    assert result.efficiency == pytest.approx(1, rel=1e-6)
+
+
+def test_a_rank_that_only_rounding_gives_is_no_rank() -> None:
+    """The third column is the mean of the others; apportioned to 2⁶² it is so only up to a unit."""
+    thirds = [["1/3", "1/7", "5/21"], ["1/3", "2/7", "13/42"], ["1/3", "4/7", "19/42"]]
+    assert not certify(MatrixChannel(thirds)).unbiased
 
 
 def test_likelihood_identifies_what_no_beta_can() -> None:

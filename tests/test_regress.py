@@ -27,6 +27,8 @@ from askance import (
     regress,
 )
 from askance.errors import (
+    AskanceError,
+    AskanceWarning,
     EmptyDataError,
     IncompatibleEvidenceError,
     InputError,
@@ -303,3 +305,33 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_number_column_with_a_stray_text_is_refused_by_value() -> None:
+    said = ["yes", "no"] * 40
+    with pytest.raises(AskanceError, match=r"column 'x' is text: 79 of its 80 different values are numbers, and '\.'"):
+        regress("said ~ x", {"said": said, "x": [str(i) for i in range(79)] + ["."]}, ForcedResponse("2/3", "1/6"))
+    with pytest.raises(AskanceError, match="column 'id' has 80 categories for 80 rows"):
+        regress("said ~ id", {"said": said, "id": [f"p{i}" for i in range(80)]}, ForcedResponse("2/3", "1/6"))
+
+
+def test_effects_of_variables_in_several_columns_come_with_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    table = {"said": rng.choice(["yes", "no"], 2000), "age": rng.uniform(20, 60, 2000), "sex": rng.integers(0, 2, 2000)}
+    fit = regress("said ~ age + I(age**2) + sex", table, ForcedResponse("2/3", "1/6"), method="marginal")
+    with pytest.warns(AskanceWarning, match="'age' enter several columns"):
+        fit.marginal_effects()
+    regress("said ~ age + sex", table, ForcedResponse("2/3", "1/6"), method="marginal").marginal_effects()
+
+
+def test_a_shift_outside_brackets_is_refused() -> None:
+    table = {"said": ["yes", "no"] * 40, "age": list(range(80))}
+    for formula in ("said ~ age - 45", "said ~ age-4.5"):
+        with pytest.raises(AskanceError, match=r"Write I\(age"):
+            regress(formula, table, ForcedResponse("2/3", "1/6"))
+    regress("said ~ I(age - 45) - 1 + C(age > 40)", table, ForcedResponse("2/3", "1/6"))
+
+
+def test_yes_before_no_is_refused() -> None:
+    with pytest.raises(AskanceError, match="yes comes first"):
+        ForcedResponse("1/2", "0.4", "0.1", outputs=["yes", "no"])

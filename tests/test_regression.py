@@ -25,7 +25,14 @@ from askance import (
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.design.covariances import marginal_information
-from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, RepairWarning, ShapeError
+from askance.errors import (
+    AskanceWarning,
+    IncompatibleEvidenceError,
+    InputError,
+    NotIdentifiedError,
+    RepairWarning,
+    ShapeError,
+)
 from askance.estimation.newton import newton
 from askance.estimation.protocols import Objective
 from askance.estimation.responses_problem import ResponsesProblem
@@ -267,6 +274,115 @@ def test_wide_models_take_the_wide_way_and_say_what_they_lack() -> None:
         estimate(model, evidence, "one-step")
     with pytest.raises(InputError, match="no option 'starts'"):
         estimate(model, evidence, "marginal", starts=3)
+
+
+def test_merging_commutes_whatever_was_collapsed() -> None:
+    channel = CHANNELS["forced response"]
+    first, second = make(channel, 3000, seed=1, discrete=True), make(channel, 3000, seed=2, discrete=True)
+    fits = [
+        estimate(first.model, evidence, "moments")
+        for evidence in (
+            first.evidence + second.evidence,
+            first.evidence.collapse() + second.evidence,
+            second.evidence + first.evidence.collapse(),
+            first.evidence.collapse() + second.evidence.collapse(),
+        )
+    ]
+    for fit in fits[1:]:
+        np.testing.assert_allclose(fit.theta, fits[0].theta, atol=1e-9)
+        np.testing.assert_allclose(fit.covariance, fits[0].covariance, rtol=1e-8)
+    weighted = Responses(channel).add(first.x, first.reports, weights=np.ones(3000))
+    for pair in ((first.evidence, weighted), (weighted, first.evidence)):
+        with pytest.raises(InputError, match="for all or for none"):
+            pair[0] + pair[1]
+
+
+def test_the_scale_of_sampling_weights_does_not_matter() -> None:
+    survey = make(CHANNELS["three observations of two outputs"], 900)
+    weights = np.random.default_rng(3).uniform(0.5, 2, 900)
+    fits = [
+        estimate(survey.model, Responses(survey.channel).add(survey.x, survey.reports, weights=scale * weights))
+        for scale in (1.0, 1e-6, 1e200)
+    ]
+    for fit in fits[1:]:
+        np.testing.assert_allclose(fit.theta, fits[0].theta, rtol=1e-9)
+        np.testing.assert_allclose(fit.covariance, fits[0].covariance, rtol=1e-9)
+
+
+def test_bad_clusters_are_refused() -> None:
+    survey = make(CHANNELS["forced response"], 200)
+    with pytest.raises(InputError, match="one cluster"):
+        estimate(survey.model, Responses(survey.channel).add(survey.x, survey.reports, clusters=["a"] * 200))
+    with pytest.raises(InputError, match=r"clusters\[3\] is missing"):
+        Responses(survey.channel).add(survey.x, survey.reports, clusters=np.where(np.arange(200) == 3, np.nan, 1.0))
+    with pytest.warns(AskanceWarning, match="3 clusters for 3 parameters"):
+        estimate(survey.model, Responses(survey.channel).add(survey.x, survey.reports, clusters=np.arange(200) % 3))
+
+
+@pytest.mark.parametrize("channel", [Direct(["no", "yes"]), ForcedResponse("2/3", "1/3")], ids=["direct", "one-sided"])
+def test_extreme_covariates_do_not_break_the_likelihood(channel: FiniteChannel) -> None:
+    """One respondent far out: log-odds beyond 37, where 1 − p is 0 in floating point."""
+    survey = make(channel, 2000)
+    x = survey.x.copy()
+    x[0, 1] = 400.0
+    for method in ("moments", "one-step", "marginal"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RepairWarning)
+            fit = estimate(survey.model, Responses(channel).add(x, survey.reports), method)
+        assert np.isfinite(fit.theta).all()
+        assert np.isfinite(fit.log_likelihood)
+
+
+def test_the_origin_of_a_covariate_does_not_matter() -> None:
+    """A year and its square are nearly collinear counted from 0, and ordinary counted from 1950: the same model."""
+    channel = CHANNELS["forced response"]
+    rng = np.random.default_rng(12)
+    year = rng.integers(1930, 2000, 3000).astype(float)
+    truth = np.where(rng.random(3000) < 1 / (1 + np.exp(0.5 - 0.03 * (year - 1965))), "yes", "no")
+    reports = channel.simulate(truth, rng)
+    model = Softmax(channel.outputs, ["Intercept", "year", "year squared"])
+    for method in ("moments", "one-step", "marginal"):
+        fits = [
+            estimate(model, Responses(channel).add(np.column_stack([np.ones(3000), t, t**2]), reports), method)
+            for t in (year - 1965, (year - 1965) / 10, year)
+        ]
+        for fit in fits:
+            assert not fit.diagnostics.repaired
+            assert fit.log_likelihood == pytest.approx(fits[0].log_likelihood, abs=1e-3)
+            assert fit.theta[2] / fit.standard_errors[2] == pytest.approx(
+                fits[0].theta[2] / fits[0].standard_errors[2], rel=1e-2
+            )
+
+
+def test_heavy_tails_take_more_steps_and_reach_the_maximum() -> None:
+    channel = CHANNELS["forced response"]
+    rng = np.random.default_rng(8)
+    x = np.column_stack([np.ones(2000), np.exp(1.8 * rng.normal(size=2000))])
+    truth = np.where(rng.random(2000) < 1 / (1 + np.exp(1 - 0.3 * x[:, 1])), "yes", "no")
+    evidence = Responses(channel).add(x, channel.simulate(truth, rng))
+    model = Softmax(channel.outputs, ["Intercept", "income"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepairWarning)
+        fit = estimate(model, evidence)
+    best = estimate(model, evidence, "marginal")
+    if not fit.diagnostics.repaired:
+        assert (np.abs(fit.theta - best.theta) < 0.15 * best.standard_errors).all()
+    assert any("steps" in message or "step" in message for message in fit.diagnostics.messages)
+
+
+def test_alternating_columns_survive_the_thinned_search_for_maxima() -> None:
+    n = 120_000
+    x = np.column_stack([np.ones(n), np.arange(n) % 2, np.arange(n) < 60])
+    channel = CHANNELS["forced response"]
+    rng = np.random.default_rng(0)
+    reports = channel.simulate(np.where(rng.random(n) < 0.3 + 0.2 * x[:, 1], "yes", "no"), rng)
+    jitter = x + np.arange(n)[:, None] * np.array([0, 1e-14, 0])  # nothing to collapse
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AskanceWarning)
+        fit = estimate(
+            Softmax(channel.outputs, ["Intercept", "half", "rare"]), Responses(channel).add(jitter, reports), "marginal"
+        )
+    assert fit.theta[1] > 0.5
 
 
 def test_separation_is_repaired_and_said_to_be() -> None:

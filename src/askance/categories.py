@@ -171,7 +171,7 @@ class Categories:
     def _check_codes(self, array: CodeArray, name: str, offset: int) -> CodeArray:
         if array.size and not (array.min() >= 0 and array.max() < len(self)):
             self._refuse(array, int(np.argmax((array < 0) | (array >= len(self)))), name, offset)
-        return array
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
     def _whole(self, array: AnyArray, name: str, offset: int) -> IntArray:
         with np.errstate(invalid="ignore"):

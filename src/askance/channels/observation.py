@@ -60,11 +60,13 @@ def solve_observation_function(
             bias from the observations.
     """
     phi = model.table
-    rows = np.ones(S.shape[0]) if frequencies is None else 1.0 / np.sqrt(frequencies)
-    left, values, right = np.linalg.svd(S * rows[:, None], full_matrices=False)
+    # Rank and row space are those of S itself; weights only choose among several solutions.
+    _, values, right = np.linalg.svd(S, full_matrices=False)
     rank = int((values > _RANK_TOLERANCE * values[0]).sum())
     seen = right[:rank]
-    unseen = np.linalg.norm(phi - (phi @ seen.T) @ seen, axis=1) / np.linalg.norm(phi, axis=1).clip(1e-300)
+    # A constant is always seen (columns of S sum to 1), so what counts is the part of a statistic that varies.
+    varying = phi - phi.mean(axis=1, keepdims=True)
+    unseen = np.linalg.norm(varying - (varying @ seen.T) @ seen, axis=1) / np.linalg.norm(varying, axis=1).clip(1e-300)
     hidden = [name for name, share in zip(model.parameter_names, unseen, strict=True) if share > _RANK_TOLERANCE**0.5]
     if hidden:
         raise NotIdentifiedError(
@@ -73,6 +75,10 @@ def solve_observation_function(
             remedy="Use a channel of full column rank, leave the statistic out, or method='marginal' or 'projection', "
             "which trade unbiasedness for an answer.",
         )
+    unique = rank == S.shape[0]
+    rows = np.ones(S.shape[0]) if unique or frequencies is None else 1.0 / np.sqrt(frequencies)
+    left, values, right = np.linalg.svd(S * rows[:, None], full_matrices=False)
+    seen = right[:rank]
     inverse = (seen.T / values[:rank]) @ left[:, :rank].T * rows  # B, (m, k)
     centre = seen.T @ (seen.sum(axis=1) / values[:rank] ** 2)
     correction = np.outer(centre / centre.sum(), 1.0 - inverse.sum(axis=0))

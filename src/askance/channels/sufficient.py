@@ -46,7 +46,10 @@ def sufficient_channel(model: Enumerated, channel: FiniteChannel) -> SufficientC
     require_channel(channel).require_outputs_of(model)
     values, fibre = np.unique(model.table.T, axis=0, return_inverse=True)
     fibre = fibre.reshape(-1)
-    shares = [Fraction(share) for share in np.exp(model.log_base_measure - model.log_base_measure.max())]
+    # The base measure within a fibre, relative to its largest member: no fibre can underflow as a whole.
+    tops = np.array([model.log_base_measure[fibre == value].max() for value in range(len(values))])
+    relative = np.exp(model.log_base_measure - tops[fibre])
+    shares = [Fraction(share) for share in relative]
     weights = channel.integer_weights
     columns = []
     for value in range(len(values)):
@@ -54,12 +57,12 @@ def sufficient_channel(model: Enumerated, channel: FiniteChannel) -> SufficientC
         total = sum(shares[y] for y in members)
         mixed = [sum((shares[y] * int(weights[o, y]) for y in members), Fraction(0)) for o in range(len(weights))]
         columns.append([weight / (total * (1 << 62)) for weight in mixed])
-    labels = [f"φ = ({', '.join(f'{x:g}' for x in value)})" for value in values]
+    labels = [f"φ = ({', '.join(repr(float(x)) for x in value)})" for value in values]
     reduced = MatrixChannel(
         [list(row) for row in zip(*columns, strict=True)], outputs=labels, observations=channel.observations
     )
-    sizes = np.bincount(fibre, weights=np.exp(model.log_base_measure))
+    log_sizes = tops + np.log(np.bincount(fibre, weights=relative))
     law = Enumerated(
-        values.T, outputs=reduced.outputs, parameter_names=model.parameter_names, log_base_measure=np.log(sizes)
+        values.T, outputs=reduced.outputs, parameter_names=model.parameter_names, log_base_measure=log_sizes
     )
     return SufficientChannel(reduced, law, fibre.astype(np.int64))

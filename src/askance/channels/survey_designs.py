@@ -16,6 +16,7 @@ from askance.errors import InputError, ProbabilityError
 
 _OUTPUTS = Parameter("outputs", LABELS, "labels of the answers no and yes", default=["no", "yes"])
 NO_YES: tuple[Label, Label] = ("no", "yes")
+_NO, _YES = {"no", "0", "false", "n"}, {"yes", "1", "true", "y"}
 
 
 class _YesNoDesign(MatrixChannel):
@@ -207,5 +208,11 @@ def _pair(outputs: LabelSet) -> Categories:
         raise InputError(
             f"outputs has {len(categories)} answers; allowed: 2, since this design asks a yes/no question.",
             remedy="Use randomized-response or matrix for more categories.",
+        )
+    first, second = (str(label).strip().lower() for label in categories.labels)
+    if first in _YES and second in _NO:
+        raise InputError(
+            f"outputs are {list(categories.labels)!r}: yes comes first; allowed: no, then yes.",
+            remedy=f"Write outputs={list(reversed(categories.labels))!r}.",
         )
     return categories

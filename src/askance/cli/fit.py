@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @click.command("fit", short_help="Regress a hidden answer on covariates.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="of the intervals")
-@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="keep the fit; `askance.load` reads it")
+@click.option(
+    "--save", metavar="FILE", type=click.Path(path_type=Path), help="keep coefficients and covariance (not the formula)"
+)
 @click.option(
     "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .pdf)"
 )

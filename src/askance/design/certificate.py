@@ -16,7 +16,7 @@ from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.thresholds import log_rounded_up
 from askance.design.rational import has_full_column_rank, row_space_contains, to_integers
-from askance.errors import InputError
+from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 
 # Observations whose ratio is within this share of the largest are listed with it: thresholds that stand for equal
@@ -90,11 +90,16 @@ def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certific
         largest, smallest = channel.extreme_weights()
     ratio, worst = _worst(largest, smallest)
     unbiased = _is_unbiased(channel, model)
+    try:
+        rounding = _rounding(channel, model) if unbiased else None
+    except NotIdentifiedError:
+        # S has the rank only through units of 2⁻⁶² that apportioning moved: a β of that size serves nobody.
+        unbiased, rounding = False, None
     return Certificate(
         privacy_level=math.inf if ratio is None else log_rounded_up(ratio),
         largest_ratio=ratio,
         unbiased=unbiased,
-        rounding=_rounding(channel, model) if unbiased else None,
+        rounding=rounding,
         worst_observations=tuple(channel.observations.labels[o] for o in worst),
         proved_by="enumeration" if enumerated else "structure",
     )
@@ -137,9 +142,8 @@ def _is_unbiased(channel: FiniteChannel, model: Enumerated | None) -> bool:
             f"proof could use; allowed: at most {_ELIMINATED_OUTPUTS} outputs.",
             remedy="Certify the same design on fewer outputs.",
         )
-    if model is None:
-        return False
-    targets = [[Fraction(float(value)) for value in row] for row in model.table]
+    table = np.eye(len(channel.outputs)) if model is None else model.table
+    targets = [[Fraction(float(value)) for value in row] for row in table]
     return row_space_contains([[int(w) for w in row] for row in weights], targets)
 
 

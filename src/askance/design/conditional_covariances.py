@@ -79,7 +79,8 @@ def report_information(S: FloatArray, p: FloatArray) -> FloatArray:
         for o in range(len(S)):
             difference = S[o, 1] - S[o, 0]
             if difference:
-                total += difference**2 / (S[o, 0] + difference * p)
+                q = S[o, 0] * (1.0 - p) + S[o, 1] * p
+                total += np.where(q > 0, difference**2 / np.where(q > 0, q, 1.0), 0.0)
         return np.asarray((p * (1.0 - p)) ** 2 * total)
     reference = (1.0 - p.sum(axis=1)).clip(0.0)
     information = np.zeros((*p.shape, p.shape[1]))

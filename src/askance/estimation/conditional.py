@@ -28,12 +28,17 @@ RowScore: TypeAlias = Callable[["Block"], FloatArray]
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, and where the rows start."""
+    """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, which rows they are, and `squares`.
+
+    `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
+    equal reports, weighted ones a single report that counts more.
+    """
 
     x: Covariates
     codes: CodeArray
     weights: FloatArray | None
     rows: slice
+    squares: FloatArray | None
 
 
 class Rows:
@@ -49,25 +54,35 @@ class Rows:
         self.n_terms = int(responses.chunks[0].x.shape[1])
         self.n_rows = sum(len(chunk.codes) for chunk in responses.chunks)
         self._chunks = responses.chunks
-        weights = [chunk.total_weights for chunk in responses.chunks]
-        self.total_weight = float(
-            sum(len(chunk.codes) if w is None else w.sum() for chunk, w in zip(responses.chunks, weights, strict=True))
-        )
-        self._weights = weights
+        # Sampling weights are scaled to a mean of 1: only their proportions matter.
+        given = sum(float(c.total_weights.sum()) for c in responses.chunks if c.total_weights is not None)
+        weighted = any(c.weights is not None for c in responses.chunks)
+        scale = responses.n_observations / given if weighted else 1.0
+        self._weights = [None if c.total_weights is None else c.total_weights * scale for c in responses.chunks]
+        self._squares = [
+            w if w is None or c.weights is None else w * c.weights * scale
+            for c, w in zip(responses.chunks, self._weights, strict=True)
+        ]
+        self.total_weight = float(responses.n_observations)
 
     def blocks(self) -> Iterator[Block]:
         """Block by block; sparse chunks are taken whole."""
         start = 0
-        for chunk, weights in zip(self._chunks, self._weights, strict=True):
+        for chunk, weights, squares in zip(self._chunks, self._weights, self._squares, strict=True):
             n = len(chunk.codes)
             if not isinstance(chunk.x, np.ndarray):  # slicing a sparse matrix would copy it
-                yield Block(chunk.x, chunk.codes, weights, slice(start, start + n))
+                yield Block(chunk.x, chunk.codes, weights, slice(start, start + n), squares)
                 start += n
                 continue
             for low in range(0, n, _BLOCK):
                 piece = slice(low, min(low + _BLOCK, n))
-                rows = slice(start + piece.start, start + piece.stop)
-                yield Block(chunk.x[piece], chunk.codes[piece], None if weights is None else weights[piece], rows)
+                yield Block(
+                    chunk.x[piece],
+                    chunk.codes[piece],
+                    None if weights is None else weights[piece],
+                    slice(start + piece.start, start + piece.stop),
+                    None if squares is None else squares[piece],
+                )
             start += n
 
 
@@ -81,7 +96,7 @@ def logits(block: Block, coefficients: FloatArray) -> FloatArray:
 def softmax(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """P, of the shape of z, and A = log(1 + Σ exp z), shape (n,)."""
     if z.ndim == 1:
-        # exp of minus |z| never overflows; both tails keep their digits.
+        # exp of minus |z| never overflows. The reference's probability is exp(−A), which keeps its digits.
         small = np.exp(-np.abs(z))
         share = 1.0 / (1.0 + small)
         return np.where(z >= 0, share, small * share), np.maximum(z, 0.0) + np.log1p(small)
@@ -105,9 +120,14 @@ def outer(v: FloatArray) -> FloatArray:
 
 def weighted(block: Block, values: FloatArray) -> FloatArray:
     """Values times the weights of the rows."""
-    if block.weights is None:
+    return times(values, block.weights)
+
+
+def times(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Values, (n, …), times one weight per row."""
+    if weights is None:
         return values
-    return np.asarray(values * block.weights.reshape(-1, *([1] * (values.ndim - 1))))
+    return np.asarray(values * weights.reshape(-1, *([1] * (values.ndim - 1))))
 
 
 def add_moment(total: FloatArray, x: Covariates, v: FloatArray) -> None:

@@ -22,20 +22,23 @@ class ConditionalLikelihood(SumOverRows):
         super().__init__(problem, precision)
         self._S = problem.channel.matrix
 
-    def posterior(self, block: Block, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P(y | x, o) without the reference, of the shape of p, and q = P(o | x), shape (n,)."""
+    def posterior(self, block: Block, p: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(y | x, o) without the reference, of the shape of p, and q = P(o | x), shape (n,).
+
+        exp(−A) is the probability of the reference; 1 − Σp would lose its digits where it is small.
+        """
         S = self._S[block.codes]
         if p.ndim == 1:
             joint = S[:, 1] * p
-            q = S[:, 0] * (1.0 - p) + joint
+            q = S[:, 0] * np.exp(-A) + joint
             return joint / q, q
         joint = S[:, 1:] * p
-        q = S[:, 0] * (1.0 - p.sum(axis=1)).clip(0.0) + joint.sum(axis=1)
+        q = S[:, 0] * np.exp(-A) + joint.sum(axis=1)
         return joint / q[:, None], q
 
     def _row(self, block: Block, z: FloatArray) -> RowParts:
-        p, _ = softmax(z)
-        r, q = self.posterior(block, p)
+        p, A = softmax(z)
+        r, q = self.posterior(block, p, A)
         return -np.log(q), p - r, lambda: multinomial_curvature(p) - multinomial_curvature(r)
 
     def expected_information(self, theta: FloatArray) -> FloatArray:
@@ -47,7 +50,7 @@ class ConditionalLikelihood(SumOverRows):
         coefficients = self.problem.model.blocks(theta)
 
         def score(block: Block) -> FloatArray:
-            p, _ = softmax(logits(block, coefficients))
-            return self.posterior(block, p)[0] - p
+            p, A = softmax(logits(block, coefficients))
+            return self.posterior(block, p, A)[0] - p
 
         return self.problem.score_covariance(score)

@@ -110,9 +110,13 @@ class ConditionalMoments:
         return gap <= BOUNDARY * size or problem.ran_off(theta)
 
     def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
-        """μ̂ is Gaussian around Ê μ(θ; x), with the covariance of β given x under the model near `theta`."""
+        """μ̂ is Gaussian around Ê μ(θ; x); its covariance is that of β given x under the model near `theta`.
+
+        With weights or clusters it is that of β − μ(θ; x) over the reports, which knows of them.
+        """
         problem = self._problem
-        noise = self._noise(theta) / problem.n_observations
+        special = problem.has_weights or problem.has_clusters
+        noise = (self._spread(theta) if special else self._noise(theta)) / problem.n_observations
         matching = self._matching
 
         def mean(at: FloatArray) -> FloatArray:
@@ -131,7 +135,7 @@ class ConditionalMoments:
 
             return problem.curvature(at, third)
 
-        return NoisyMoments(self.statistics, noise, precision, mean, matching.hessian, skewness)
+        return NoisyMoments(self.statistics, noise, precision, mean, matching.hessian, skewness, problem.standard)
 
     def _noise(self, theta: FloatArray) -> FloatArray:
         """Ê Cov[β | x] ⊗ x xᵀ under the model, shape (d, d)."""
@@ -146,17 +150,18 @@ class ConditionalMoments:
 
         return self._problem.curvature(theta, of_row)
 
+    def _spread(self, theta: FloatArray) -> FloatArray:
+        """n · Cov of the mean of (β − μ(θ; x)) over the reports, shape (d, d)."""
+        coefficients = self._problem.model.blocks(theta)
+
+        def score(block: Block) -> FloatArray:
+            return np.asarray(self._targets[block.codes] - softmax(logits(block, coefficients))[0])
+
+        return self._problem.score_covariance(score)
+
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """I⁻¹ G I⁻¹ / n with G the covariance of β − μ(θ; x), over the reports (robust) or under the model."""
         problem = self._problem
         inverse = invert_information(self._matching.hessian(theta), problem.parameter_names, "the model")
-        if kind == "expected":
-            spread = self._noise(theta)
-        else:
-            coefficients = problem.model.blocks(theta)
-
-            def score(block: Block) -> FloatArray:
-                return np.asarray(self._targets[block.codes] - softmax(logits(block, coefficients))[0])
-
-            spread = problem.score_covariance(score)
+        spread = self._noise(theta) if kind == "expected" else self._spread(theta)
         return np.asarray(inverse @ spread @ inverse / problem.n_observations)

@@ -151,7 +151,9 @@ class Fit:
                 remedy="Test against 0 by leaving it out.",
             )
         spread = L @ self.covariance @ L.T
-        if not np.isfinite(spread).all() or np.linalg.matrix_rank(spread, hermitian=True) < len(L):
+        size = np.sqrt(np.diag(spread))
+        testable = np.isfinite(spread).all() and (size > 0).all()
+        if not testable or np.linalg.matrix_rank(spread / np.outer(size, size), hermitian=True) < len(L):
             raise InputError(
                 f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this "
                 "fit has no covariance for it.",

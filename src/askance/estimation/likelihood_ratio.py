@@ -85,6 +85,11 @@ def _require_likelihood(fit: RegressionFit) -> None:
             "its likelihood is not that of independent reports.",
             remedy="Use wald_test, which takes them into account.",
         )
+    if fit.covariance_kind == "none":
+        raise InputError(
+            "a fit was held by a ridge (too many coefficients for a covariance): it does not maximise the likelihood.",
+            remedy="Compare models with fewer coefficients.",
+        )
     if fit.diagnostics.repaired:
         raise InputError(
             "a fit was held by a weak prior, because the likelihood has no finite maximum.",

@@ -18,8 +18,8 @@ _POSTERIOR = (
     "nominal rate"
 )
 OUTSIDE_MESSAGE = (
-    "the unbiased statistics of these reports belong to no distribution of the model (sampling noise carried them "
-    f"outside); {_POSTERIOR}"
+    "the unbiased statistics of these reports belong to no distribution of the model (shares below 0 or above 1: few "
+    f"reports, a rare answer, or a wrong design); {_POSTERIOR}"
 )
 UNCERTAIN_MESSAGE = f"the reports alone say next to nothing about some parameter; {_POSTERIOR}"
 

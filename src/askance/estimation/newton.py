@@ -17,6 +17,8 @@ _LONGEST_STEP = 5.0
 _FLOOR = 1e-14
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
+# A curvature below minus this share of the largest is negative, not rounding.
+_SADDLE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,14 @@ def newton(
     theta, value = start, objective.value(start)
     for iteration in range(max_iterations):
         gradient = standard.gradient(objective.gradient(theta))
-        step = _descent(standard.hessian(objective.hessian(theta)), gradient)
+        step, downhill = _descent(standard.hessian(objective.hessian(theta)), gradient)
         decrement = float(-gradient @ step)
+        if decrement <= tolerance and downhill is not None:
+            # A saddle, or the top of a ridge: the gradient vanishes, but one direction still leads down.
+            lower = _leave_saddle(objective, theta, value, standard.to_parameters(downhill))
+            if lower is not None:
+                theta, value = lower
+                continue
         trial, trial_value = _backtrack(objective, theta, value, standard.to_parameters(step), decrement)
         if decrement <= tolerance or np.abs(step).max() < 1e-13:
             # One more step after the test is passed costs little and makes the digits exact.
@@ -79,13 +87,26 @@ def newton(
     return Solution(theta, value, False, False, max_iterations)
 
 
-def _descent(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
-    """−|H|⁻¹ g with curvatures floored, no longer than the longest allowed step."""
+def _descent(hessian: FloatArray, gradient: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """−|H|⁻¹ g, floored curvatures, no longer than the longest step; and a direction of negative curvature, if any."""
     values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
     curvature = np.abs(values)
     curvature = np.maximum(curvature, max(_FLOOR * curvature.max(), 1e-300))
     step = -vectors @ ((vectors.T @ gradient) / curvature)
-    return np.asarray(step * min(1.0, _LONGEST_STEP / max(np.abs(step).max(), 1e-300)))
+    downhill = vectors[:, 0] if values[0] < -_SADDLE * curvature.max() else None
+    return np.asarray(step * min(1.0, _LONGEST_STEP / max(np.abs(step).max(), 1e-300))), downhill
+
+
+def _leave_saddle(
+    objective: Objective, theta: FloatArray, value: float, direction: FloatArray
+) -> tuple[FloatArray, float] | None:
+    """The lower of two points on either side along a direction of negative curvature; None if neither is lower."""
+    for length in (1.0, 0.1, 0.01):
+        sides = [(objective.value(theta + sign * length * direction), sign) for sign in (1.0, -1.0)]
+        best, sign = min(sides)
+        if best < value - _ROUNDING * (1.0 + abs(value)):
+            return theta + sign * length * direction, best
+    return None
 
 
 def _backtrack(
@@ -97,7 +118,7 @@ def _backtrack(
     for _ in range(60):
         trial = theta + share * step
         trial_value = objective.value(trial)
-        if trial_value <= value - 1e-4 * share * decrement + slack:
+        if np.isfinite(trial_value) and trial_value <= value - 1e-4 * share * decrement + slack:
             return trial, trial_value
         share /= 2
     return theta, value

@@ -24,6 +24,7 @@ class NoisyMoments:
         mean: θ → μ(θ), shape (d,).
         information: θ → ∇μ(θ) = I, shape (d, d).
         skewness: (θ, v) → derivative of I along v, shape (d, d).
+        standard: coordinates in which C can be inverted safely.
     """
 
     def __init__(
@@ -34,9 +35,12 @@ class NoisyMoments:
         mean: Callable[[FloatArray], FloatArray],
         information: Callable[[FloatArray], FloatArray],
         skewness: Callable[[FloatArray, FloatArray], FloatArray],
+        standard: Standard,
     ) -> None:
         self._statistics, self._precision = statistics, precision
-        self._weights = np.linalg.pinv(covariance, hermitian=True)
+        # Inverted in standard coordinates, where no direction is lost because its unit is small.
+        inner = standard.inverse.T @ covariance @ standard.inverse
+        self._weights = standard.inverse @ np.linalg.pinv(inner, hermitian=True) @ standard.inverse.T
         self._mean, self._information, self._skewness = mean, information, skewness
 
     def value(self, theta: FloatArray) -> float:

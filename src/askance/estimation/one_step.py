@@ -7,16 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.estimation.common import choose_covariance_kind, likelihood_covariance
 from askance.estimation.fit import Fit, Outcome
 from askance.estimation.moments import fit_moments
-from askance.estimation.protocols import CovarianceKind, Problem
+from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 from askance.estimation.standard import PRIOR_SCALE
 
 # The step may not move any standardised parameter by more than this many log-odds. It shrinks like 1/√n, so the limit
 # matters only where the reports say too little for a step to be trusted.
 _LONGEST_STEP = 2.0
+# Where the moment estimate is far off (a few extreme covariates can do that), more steps are taken until the maximum of
+# the likelihood is this near, in squared standard errors.
+_NEAR_ENOUGH = 0.01
+_MOST_STEPS = 30
 
 
 def fit_one_step(
@@ -30,7 +35,8 @@ def fit_one_step(
 
     One step from a √n-consistent start has the covariance of the maximum of the marginal likelihood, Σ_marg. It is
     safeguarded: limited in length, and halved until the likelihood does not fall. Where the moment estimate needed
-    its weak prior, so does the step.
+    its weak prior, so does the step. Where one step leaves more than a tenth of a standard error to go, the start was
+    poor: further steps are taken, and the fit says how many.
 
     Args:
         problem: model and evidence.
@@ -47,24 +53,31 @@ def fit_one_step(
     n, repaired = problem.n_observations, start.diagnostics.repaired
     precision = problem.standard.prior_precision(prior_scale) / n if repaired else None
     likelihood = problem.likelihood(precision)
-    before = likelihood.value(start.theta)
-    information = likelihood.expected_information(start.theta) + (0.0 if precision is None else precision)
-    step = np.asarray(-np.linalg.solve(information, likelihood.gradient(start.theta)), dtype=np.float64)
-    share = min(1.0, _LONGEST_STEP / max(problem.standard.size(step), 1e-300))
-    rounding = 1e-13 * (1 + abs(before))
-    while likelihood.value(start.theta + share * step) > before + rounding:
-        share /= 2
-        if share < 1e-3:
-            share = 0.0
+    theta, share, steps = start.theta, 1.0, 0
+    for steps in range(_MOST_STEPS + 1):
+        information = likelihood.expected_information(theta) + (0.0 if precision is None else precision)
+        gradient = likelihood.gradient(theta)
+        step = np.asarray(-np.linalg.solve(information, gradient), dtype=np.float64)
+        # n gᵀJ⁻¹g is the squared distance that is left, in standard errors.
+        if steps and float(-gradient @ step) * n < _NEAR_ENOUGH:
             break
-    theta = start.theta + share * step
+        taken = _safeguarded(likelihood, problem, theta, step)
+        if steps == 0:
+            share = taken
+        theta = theta + taken * step
+        if not taken:
+            break
     if precision is not None:
         spread, used = np.linalg.inv(likelihood.expected_information(theta) + precision) / n, "posterior"
     else:
         spread, used = likelihood_covariance(problem, likelihood, theta, kind), str(kind)
     messages = start.diagnostics.messages
     if share < 1:
-        messages += (f"the scoring step was damped to {share:.3g} of its length",)
+        messages += (f"the first scoring step was damped to {share:.3g} of its length",)
+    if steps > 1:
+        messages += (f"one scoring step was not enough here; {steps} were taken",)
+    if repaired and "robust" in problem.covariance_kinds and len(problem.covariance_kinds) == 1:
+        messages += ("weights and clusters are not part of the posterior's spread",)
     return problem.fit(
         Outcome(
             theta=theta,
@@ -76,3 +89,15 @@ def fit_one_step(
             diagnostics=replace(start.diagnostics, damped=share < 1, messages=messages),
         )
     )
+
+
+def _safeguarded(likelihood: Likelihood, problem: Problem, theta: FloatArray, step: FloatArray) -> float:
+    """The share of a step that may be taken: limited in length, and the likelihood does not fall."""
+    share = min(1.0, _LONGEST_STEP / max(problem.standard.size(step), 1e-300))
+    before = likelihood.value(theta)
+    rounding = 1e-13 * (1 + abs(before))
+    while not likelihood.value(theta + share * step) <= before + rounding:
+        share /= 2
+        if share < 1e-3:
+            return 0.0
+    return share

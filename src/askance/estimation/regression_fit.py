@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +13,7 @@ from askance._arrays import ArrayLike
 from askance._checks import shorten
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_channel
-from askance.errors import InputError
+from askance.errors import AskanceWarning, InputError
 from askance.estimation import effects, prediction
 from askance.estimation.fit import Fit
 from askance.estimation.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
@@ -68,7 +70,8 @@ class RegressionFit(Fit):
 
     @property
     def _is_maximum_likelihood(self) -> bool:
-        return self.method in MAXIMISERS and not self.diagnostics.repaired and not is_weighted(self)
+        free = not self.diagnostics.repaired and self.covariance_kind != "none"  # held by no prior and no ridge
+        return self.method in MAXIMISERS and free and not is_weighted(self)
 
     def summary(self, confidence: float = 0.95) -> str:
         """A table for people, at most 100 columns wide."""
@@ -127,6 +130,14 @@ class RegressionFit(Fit):
             weights: sampling weights of the rows of x, when x is given.
             terms: which columns; default: all but the intercept.
         """
+        shared = shared_variables(self.model.terms, getattr(self.design, "columns", ()))
+        if shared and terms is None:
+            warnings.warn(
+                f"{shorten(shared)} enter several columns (squares, interactions, levels): each row is the effect of "
+                "one column with the others held, not of the variable; compare predictions instead.",
+                AskanceWarning,
+                stacklevel=2,
+            )
         sample, _ = self._sample(x, weights, "marginal_effects")
         reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
@@ -196,3 +207,15 @@ class RegressionFit(Fit):
                 remedy="Make the array, or fit with a formula; a loaded fit no longer has one.",
             )
         return read_matrix(self.design.matrix(x), self.model)
+
+
+def shared_variables(terms: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns of a table that several terms are made of.
+
+    >>> shared_variables(["Intercept", "age", "I(age ** 2)", "female"], ["age", "female"])
+    ['age']
+    """
+    pattern = r"(?<![\w.]){}(?![\w.])"
+    return [
+        column for column in columns if sum(bool(re.search(pattern.format(re.escape(column)), t)) for t in terms) > 1
+    ]

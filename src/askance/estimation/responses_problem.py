@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.labels import Direct
 from askance.design.covariances import Weighting
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, ShapeError
+from askance.errors import (
+    AskanceWarning,
+    EmptyDataError,
+    IncompatibleEvidenceError,
+    InputError,
+    NotIdentifiedError,
+    ShapeError,
+)
 from askance.estimation.conditional import (
     RowCurvature,
     Rows,
@@ -20,6 +28,7 @@ from askance.estimation.conditional import (
     multinomial_curvature,
     outer,
     softmax,
+    times,
     weighted,
 )
 from askance.estimation.conditional_likelihood import ConditionalLikelihood
@@ -62,7 +71,7 @@ class ResponsesProblem:
         self.counts = np.zeros(size)
         for block in self.rows.blocks():
             self.counts += np.bincount(block.codes, weights=block.weights, minlength=size)
-        require_possible(channel, np.ceil(self.counts).astype(np.int64))
+        require_possible(channel, (self.counts > 0).astype(np.int64))
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters
@@ -95,16 +104,18 @@ class ResponsesProblem:
         """The problem of a thinned sample, where there are many rows."""
         if self.rows.n_rows < THINNED_FROM:
             return self
-        thinned = Responses(self.channel, self.evidence.thinned(self.rows.n_rows // THINNED_TO).chunks)
-        return ResponsesProblem(self.model, thinned)
+        try:
+            return ResponsesProblem(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO))
+        except NotIdentifiedError:  # a rare category may be missing from the sample
+            return self
 
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê r ⊗ x with r the posterior of the output given the report."""
         likelihood = self.likelihood()
         total = np.zeros((self.rows.n_free, self.rows.n_terms))
         for block in self.rows.blocks():
-            p, _ = softmax(logits(block, self.model.blocks(theta)))
-            add_moment(total, block.x, weighted(block, likelihood.posterior(block, p)[0]))
+            p, A = softmax(logits(block, self.model.blocks(theta)))
+            add_moment(total, block.x, weighted(block, likelihood.posterior(block, p, A)[0]))
         return total.ravel() / self.rows.total_weight
 
     def match(self, statistics: FloatArray, start: FloatArray) -> ConditionalMatching:
@@ -151,12 +162,8 @@ class ResponsesProblem:
         if self.has_clusters:
             return self._clustered(score)
         total = np.zeros((k, p, k, p))
-        multiplicity = self.evidence.chunks[0].multiplicity is not None
         for block in self.rows.blocks():
-            square = outer(score(block))
-            # Collapsed rows are many equal reports, weighted ones a single report that counts more.
-            square = weighted(block, square) if multiplicity else weighted(block, weighted(block, square))
-            add_gram(total, block.x, square)
+            add_gram(total, block.x, times(outer(score(block)), block.squares))
         scale = self.n_observations / self.rows.total_weight**2
         return np.asarray(total.reshape(k * p, k * p) * scale)
 
@@ -164,6 +171,17 @@ class ResponsesProblem:
         labels = np.concatenate([np.asarray(chunk.clusters) for chunk in self.evidence.chunks])
         names, place = np.unique(labels, return_inverse=True)
         count, d = len(names), self.model.dimension
+        if count < 2:
+            raise InputError(
+                f"there is one cluster, {names[0]!r}, which says nothing of how clusters differ; allowed: at least 2.",
+                remedy="Name another column, or leave clusters out.",
+            )
+        if count <= d:
+            warnings.warn(
+                f"{count} clusters for {d} parameters: cluster-robust standard errors are not to be trusted.",
+                AskanceWarning,
+                stacklevel=2,
+            )
         sums = np.zeros((count, d))
         for block in self.rows.blocks():
             s = weighted(block, score(block)).reshape(len(block.codes), -1)

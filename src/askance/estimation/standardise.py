@@ -11,7 +11,7 @@ from askance.models.softmax import Softmax
 
 
 def standardise(rows: Rows, model: Softmax) -> Standard:
-    """Coordinates of centred covariates with standard deviation 1; refuses collinear ones by name."""
+    """Coordinates of centred, uncorrelated covariates with standard deviation 1; refuses collinear ones by name."""
     p = rows.n_terms
     gram = np.zeros((1, p, 1, p))
     mean = np.zeros((1, p))
@@ -42,6 +42,9 @@ def standardise(rows: Rows, model: Softmax) -> Standard:
             f"the columns {', '.join(map(repr, names))} are collinear: no data can tell their effects apart.",
             remedy="Leave one of them out.",
         )
+    # Decorrelated too (by the symmetric root, so that columns keep their meaning): age and age² are nearly collinear
+    # however they are scaled, and what the data say must not depend on the origin they are counted from.
+    A = (vectors / np.sqrt(values)) @ vectors.T @ A
     T = np.linalg.inv(A).T
     blocks = np.eye(rows.n_free)
     return Standard(np.asarray(np.kron(blocks, T)), np.asarray(np.kron(blocks, A.T), dtype=np.float64))

@@ -121,7 +121,7 @@ class TallyMoments:
             return np.asarray((centred * (model.probabilities(at) * (direction @ centred))) @ centred.T)
 
         return NoisyMoments(
-            self.statistics, noise, precision, model.mean_statistics, model.fisher_information, skewness
+            self.statistics, noise, precision, model.mean_statistics, model.fisher_information, skewness, self._standard
         )
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:

@@ -48,7 +48,8 @@ class Chunk:
 class Responses:
     """Reports through one channel with the covariates of those who gave them.
 
-    A value like `Tally`: `add` and `merge` return new evidence that shares the chunks. With covariates the fit needs
+    A value like `Tally`: `add` and `merge` return new evidence that shares the chunks; x is kept without copying, so do
+    not change the array afterwards. With covariates the fit needs
     the sample of x, so the rows are kept; `collapse` folds equal rows into one where there are few different ones.
 
     >>> from askance import ForcedResponse
@@ -85,31 +86,31 @@ class Responses:
         """
         codes = self.channel.observations.encode(observed, "observed")
         matrix = _read_covariates(x, len(codes))
-        if self.chunks:
-            first = self.chunks[0]
-            if matrix.shape[1] != first.x.shape[1]:
-                raise ShapeError(
-                    f"x has {matrix.shape[1]} columns, the evidence so far {first.x.shape[1]}.",
-                    remedy="Give the same columns in the same order.",
-                )
-            if (weights is None) != (first.weights is None) or (clusters is None) != (first.clusters is None):
-                raise InputError(
-                    "some reports have weights or clusters and some have not.", remedy="Give them for all or for none."
-                )
         chunk = Chunk(matrix, codes, None, _read_weights(weights, len(codes)), _read_clusters(clusters, len(codes)))
+        if self.chunks:
+            _require_same_kind(self.chunks[0], chunk)
         return type(self)(self.channel, (*self.chunks, chunk) if len(codes) else self.chunks)
 
     def merge(self, other: Self) -> Self:
-        """The evidence of both; refused when the channels differ."""
+        """The evidence of both; refused when the channels, the columns or the kinds of weights differ."""
+        if not isinstance(other, Responses):
+            raise IncompatibleEvidenceError(
+                f"cannot merge reports with {other!r}; allowed: Responses.", remedy="Add rows with add(x, observed)."
+            )
         if self.channel.fingerprint != other.channel.fingerprint:
             raise IncompatibleEvidenceError(
                 f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}.",
                 remedy="Keep evidence of different channels apart.",
             )
+        if self.chunks and other.chunks:
+            _require_same_kind(self.chunks[0], other.chunks[0])
         return type(self)(self.channel, self.chunks + other.chunks)
 
     def __add__(self, other: Self) -> Self:
-        return self.merge(other)
+        return self.merge(other) if isinstance(other, Responses) else NotImplemented
+
+    def __radd__(self, other: object) -> Self:
+        return self if other == 0 else NotImplemented  # so that sum(parts) works
 
     def collapse(self) -> Self:
         """The same evidence with equal rows folded into one, where a probe says that it pays.
@@ -130,16 +131,14 @@ class Responses:
         return type(self)(self.channel, (Chunk(x[first], codes[first], folded),))
 
     def thinned(self, share: int) -> Self:
-        """Every `share`-th row of every chunk: a sample for a first look, not for results."""
-
-        def thin(values: AnyArray | None) -> AnyArray | None:
-            return None if values is None else values[::share]
-
-        chunks = tuple(
-            Chunk(c.x[::share], c.codes[::share], thin(c.multiplicity), thin(c.weights), thin(c.clusters))
-            for c in self.chunks
-        )
-        return type(self)(self.channel, chunks)
+        """One row in `share` of every chunk, drawn at random: a sample for a first look, not for results."""
+        rng = np.random.default_rng(0)
+        chunks = []
+        for c in self.chunks:
+            rows = np.sort(rng.choice(len(c.codes), size=max(1, len(c.codes) // share), replace=False))
+            optional = [None if part is None else part[rows] for part in (c.multiplicity, c.weights, c.clusters)]
+            chunks.append(Chunk(c.x[rows], c.codes[rows], *optional))
+        return type(self)(self.channel, tuple(chunks))
 
     def __repr__(self) -> str:
         return f"Responses({self.n_observations} reports through {self.channel!r})"
@@ -153,12 +152,27 @@ def _collapses(chunk: Chunk) -> bool:
     return len(np.unique(_as_bytes(sample))) <= _WORTH_COLLAPSING * len(sample)
 
 
+def _require_same_kind(first: Chunk, other: Chunk) -> None:
+    """Refuse rows that do not fit together: other columns, or weights and clusters for some only."""
+    if other.x.shape[1] != first.x.shape[1]:
+        raise ShapeError(
+            f"x has {other.x.shape[1]} columns, the evidence so far {first.x.shape[1]}.",
+            remedy="Give the same columns in the same order.",
+        )
+    if (other.weights is None) != (first.weights is None) or (other.clusters is None) != (first.clusters is None):
+        raise InputError(
+            "some reports have weights or clusters and some have not.", remedy="Give them for all or for none."
+        )
+
+
 def _as_bytes(rows: FloatArray) -> AnyArray:
     """Rows as single items, so that sorting compares them whole."""
     return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
 
 
 def _read_covariates(x: Covariates, n: int) -> Covariates:
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise MissingValueError("x is a masked array with masked entries.", remedy="Drop incomplete rows first.")
     if hasattr(x, "tocsr"):
         matrix = x.tocsr()
         values = matrix.data
@@ -198,4 +212,9 @@ def _read_clusters(clusters: ArrayLike | None, n: int) -> AnyArray | None:
     array = np.asarray(clusters)
     if array.shape != (n,):
         raise ShapeError(f"clusters has shape {array.shape} for {n} reports.", remedy="Give one cluster per report.")
+    lost = np.array([label is None for label in array]) if array.dtype == object else array != array
+    if lost.any():
+        raise MissingValueError(
+            f"clusters[{int(np.argmax(lost))}] is missing.", remedy="Drop these respondents, or give each a cluster."
+        )
     return array

@@ -82,6 +82,16 @@ def check_habits(formula: str, tokens: Sequence[Any], columns: Sequence[str]) ->
     for pattern, problem, remedy in _PATTERNS:
         if re.search(pattern, plain):
             raise refusal(formula, problem, remedy)
+    outside = plain
+    while outside != (outside := re.sub(r"\([^()]*\)", "", outside)):
+        pass  # calculations inside brackets are Python's, from the innermost outwards
+    shifted = re.search(r"([\w.`]*)\s*-\s*(?!1\b(?!\.))(\d[\d.]*)", outside)
+    if shifted:
+        raise refusal(
+            formula,
+            f"outside I() a minus leaves a term out, and {shifted[2]} is none",
+            f"Write I({shifted[0].strip()}).",
+        )
     _check_arithmetic(formula, tokens, columns)
 
 

@@ -109,7 +109,10 @@ def _distance(channel: FiniteChannel, counts: FloatArray) -> tuple[float, FloatA
 
 def _in_words(statistic: float, p_value: float) -> str:
     if statistic < 1e-9:
-        return "the channel can produce these frequencies exactly; the data give no reason to doubt it"
+        return (
+            "the design can produce these frequencies; that does not confirm it, for with few kinds of reports it can "
+            "produce nearly any"
+        )
     if p_value < 0.01:
         return (
             "the channel can hardly have produced these frequencies: was the device used as told, and are its "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance.channels.finite import FiniteChannel
-from askance.errors import InputError, NotIdentifiedError, RepairWarning
+from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.methods import estimate
 from askance.estimation.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
@@ -73,6 +74,7 @@ def regress(
     extra = [name for name in (cluster, weights) if name is not None]
     parsed = parse_formula(formula, table, leave_out=extra)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
+    _check_texts(table, parsed.columns, rows)
     reports, reading = read_reports(table[parsed.answer].take(rows), channel, positive)
     _check_reports(parsed.answer, reports)
     design, x = FormulaDesign.learn(parsed, table, rows)
@@ -95,6 +97,36 @@ def regress(
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
     return replace(fit, diagnostics=diagnostics, design=design)
+
+
+def _check_texts(table: Columns, names: Sequence[str], rows: AnyArray | None) -> None:
+    """Refuse columns that are numbers but for a few texts, and categories of which nearly everybody has an own one."""
+    for name in names:
+        column = table[name].take(rows)
+        if column.kind not in ("text", "mixed", "category"):
+            continue
+        levels = column.distinct()
+        numeric = [level for level in levels if _is_number(level)]
+        if 0 < len(levels) - len(numeric) <= 0.1 * len(levels):
+            stray = next(level for level in levels if not _is_number(level))
+            raise LabelError(
+                f"column {name!r} is text: {len(numeric)} of its {len(levels)} different values are numbers, and "
+                f"{stray!r} is not.",
+                remedy="Recode such values as missing (an empty cell), then use missing='drop' (--missing drop).",
+            )
+        if len(levels) > max(50, len(column.values) // 3):
+            raise NotIdentifiedError(
+                f"column {name!r} has {len(levels)} categories for {len(column.values)} rows.",
+                remedy="Is it a number written as text, or an identifier? Leave it out, or merge categories.",
+            )
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 def _estimate(
