@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NoReturn, TypeAlias, Union, cast
@@ -92,6 +92,9 @@ class Categories:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categories) and self.labels == other.labels

@@ -166,7 +166,8 @@ def _explored(
         for maximum in _distinct(sample, ends)
         if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
     ]
-    return [points[chosen], *others]
+    found = ends[chosen].theta if ends[chosen].converged else points[chosen]
+    return [found, *others]
 
 
 def _distinct(problem: Problem, ends: list[Solution]) -> tuple[LocalMaximum, ...]:

@@ -205,7 +205,7 @@ def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: boo
             known = dict.fromkeys([*names, *model.terms])
             raise InputError(
                 f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
-                remedy="Name a column, or give x together with an array of labels.",
+                remedy=f"Give the table too: prevalence(table, by={by!r}); or an array of labels with x.",
             )
         return sample.column(model.terms.index(by))
     if isinstance(by, int | np.integer) and not isinstance(by, bool):
