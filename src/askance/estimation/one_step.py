@@ -9,9 +9,10 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
-from askance.estimation.common import choose_covariance_kind, likelihood_covariance
+from askance.errors import RepairWarning
+from askance.estimation.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
 from askance.estimation.fit import Fit, Outcome
-from askance.estimation.moments import fit_moments
+from askance.estimation.moments import UNCERTAIN_MESSAGE, fit_moments
 from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 from askance.estimation.standard import PRIOR_SCALE
 
@@ -50,28 +51,28 @@ def fit_one_step(
         start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
     for warning in caught:
         warnings.warn(warning.message, warning.category, stacklevel=3)
-    n, repaired = problem.n_observations, start.diagnostics.repaired
-    precision = problem.standard.prior_precision(prior_scale) / n if repaired else None
-    likelihood = problem.likelihood(precision)
-    theta, share, steps = start.theta, 1.0, 0
-    for steps in range(_MOST_STEPS + 1):
-        information = likelihood.expected_information(theta) + (0.0 if precision is None else precision)
-        gradient = likelihood.gradient(theta)
-        step = np.asarray(-np.linalg.solve(information, gradient), dtype=np.float64)
-        # n gᵀJ⁻¹g is the squared distance that is left, in standard errors.
-        if steps and float(-gradient @ step) * n < _NEAR_ENOUGH:
-            break
-        taken = _safeguarded(likelihood, problem, theta, step)
-        if steps == 0:
-            share = taken
-        theta = theta + taken * step
-        if not taken:
-            break
-    if precision is not None:
-        spread, used = np.linalg.inv(likelihood.expected_information(theta) + precision) / n, "posterior"
-    else:
-        spread, used = likelihood_covariance(problem, likelihood, theta, kind), str(kind)
-    messages = start.diagnostics.messages
+    n, repaired, messages = problem.n_observations, start.diagnostics.repaired, start.diagnostics.messages
+    if not repaired:
+        likelihood = problem.likelihood()
+        theta, share, steps = _score(problem, likelihood, start.theta, None)
+        # The moments lie inside the model, but the likelihood may still have no finite maximum.
+        repaired = steps > 1 and (
+            problem.ran_off(theta)
+            or says_less_than_the_prior(
+                problem, likelihood_covariance(problem, likelihood, theta, "expected"), prior_scale
+            )
+        )
+        if repaired:
+            messages += (UNCERTAIN_MESSAGE,)
+            warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}.", RepairWarning, stacklevel=3)
+        else:
+            spread, used = likelihood_covariance(problem, likelihood, theta, kind), str(kind)
+    if repaired:
+        precision = problem.standard.prior_precision(prior_scale) / n
+        likelihood = problem.likelihood(precision)
+        theta, share, steps = _score(problem, likelihood, start.theta, precision)
+        spread = np.asarray(np.linalg.inv(likelihood.expected_information(theta) + precision) / n)
+        used = "posterior"
     if share < 1:
         messages += (f"the first scoring step was damped to {share:.3g} of its length",)
     if steps > 1:
@@ -86,9 +87,29 @@ def fit_one_step(
             covariance_kind=used,
             converged=start.converged,
             raw_statistics=start.raw_statistics,
-            diagnostics=replace(start.diagnostics, damped=share < 1, messages=messages),
+            diagnostics=replace(start.diagnostics, repaired=repaired, damped=share < 1, messages=messages),
         )
     )
+
+
+def _score(
+    problem: Problem, likelihood: Likelihood, start: FloatArray, precision: FloatArray | None
+) -> tuple[FloatArray, float, int]:
+    """Scoring steps from a start: where they end, the share of the first that was taken, and how many there were."""
+    theta, share, steps = start, 1.0, 0
+    for steps in range(_MOST_STEPS + 1):
+        information = likelihood.expected_information(theta) + (0.0 if precision is None else precision)
+        gradient = likelihood.gradient(theta)
+        step = np.asarray(-np.linalg.solve(information, gradient), dtype=np.float64)
+        # n gᵀJ⁻¹g is the squared distance that is left, in standard errors.
+        if steps and float(-gradient @ step) * problem.n_observations < _NEAR_ENOUGH:
+            break
+        taken = _safeguarded(likelihood, problem, theta, step)
+        share = taken if steps == 0 else share
+        theta = theta + taken * step
+        if not taken or problem.ran_off(theta):
+            break
+    return theta, share, steps
 
 
 def _safeguarded(likelihood: Likelihood, problem: Problem, theta: FloatArray, step: FloatArray) -> float:
