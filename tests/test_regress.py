@@ -295,7 +295,9 @@ def test_few_clusters_are_told() -> None:
 def test_nothing_warns_on_a_plain_survey() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        regress(FORMULA, pl.DataFrame(DATA), Warner("3/4"))
+        fit = regress(FORMULA, pl.DataFrame(DATA), Warner("3/4"))
+    assert fit.converged
+    assert not fit.diagnostics.repaired
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:

@@ -194,7 +194,7 @@ def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -
     likelihood, standard = problem.likelihood(), problem.standard
     theta = start
     for iteration in range(max_iterations):
-        matching = problem.match(problem.expected_statistics(theta), theta)
+        matching = problem.match(problem.expected_statistics(theta))
         step = newton(matching, theta, standard, escaped=problem.ran_off)
         moved = standard.size(step.theta - theta)
         theta = step.theta

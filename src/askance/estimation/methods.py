@@ -16,10 +16,10 @@ from askance.estimation.one_step import fit_one_step
 from askance.estimation.projection import fit_projection
 from askance.estimation.protocols import Problem
 from askance.estimation.regression_fit import RegressionFit
-from askance.estimation.responses_problem import ResponsesProblem
+from askance.estimation.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.supervised import fit_supervised
 from askance.estimation.tally_problem import TallyProblem
-from askance.estimation.wide import WIDE_FROM, fit_wide
+from askance.estimation.wide import fit_wide
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated

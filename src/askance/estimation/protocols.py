@@ -97,7 +97,7 @@ class Problem(Protocol):
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê E_θ[φ | x, o], shape (d,)."""
 
-    def match(self, statistics: FloatArray, start: FloatArray) -> Objective:
+    def match(self, statistics: FloatArray) -> Objective:
         """The convex objective of the M-step for given statistics."""
 
     def distance(self, a: FloatArray, b: FloatArray) -> float:

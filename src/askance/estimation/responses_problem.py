@@ -118,7 +118,7 @@ class ResponsesProblem:
             add_moment(total, block.x, weighted(block, likelihood.posterior(block, p, A)[0]))
         return total.ravel() / self.rows.total_weight
 
-    def match(self, statistics: FloatArray, start: FloatArray) -> ConditionalMatching:
+    def match(self, statistics: FloatArray) -> ConditionalMatching:
         """The convex objective of the M-step."""
         return ConditionalMatching(self, statistics)
 

@@ -53,7 +53,7 @@ class TallyProblem:
         expected = self.likelihood().expected_outputs(theta)
         return np.asarray(self.model.table @ (expected / expected.sum()))
 
-    def match(self, statistics: FloatArray, start: FloatArray) -> MomentMatching:
+    def match(self, statistics: FloatArray) -> MomentMatching:
         """The convex objective of the M-step."""
         return MomentMatching(self.model, statistics)
 

@@ -13,10 +13,8 @@ from askance.errors import ConvergenceWarning, InputError
 from askance.estimation.conditional_moments import ConditionalMatching
 from askance.estimation.fit import Diagnostics, Outcome
 from askance.estimation.regression_fit import RegressionFit
-from askance.estimation.responses_problem import WIDE_FROM, ResponsesProblem
+from askance.estimation.responses_problem import ResponsesProblem
 from askance.estimation.sum_over_rows import SumOverRows
-
-__all__ = ["WIDE_FROM", "fit_wide"]
 
 _NO_COVARIANCE = (
     "the model has too many coefficients for a covariance: estimates are penalised and come without standard errors"
