@@ -166,7 +166,7 @@ def test_all_parameters_of_the_registry_are_flags() -> None:
 def test_a_clash_of_names_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     clash = Parameter("weights", PROBABILITY, "a parameter named like an option")
     first = entries()[0]
-    entry = ChannelEntry("clash", first.channel_class, "", "", (clash,), ())
+    entry = ChannelEntry("clash", "answers", first.channel_class, "", "", (clash,), ())
     monkeypatch.setattr(registry, "entries", lambda: (entry,))
 
     @click.command()

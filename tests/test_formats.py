@@ -30,7 +30,7 @@ from askance import (
 from askance.channels import ChannelEntry, FiniteChannel, entries
 from askance.errors import AskanceWarning, FormatError
 from askance.estimation import METHODS, LocalMaximum
-from askance.formats import channel_to_toml, fit_to_json, read_channel
+from askance.formats import channel_to_toml, fit_to_json, read_answer_channel, read_channel
 from askance.formats.container import pack, unpack
 
 from .golden.contents import FOLDER, golden_fits, golden_tallies
@@ -133,7 +133,7 @@ def test_labels_survive(labels: list[Any], name: str, tmp_path: Path) -> None:
         again = loaded.channel
     else:
         path.write_text(channel_to_toml(channel), encoding="utf-8", newline="\n")
-        again = read_channel(path)
+        again = read_answer_channel(path)
     assert list(again.outputs.labels) == labels
     assert [type(label) for label in again.outputs.labels] == [type(label) for label in labels]
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from askance.channels import (
         Coarsened,
         ComplementaryLabels,
+        CoordinateRelease,
         Crosswise,
         Direct,
         DisguisedResponse,
         ForcedResponse,
         MatrixChannel,
         NoisyLabels,
+        PerValue,
         RandomizedResponse,
         UnrelatedQuestion,
         Warner,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from askance.design import asymptotics, certify, plan_survey
     from askance.errors import AskanceError
     from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, project
-    from askance.evidence import Responses, Tally
+    from askance.evidence import Responses, StatisticsTally, Tally
     from askance.formats import load, save
     from askance.models import Enumerated, Softmax
     from askance.survey import regress
@@ -43,12 +45,14 @@ _HOME = {
     "askance.channels": [
         "Coarsened",
         "ComplementaryLabels",
+        "CoordinateRelease",
         "Crosswise",
         "Direct",
         "DisguisedResponse",
         "ForcedResponse",
         "MatrixChannel",
         "NoisyLabels",
+        "PerValue",
         "RandomizedResponse",
         "UnrelatedQuestion",
         "Warner",
@@ -56,7 +60,7 @@ _HOME = {
         "sufficient_channel",
     ],
     "askance.design": ["asymptotics", "certify", "plan_survey"],
-    "askance.evidence": ["Responses", "Tally"],
+    "askance.evidence": ["Responses", "StatisticsTally", "Tally"],
     "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "project"],
     "askance.formats": ["load", "save"],
     "askance.survey": ["regress"],
@@ -70,6 +74,7 @@ __all__ = [
     "Categories",
     "Coarsened",
     "ComplementaryLabels",
+    "CoordinateRelease",
     "Crosswise",
     "Direct",
     "DisguisedResponse",
@@ -79,10 +84,12 @@ __all__ = [
     "ForcedResponse",
     "MatrixChannel",
     "NoisyLabels",
+    "PerValue",
     "RandomizedResponse",
     "RegressionFit",
     "Responses",
     "Softmax",
+    "StatisticsTally",
     "Tally",
     "UnrelatedQuestion",
     "Warner",

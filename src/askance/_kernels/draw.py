@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import CodeArray, GuideArray, IntArray, WordArray
+from askance._kernels.compiler import compile_loop
 
 #: Words are compared on this many bits; sums of thresholds then still fit a signed 64-bit integer.
 PRECISION_BITS = 62
@@ -70,15 +71,8 @@ class CompiledDraws(NamedTuple):
 
 @cache
 def compiled() -> CompiledDraws:
-    """Compile the loops, or load them from the cache of an earlier run; Numba is imported here and nowhere else."""
-    import numba
-
-    try:
-        jit = numba.njit(cache=True, nogil=True)
-        return CompiledDraws(jit(_draw_columns), jit(_draw_mixture))
-    except RuntimeError:  # no folder to keep the compiled code in: compile once per process
-        jit = numba.njit(nogil=True)
-        return CompiledDraws(jit(_draw_columns), jit(_draw_mixture))
+    """Compile the loops, or load them from the cache of an earlier run."""
+    return CompiledDraws(compile_loop(_draw_columns), compile_loop(_draw_mixture))
 
 
 def _draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:

@@ -6,15 +6,18 @@ from askance.channels.matrix import MatrixChannel
 from askance.channels.observation import ObservationFunction
 from askance.channels.protocols import Channel, HasLikelihood, LinearChannel, Private
 from askance.channels.randomized_response import RandomizedResponse
-from askance.channels.registry import ChannelEntry, build_channel, entries, entry
+from askance.channels.registry import AnyChannel, ChannelEntry, build_answer_channel, build_channel, entries, entry
+from askance.channels.statistics import CoordinateRelease, PerValue, Reports, StatisticsChannel
 from askance.channels.sufficient import SufficientChannel, sufficient_channel
 from askance.channels.survey_designs import Crosswise, DisguisedResponse, ForcedResponse, UnrelatedQuestion, Warner
 
 __all__ = [
+    "AnyChannel",
     "Channel",
     "ChannelEntry",
     "Coarsened",
     "ComplementaryLabels",
+    "CoordinateRelease",
     "Crosswise",
     "Direct",
     "DisguisedResponse",
@@ -25,11 +28,15 @@ __all__ = [
     "MatrixChannel",
     "NoisyLabels",
     "ObservationFunction",
+    "PerValue",
     "Private",
     "RandomizedResponse",
+    "Reports",
+    "StatisticsChannel",
     "SufficientChannel",
     "UnrelatedQuestion",
     "Warner",
+    "build_answer_channel",
     "build_channel",
     "entries",
     "entry",

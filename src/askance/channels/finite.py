@@ -6,36 +6,32 @@ import hashlib
 import json
 import math
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray, WordArray
 from askance._checks import as_column, require_generator, shown
+from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
+from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
 from askance.channels.thresholds import log_rounded_up
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.protocols import FiniteModel
 
-# Below this many reports the plain loop is faster than waking the compiler.
-_COMPILED_PAYS_FROM = 4096
 
-
-class FiniteChannel(ABC):
+class FiniteChannel(Described):
     """S(o | y) over finite outputs y and observations o, with S[o, y] = `integer_weights[o, y]` / 2⁶² exactly.
 
     A subclass says how S acts (`apply`, `apply_transposed`), what its integer weights are, and how one chunk is drawn.
     Everything a user meets is here and the same for all.
     """
 
-    #: The name in the registry.
-    kind: ClassVar[str]
     outputs: Categories
     observations: Categories
 
@@ -57,10 +53,6 @@ class FiniteChannel(ABC):
     @abstractmethod
     def extreme_weights(self) -> tuple[IntArray, IntArray]:
         """Largest and smallest integer weight of every observation over the outputs, two arrays (k,)."""
-
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """What rebuilds this channel, as plain JSON values: {parameter of the registry: value}."""
 
     @abstractmethod
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
@@ -110,7 +102,7 @@ class FiniteChannel(ABC):
         for start in range(0, truth.size, LONGEST_DRAW):
             piece = slice(start, start + LONGEST_DRAW)
             codes = self.outputs.encode(truth[piece], "truth", start)
-            self._draw(codes, source(codes.size), out[piece], compiled=truth.size >= _COMPILED_PAYS_FROM)
+            self._draw(codes, source(codes.size), out[piece], compiled=truth.size >= COMPILED_PAYS_FROM)
         return self.observations.decode(out)
 
     def log_likelihood(self, observed: ArrayLike) -> FloatArray:
@@ -159,10 +151,6 @@ class FiniteChannel(ABC):
                 remedy="Build both from the same labels, in the same order.",
             )
 
-    def specification(self) -> dict[str, Any]:
-        """What rebuilds this channel: its kind and parameters, as plain JSON values."""
-        return {"kind": self.kind, **self.parameters()}
-
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the labels and the realised thresholds: evidence of equal fingerprints may be merged."""
@@ -174,16 +162,6 @@ class FiniteChannel(ABC):
 
     def _fingerprint_parts(self) -> tuple[IntArray, ...]:
         return (self.integer_weights,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FiniteChannel) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'})"
 
 
 def require_channel(channel: object) -> FiniteChannel:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from askance._checks import did_you_mean, shorten, shown
 from askance.categories import Categories, Label
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.channels.described import Described
     from askance.channels.finite import FiniteChannel
+    from askance.channels.statistics.base import StatisticsChannel
 
-C = TypeVar("C", bound="type[FiniteChannel]")
+C = TypeVar("C", bound="type[Described]")
+#: What a channel noises: the answer itself (a `FiniteChannel`), or statistics of it (a `StatisticsChannel`).
+Family: TypeAlias = Literal["answers", "statistics"]
+AnyChannel: TypeAlias = "FiniteChannel | StatisticsChannel"
 #: Parameter values of one example of a channel, used in documentation and in every inherited test.
 Example: TypeAlias = dict[str, Any]
 
@@ -52,11 +57,28 @@ def _read_labels(text: str) -> int | list[str]:
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 100 else _read_row(text)
 
 
+def _read_whole(text: str) -> int:
+    entry = text.strip()
+    if not (entry.isascii() and entry.isdecimal() and len(entry) < 19):
+        raise InputError(f"{shown(text)} is no whole number; allowed: digits.", remedy="Write 4, for example.")
+    return int(entry)
+
+
+def _read_counts(text: str) -> list[int]:
+    return [_read_whole(entry) for entry in _read_row(text)]
+
+
 PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
 LEVEL = ParameterKind("level", "LEVEL", str.strip, "a positive number")
 LABELS = ParameterKind("labels", "M|A,B,…", _read_labels, "a number, or labels separated by commas")
 DISTRIBUTION = ParameterKind("distribution", "P,P,…", _read_row, "probabilities separated by commas")
 MATRIX = ParameterKind("matrix", "P,P;P,P", _read_rows, "rows separated by semicolons, entries by commas")
+COUNT = ParameterKind("count", "N", _read_whole, "a whole number")
+NUMBER = ParameterKind("number", "X", str.strip, "a number, such as 2 or 3/2")
+NUMBERS = ParameterKind("numbers", "X|X,X,…", _read_row, "one number, or one per statistic separated by commas")
+COUNTS = ParameterKind("counts", "N,N,…", _read_counts, "whole numbers separated by commas")
+CHOICE_OF_CALIBRATION = ParameterKind("calibration", "exact|paper", str.strip, "exact or paper")
+CHOICE_OF_STATISTICS = ParameterKind("statistics", "binary|bounded", str.strip, "binary or bounded")
 GROUPS = ParameterKind("groups", "A,B;C", _read_rows, "groups separated by semicolons, labels by commas")
 
 
@@ -89,13 +111,14 @@ class ChannelEntry:
     """A channel in the registry."""
 
     kind: str
-    channel_class: type[FiniteChannel]
+    family: Family
+    channel_class: type[Described]
     summary: str
     use: str
     parameters: tuple[Parameter, ...]
     examples: tuple[Example, ...]
 
-    def build(self, given: Mapping[str, Any]) -> FiniteChannel:
+    def build(self, given: Mapping[str, Any]) -> Any:
         """Build the channel from parameter values, refusing unknown and missing names."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
@@ -112,29 +135,33 @@ class ChannelEntry:
                 )
         present = {name: value for name, value in given.items() if value is not None}
         make = getattr(self.channel_class, "from_parameters", self.channel_class)
-        channel: FiniteChannel = make(**present)
-        return channel
+        return make(**present)
 
 
 _ENTRIES: dict[str, ChannelEntry] = {}
 
 
 def register(
-    *, summary: str, use: str, parameters: Sequence[Parameter], examples: Sequence[Example]
+    *,
+    summary: str,
+    use: str,
+    parameters: Sequence[Parameter],
+    examples: Sequence[Example],
+    family: Family = "answers",
 ) -> Callable[[C], C]:
     """Enter a channel class into the registry under its `kind`."""
 
     def enter(channel_class: C) -> C:
         kind = channel_class.kind
-        _ENTRIES[kind] = ChannelEntry(kind, channel_class, summary, use, tuple(parameters), tuple(examples))
+        _ENTRIES[kind] = ChannelEntry(kind, family, channel_class, summary, use, tuple(parameters), tuple(examples))
         return channel_class
 
     return enter
 
 
-def entries() -> tuple[ChannelEntry, ...]:
-    """All registered channels, by name."""
-    return tuple(_ENTRIES[kind] for kind in sorted(_ENTRIES))
+def entries(family: Family | None = "answers") -> tuple[ChannelEntry, ...]:
+    """The registered channels on answers, on statistics, or (None) both, by name."""
+    return tuple(_ENTRIES[kind] for kind in sorted(_ENTRIES) if family in (None, _ENTRIES[kind].family))
 
 
 def entry(kind: str) -> ChannelEntry:
@@ -147,7 +174,7 @@ def entry(kind: str) -> ChannelEntry:
     return _ENTRIES[kind]
 
 
-def build_channel(specification: Mapping[str, Any]) -> FiniteChannel:
+def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
     """Build a channel from its specification: {"kind": name, parameter: value, …}, the content of a TOML file.
 
     >>> build_channel({"kind": "forced-response", "truth": "2/3", "yes": "1/6"}).matrix.round(4)
@@ -165,7 +192,21 @@ def build_channel(specification: Mapping[str, Any]) -> FiniteChannel:
             remedy=f"Add kind = one of {', '.join(sorted(_ENTRIES))}.",
         )
     given = dict(specification)
-    return entry(str(given.pop("kind"))).build(given)
+    channel: AnyChannel = entry(str(given.pop("kind"))).build(given)
+    return channel
+
+
+def build_answer_channel(specification: Mapping[str, Any]) -> FiniteChannel:
+    """`build_channel` where only a channel on answers will do."""
+    from askance.channels.finite import FiniteChannel
+
+    channel = build_channel(specification)
+    if not isinstance(channel, FiniteChannel):
+        raise InputError(
+            f"{channel.kind} noises statistics, not answers.",
+            remedy=f"Take one of {', '.join(each.kind for each in entries())}.",
+        )
+    return channel
 
 
 def labels_as_json(categories: Categories) -> int | list[Label]:

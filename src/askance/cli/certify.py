@@ -11,7 +11,7 @@ import click
 from askance._checks import shorten
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import ChannelEntry
+from askance.channels.registry import AnyChannel, ChannelEntry
 from askance.cli.channel_options import build_from_flags, channel_options, example_flags
 from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
@@ -27,7 +27,7 @@ def certify_group() -> None:
     """
 
 
-def _print_certificate(channel: FiniteChannel, as_json: bool) -> None:
+def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
     from askance.design import certify
 
     certificate = certify(channel)
@@ -40,7 +40,9 @@ def _print_certificate(channel: FiniteChannel, as_json: bool) -> None:
         ("privacy level", level),
         ("most revealing observations", shorten(list(certificate.worst_observations))),
         ("unbiased estimation possible", ("yes, of every statistic" if certificate.unbiased else "no") + rounding),
-        ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}"),
+        ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
+        if isinstance(channel, FiniteChannel)
+        else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),
         ("proved by", certificate.proved_by),
     ]
     print_table(f"certificate of {channel.kind}", ["", ""], rows)
@@ -59,7 +61,7 @@ def _command_for(entry: ChannelEntry) -> click.Command:
     return command
 
 
-for _entry in registry.entries():
+for _entry in registry.entries(None):
     certify_group.add_command(_command_for(_entry))
 
 

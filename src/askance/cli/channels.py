@@ -18,7 +18,7 @@ from askance.cli.output import print_json, print_table
 def channels_command(kind: str | None, as_json: bool) -> None:
     """List the channels, or show one (KIND) with its parameters and an example."""
     if kind is None:
-        everything = registry.entries()
+        everything = registry.entries(None)
         if as_json:
             print_json([_describe(entry) for entry in everything])
             return

@@ -201,7 +201,7 @@ def _build(kind: str, text: str) -> FiniteChannel:
     given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
     if "outputs" in kinds:
         given.setdefault("outputs", list(NO_YES))
-    return entry.build(given)
+    return registry.build_answer_channel({"kind": kind, **given})
 
 
 def _draw(plan: Plan, path: Path) -> None:

@@ -96,14 +96,14 @@ def _read_design(kind: str | None, path: Path | None, given: dict[str, Any]) -> 
             remedy=f"Designs: {', '.join(entry.kind for entry in registry.entries())}.",
         )
     if path is not None:
-        from askance.formats import read_channel
+        from askance.formats import read_answer_channel
 
         if given:
             raise InputError(
                 f"{', '.join(map(_design_flag, given))} belong to --design, not to --channel.",
                 remedy=f"Write the parameters into {path}.",
             )
-        return read_channel(path)
+        return read_answer_channel(path)
     entry = registry.entry(str(kind))
     known = {parameter.name: parameter for parameter in entry.parameters}
     foreign = [_design_flag(name) for name in given if name not in known]

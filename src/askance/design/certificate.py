@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from askance._arrays import IntArray
 from askance._kernels.draw import TOTAL
-from askance.categories import Label
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.registry import AnyChannel
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.thresholds import log_rounded_up
+from askance.design.proof import Certificate
 from askance.design.rational import has_full_column_rank, row_space_contains, to_integers
+from askance.design.statistics_certificate import certify_statistics
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 
@@ -30,45 +31,12 @@ _ELIMINATED_OUTPUTS = 64
 _EXACT_PRODUCTS = 1 << 21
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """What was proved about a channel.
-
-    Attributes:
-        privacy_level: the exact level, rounded up to a float; infinite when some observation excludes some output.
-        largest_ratio: e^level as an exact fraction; None when infinite.
-        unbiased: whether some linear β has E[β(o) | y] = φ(y) exactly, for every output y.
-        rounding: largest |E[β(o) | y] − φ(y)| of the floating-point β that is really used, from exact arithmetic;
-            None when there is no β, or when there are too many products to form.
-        worst_observations: the observations at which the level is attained.
-        proved_by: how: "enumeration" or "structure".
-    """
-
-    privacy_level: float
-    largest_ratio: Fraction | None
-    unbiased: bool
-    rounding: float | None
-    worst_observations: tuple[Label, ...]
-    proved_by: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; an infinite level is None."""
-        return {
-            "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level,
-            "largest_ratio": None if self.largest_ratio is None else str(self.largest_ratio),
-            "unbiased": self.unbiased,
-            "rounding": self.rounding,
-            "worst_observations": list(self.worst_observations),
-            "proved_by": self.proved_by,
-        }
-
-
-def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certificate:
+def certify(channel: AnyChannel, model: Enumerated | None = None) -> Certificate:
     """Prove the privacy level of a channel, and that an unbiased β exists for the statistics of a model.
 
     Everything is computed from the integer thresholds that `randomize` compares random words with, in exact
     arithmetic. Without a model, unbiasedness is asked for the indicator of every output: then every statistic of
-    every model can be estimated.
+    every model can be estimated. A channel on statistics has its β built in, and takes no model.
 
     Raises:
         InputError: the columns of S do not sum to 1 (a broken channel), or S is too large and without structure.
@@ -78,6 +46,13 @@ def certify(channel: FiniteChannel, model: Enumerated | None = None) -> Certific
     >>> round(certificate.privacy_level, 4), certificate.unbiased
     (3.3825, True)
     """
+    if isinstance(channel, StatisticsChannel):
+        if model is not None:
+            raise InputError(
+                f"a model is given with {channel.kind}, a channel on statistics.",
+                remedy="Leave it out: β is that of the statistics themselves.",
+            )
+        return certify_statistics(channel)
     require_channel(channel)
     if model is not None:
         channel.require_outputs_of(model)

@@ -37,7 +37,8 @@ def textbook_design(kind: str) -> FiniteChannel:
     >>> textbook_design("warner")
     Warner(question='2/3', outputs=['no', 'yes'])
     """
-    return registry.entry(_known(kind)).build({**registry.entry(kind).examples[0], "outputs": list(NO_YES)})
+    example = registry.entry(_known(kind)).examples[0]
+    return registry.build_answer_channel({"kind": kind, **example, "outputs": list(NO_YES)})
 
 
 def design_at_level(kind: str, privacy_level: Number) -> FiniteChannel:
@@ -53,7 +54,7 @@ def design_at_level(kind: str, privacy_level: Number) -> FiniteChannel:
     level = as_positive_level(privacy_level)
     odds = exp_rounded_down(min(level, Fraction(float(level))))
     p = Fraction(int(odds / (1 + odds) * _UNITS), _UNITS)
-    return registry.entry(_known(kind)).build(_AT[kind](p))
+    return registry.build_answer_channel({"kind": _known(kind), **_AT[kind](p)})
 
 
 def _known(kind: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.registry import build_channel
+from askance.channels.registry import build_answer_channel
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.estimation.results import LikelihoodRatioTest
 from askance.evidence.responses import Responses
@@ -117,7 +117,7 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
             f"the fits are of {full.n_observations} and {restricted.n_observations} reports.",
             remedy="Fit both to the same respondents: drop rows with missing values for both.",
         )
-    if dict(full.channel) != dict(restricted.channel) and build_channel(full.channel) != build_channel(
+    if dict(full.channel) != dict(restricted.channel) and build_answer_channel(full.channel) != build_answer_channel(
         restricted.channel
     ):
         raise IncompatibleEvidenceError(

@@ -12,7 +12,7 @@ from typing import Any
 from askance._arrays import ArrayLike
 from askance._checks import shorten
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import build_channel
+from askance.channels.registry import build_answer_channel
 from askance.errors import AskanceWarning, InputError
 from askance.estimation import effects, prediction
 from askance.estimation.fit import Fit
@@ -179,7 +179,7 @@ class RegressionFit(Fit):
         return likelihood_ratio_test(self, restricted)
 
     def _channel(self) -> FiniteChannel:
-        return build_channel(self.channel) if self.evidence is None else self.evidence.channel
+        return build_answer_channel(self.channel) if self.evidence is None else self.evidence.channel
 
     def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> tuple[Sample, Any]:
         """The respondents, and the data with named columns that they came in, if any."""

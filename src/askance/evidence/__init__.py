@@ -2,6 +2,7 @@
 
 from askance.evidence.protocols import Accumulator, Evidence
 from askance.evidence.responses import Responses
+from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 
-__all__ = ["Accumulator", "Evidence", "Responses", "Tally"]
+__all__ = ["Accumulator", "Evidence", "Responses", "StatisticsTally", "Tally"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import build_channel
+from askance.channels.registry import AnyChannel, build_channel
 from askance.errors import FormatError, InputError
 from askance.formats.disk import read_whole
 
@@ -16,7 +16,7 @@ from askance.formats.disk import read_whole
 _LONGEST = 1 << 30
 
 
-def read_channel(path: str | Path) -> FiniteChannel:
+def read_channel(path: str | Path) -> AnyChannel:
     """Build the channel described in a TOML file."""
     data = read_whole(path, limit=_LONGEST)
     try:
@@ -31,7 +31,18 @@ def read_channel(path: str | Path) -> FiniteChannel:
         raise FormatError(f"{path} does not describe a channel: {error.message}", remedy=error.remedy) from None
 
 
-def channel_to_toml(channel: FiniteChannel) -> str:
+def read_answer_channel(path: str | Path) -> FiniteChannel:
+    """`read_channel` where only a channel on answers will do."""
+    channel = read_channel(path)
+    if not isinstance(channel, FiniteChannel):
+        raise FormatError(
+            f"{path} describes {channel.kind}, which noises statistics, not answers.",
+            remedy="Give a channel on answers; `askance channels` lists them.",
+        )
+    return channel
+
+
+def channel_to_toml(channel: AnyChannel) -> str:
     """The TOML file that builds this channel again.
 
     >>> from askance import ForcedResponse

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from askance.channels.registry import build_channel
+from askance.channels.registry import build_answer_channel
 from askance.errors import FormatError, InputError
 from askance.evidence.tally import Tally
 from askance.formats.fields import REWRITE, Fields
@@ -45,7 +45,7 @@ def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally
             remedy=REWRITE,
         )
     try:
-        channel = build_channel(specification)
+        channel = build_answer_channel(specification)
         tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"))
     except InputError as error:
         raise FormatError(f"{name} does not describe a tally: {error.message}", remedy=error.remedy) from None

@@ -16,7 +16,7 @@ from askance._checks import Number, as_probability
 from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
 from askance.channels.matrix import MatrixChannel
-from askance.channels.registry import build_channel
+from askance.channels.registry import build_answer_channel
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
 from askance.estimation.fit import Fit
 from askance.estimation.methods import estimate
@@ -75,7 +75,7 @@ def with_bias(channel: FiniteChannel, parameter: str, shift: Number) -> FiniteCh
     changed = {**specification, parameter: str(value)}
     if channel.kind == "forced-response" and parameter != "no":
         changed.pop("no")  # what remains goes to the forced no
-    return build_channel(changed)
+    return build_answer_channel(changed)
 
 
 @dataclass(frozen=True)

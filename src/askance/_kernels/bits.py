@@ -1,0 +1,274 @@
+"""Bits packed 64 to a word: noising them, and counting them by position.
+
+Bit j of a row is bit j mod 64 of word j div 64; a row of d bits has ⌈d/64⌉ words, and bits beyond d are 0.
+
+**Noising.** All 64 coins of a word are tossed at once. A coin of probability T/2⁶² compares a random number U of 62
+bits with T, and the two differ for the first time at some bit. So bit planes are drawn one by one, from the highest:
+where the random bit and the threshold's bit differ the coin is decided, and when all 64 are (after about 7 planes), the
+word is done. The probability is T/2⁶² exactly, at the price of about 8 random words for 64 coins.
+
+**Counting.** Sixteen words at a time go through carry-save adders, and what carries over is kept in bit planes as well,
+so that a report costs a few operations per word, not one per bit.
+
+The plain twins work on Python integers and give the same bits from the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
+from askance._kernels.compiler import compile_loop
+from askance._kernels.draw import DISCARDED_BITS, PRECISION_BITS
+
+WORD = 64
+_ALL = np.uint64(2**64 - 1)
+_ONE = np.uint64(1)
+_SHIFT = np.uint64(DISCARDED_BITS)
+# Words noised together, and how many planes are drawn for all of them before the open ones are looked at.
+_BLOCK = 64
+_TOGETHER = 8
+# Carry planes above the sixteens: flushed to counters before they can overflow.
+_PLANES = 12
+_FLUSH_EVERY = 16 << (_PLANES - 1)
+# Rows are laid side by side until a pass over them is this many words wide: then the compiler can use vectors.
+_WIDE = 16
+
+
+def words_for(bits: int) -> int:
+    """How many words a row of that many bits takes."""
+    return -(-bits // WORD)
+
+
+def pack(dense: AnyArray) -> WordArray:
+    """Rows of 0 and 1 (n, d), booleans or small integers, as packed words (n, ⌈d/64⌉)."""
+    packed = np.packbits(dense, axis=1, bitorder="little")
+    missing = -packed.shape[1] % 8
+    if missing:
+        packed = np.pad(packed, ((0, 0), (0, missing)))
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack(words: WordArray, bits: int) -> AnyArray:
+    """Packed words (n, L) as rows of 0 and 1, uint8 (n, bits)."""
+    packed = np.ascontiguousarray(words.astype("<u8", copy=False)).view(np.uint8)
+    return np.unpackbits(packed, axis=1, count=bits, bitorder="little")
+
+
+def last_word_mask(bits: int) -> int:
+    """Ones where the last word of a row of that many bits holds bits."""
+    return (1 << (bits - WORD * (words_for(bits) - 1))) - 1
+
+
+def planes_of(threshold: int) -> WordArray:
+    """The 62 bits of a threshold from the highest, each as a word of ones or zeros, shape (62,)."""
+    bits = [(threshold >> (PRECISION_BITS - 1 - plane)) & 1 for plane in range(PRECISION_BITS)]
+    return np.array([2**64 - 1 if bit else 0 for bit in bits], dtype=np.uint64)
+
+
+def most_words(words: int) -> int:
+    """A number of random words that is enough for noising that many words."""
+    return PRECISION_BITS * min(words, _BLOCK) + _TOGETHER * words
+
+
+class CompiledBits(NamedTuple):
+    """The loops, compiled."""
+
+    flip: Callable[..., int]
+    flip_dense: Callable[..., None]
+    tally: Callable[..., None]
+
+
+@cache
+def compiled() -> CompiledBits:
+    """Compile the loops, or load them from the cache of an earlier run."""
+    globals()["_flush"] = compile_loop(_flush)
+    return CompiledBits(compile_loop(_flip), compile_loop(_flip_dense), compile_loop(_count))
+
+
+def _flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, start: Any, out: Any) -> int:
+    """Noise words `start`, … of the flat array `truth` while random words last; returns the first one not done.
+
+    `ones` and `zeros` (62,) are the planes of the probabilities that a 1, and a 0, is reported as 1. Every `width`-th
+    word holds only the bits of `mask`. Words go in blocks: the first planes are drawn for the whole block, which the
+    compiler turns into vectors; the few coins still open are finished word by word.
+    """
+    planes = ones.size
+    undecided = np.empty(_BLOCK, dtype=np.uint64)
+    noised = np.empty(_BLOCK, dtype=np.uint64)
+    used = 0
+    for first in range(start, truth.size, _BLOCK):
+        size = min(_BLOCK, truth.size - first)
+        if used + planes * size > words.size:
+            return int(first)
+        given = truth[first : first + size]
+        for i in range(size):
+            undecided[i] = _ALL
+            noised[i] = 0
+        for i in range(width - 1 - first % width, size, width):
+            undecided[i] = mask
+        for plane in range(_TOGETHER):
+            one, zero = ones[plane], zeros[plane]
+            random = words[used : used + size]
+            for i in range(size):
+                threshold = (given[i] & one) | (~given[i] & zero)
+                noised[i] |= undecided[i] & threshold & ~random[i]
+                undecided[i] &= ~(random[i] ^ threshold)
+            used += size
+        for i in range(size):
+            rest = undecided[i]
+            plane = _TOGETHER
+            while rest != 0 and plane < planes:
+                threshold = (given[i] & ones[plane]) | (~given[i] & zeros[plane])
+                drawn = words[used]
+                used += 1
+                noised[i] |= rest & threshold & ~drawn
+                rest &= ~(drawn ^ threshold)
+                plane += 1
+        for i in range(size):
+            out[first + i] = noised[i]
+    return int(truth.size)
+
+
+def flip_plain(
+    truth: WordArray,
+    ones: WordArray,
+    zeros: WordArray,
+    width: int,
+    mask: np.uint64,
+    words: WordArray,
+    start: int,
+    out: AnyArray,
+) -> int:
+    """The same bits as the compiled loop, by Python integers."""
+    random = words.tolist()
+    planes = list(zip(ones.tolist(), zeros.tolist(), strict=True))
+    used = 0
+    for first in range(start, truth.size, _BLOCK):
+        block = truth[first : first + _BLOCK].tolist()
+        if used + len(planes) * len(block) > len(random):
+            return first
+        own = used + _TOGETHER * len(block)  # where the words of single words begin
+        for i, given in enumerate(block):
+            undecided = int(mask) if (first + i + 1) % width == 0 else 2**64 - 1
+            shared = random[used + i : used + _TOGETHER * len(block) : len(block)]
+            noised = 0
+            for plane, (one, zero) in enumerate(planes):
+                if plane >= _TOGETHER and not undecided:
+                    break
+                drawn = shared[plane] if plane < _TOGETHER else random[own]
+                own += plane >= _TOGETHER
+                threshold = (given & one) | (~given & zero)
+                noised |= undecided & threshold & ~drawn
+                undecided &= ~(drawn ^ threshold)
+            out[first + i] = noised
+        used = own
+    return int(truth.size)
+
+
+def _flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> None:
+    """Report a 1 with probability (lowest + ⌊span · t⌋)/2⁶² for every t of `shares` (n, d): one word each."""
+    used = 0
+    for i in range(shares.shape[0]):
+        for j in range(shares.shape[1]):
+            threshold = lowest + min(np.int64(span * shares[i, j]), span)
+            if np.int64(words[used] >> _SHIFT) < threshold:
+                out[i, j >> 6] |= _ONE << np.uint64(j & 63)
+            used += 1
+
+
+def flip_dense_plain(shares: FloatArray, lowest: int, span: int, words: WordArray, out: WordArray) -> None:
+    """The same bits as the compiled loop, by NumPy."""
+    thresholds = lowest + np.minimum((span * shares).astype(np.int64), span)
+    drawn = (words >> _SHIFT).astype(np.int64).reshape(shares.shape) < thresholds
+    out[:] = pack(drawn)
+
+
+def count_bits(words: WordArray, bits: int, *, compiled_loop: bool = True) -> IntArray:
+    """How many rows of packed words (n, L) have each bit set, shape (bits,)."""
+    rows, width = words.shape
+    if not compiled_loop:
+        step = 1 << 14
+        parts = [unpack(words[i : i + step], bits).sum(axis=0, dtype=np.int64) for i in range(0, rows, step)]
+        return np.asarray(sum(parts, np.zeros(bits, dtype=np.int64)))
+    # Narrow rows go side by side; the few that do not fill a row are counted as they are.
+    beside = max(1, _WIDE // width)
+    whole = rows - rows % beside
+    counts = np.zeros(beside * width * WORD, dtype=np.int64)
+    wide = np.ascontiguousarray(words[:whole]).reshape(whole // beside, beside * width)
+    compiled().tally(wide, _FLUSH_EVERY, counts)
+    total: IntArray = counts.reshape(beside, width * WORD).sum(axis=0)[:bits]
+    return total + count_bits(words[whole:], bits, compiled_loop=False)
+
+
+def _count(words: Any, flush_every: Any, counts: Any) -> None:
+    rows, width = words.shape
+    low = np.zeros((4, width), dtype=np.uint64)  # ones, twos, fours, eights
+    high = np.zeros((_PLANES, width), dtype=np.uint64)  # sixteens and above
+    carry = np.zeros(width, dtype=np.uint64)
+    blocks = rows // 16
+    for block in range(blocks):
+        base = 16 * block
+        for w in range(width):
+            ones, twos, fours, eights = low[0, w], low[1, w], low[2, w], low[3, w]
+            eight_a = np.uint64(0)
+            sixteen = np.uint64(0)
+            for half in range(2):
+                four_a = np.uint64(0)
+                eight_b = np.uint64(0)
+                for quarter in range(2):
+                    at = base + 8 * half + 4 * quarter
+                    a, b = words[at, w], words[at + 1, w]
+                    u = ones ^ a
+                    two_a = (ones & a) | (u & b)
+                    ones = u ^ b
+                    a, b = words[at + 2, w], words[at + 3, w]
+                    u = ones ^ a
+                    two_b = (ones & a) | (u & b)
+                    ones = u ^ b
+                    u = twos ^ two_a
+                    four_b = (twos & two_a) | (u & two_b)
+                    twos = u ^ two_b
+                    if quarter == 0:
+                        four_a = four_b
+                    else:
+                        u = fours ^ four_a
+                        eight_b = (fours & four_a) | (u & four_b)
+                        fours = u ^ four_b
+                if half == 0:
+                    eight_a = eight_b
+                else:
+                    u = eights ^ eight_a
+                    sixteen = (eights & eight_a) | (u & eight_b)
+                    eights = u ^ eight_b
+            low[0, w], low[1, w], low[2, w], low[3, w] = ones, twos, fours, eights
+            carry[w] = sixteen
+        for plane in range(_PLANES):
+            rest = np.uint64(0)
+            for w in range(width):
+                moved = high[plane, w] & carry[w]
+                high[plane, w] ^= carry[w]
+                carry[w] = moved
+                rest |= moved
+            if rest == 0:
+                break
+        if (base + 16) % flush_every == 0:
+            _flush(high, 4, counts)
+            high[:] = 0
+    _flush(high, 4, counts)
+    _flush(low, 0, counts)
+    for i in range(16 * blocks, rows):
+        for w in range(width):
+            for bit in range(64):
+                counts[64 * w + bit] += np.int64((words[i, w] >> np.uint64(bit)) & _ONE)
+
+
+def _flush(planes: Any, first: Any, counts: Any) -> None:
+    for plane in range(planes.shape[0]):
+        for w in range(planes.shape[1]):
+            for bit in range(64):
+                counts[64 * w + bit] += np.int64((planes[plane, w] >> np.uint64(bit)) & _ONE) << (plane + first)

@@ -1,0 +1,289 @@
+"""What all channels on statistics share: a device noises φ(x, y), the server averages an unbiased β of what it gets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import as_floats, require_generator, shown
+from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance.channels.described import Described
+from askance.channels.randomness import WordSource, secure_words, seeded_words
+from askance.channels.statistics.reports import Column, Reports, require_reports
+from askance.channels.thresholds import log_rounded_up
+from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
+from askance.models.enumerated import weighted_covariance
+
+#: How means are taken where a channel first draws what to release: "within" what was drawn (better, the default), or as
+#: "printed" in the paper, over everybody with weights 1/probability. Where nothing is drawn the two are the same.
+Averaging: TypeAlias = Literal["within", "printed"]
+#: The stated level is spent exactly, or as the paper prints it (and the level it really has is reported).
+Calibration: TypeAlias = Literal["exact", "paper"]
+
+# Respondents drawn at a time: whatever is worked out for them stays in the processor's cache.
+_PIECE = 1 << 12
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """A channel written out on some statistics, in whole numbers: what `certify` checks entry by entry.
+
+    S(o | φ) = weights[o][φ] / total and β(o) = beta[.][o] / beta_scale, exactly.
+
+    Attributes:
+        observations: one label per observation, k of them.
+        statistics: the enumerated statistics on their inner scale, d rows of m fractions.
+        weights: k rows of m integers; every column sums to `total`.
+        total: the common denominator of the weights.
+        beta: d rows of k integers.
+        beta_scale: the common denominator of β.
+    """
+
+    observations: Sequence[str]
+    statistics: Sequence[Sequence[Fraction]]
+    weights: Sequence[Sequence[int]]
+    total: int
+    beta: Sequence[Sequence[int]]
+    beta_scale: int
+
+
+class StatisticsChannel(Described):
+    """S(o | φ): a respondent's statistics φ (d numbers) are noised on the device into a small report.
+
+    Reports add up: `sums` turns them into integers, and from the integers of all respondents `mean` gives the unbiased
+    μ̂ and `variances` its uncertainty. A subclass says how truth is read and drawn, what is summed, and how sums are
+    turned into means. Everything a user meets is here and the same for all.
+
+    Attributes:
+        dimension: d, the number of statistics that are estimated.
+        columns: what a report consists of.
+        stated_level: the privacy level that was asked for; `privacy_level` is the one the sampler has.
+    """
+
+    dimension: int
+    columns: tuple[Column, ...]
+    stated_level: float
+    #: Length of the integer sums.
+    sums_size: int
+
+    # -- what a subclass provides ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _read(self, truth: AnyArray, offset: int) -> AnyArray:
+        """Check some rows of truth and encode them for `_draw`; errors name row `offset` + i."""
+
+    @abstractmethod
+    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
+        """Draw one report per encoded row into the columns `out`, by the compiled or by the plain loop."""
+
+    @abstractmethod
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """Integer sums over reports, shape (sums_size,)."""
+
+    @abstractmethod
+    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,)."""
+
+    @abstractmethod
+    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """n · Var(μ̂_j), estimated from the sums alone, shape (d,)."""
+
+    @abstractmethod
+    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        """β(o) of every report, shape (n, d)."""
+
+    @abstractmethod
+    def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
+        """The limit of n · Cov(μ̂), shape (d, d); arguments as `mean_covariance`, checked."""
+
+    @abstractmethod
+    def largest_ratio(self) -> Fraction:
+        """Max over o, φ, φ′ of S(o|φ)/S(o|φ′), exactly, from the thresholds the sampler uses."""
+
+    @abstractmethod
+    def worst_observations(self) -> tuple[str, ...]:
+        """Labels of observations at which the level is attained: all where they are few, otherwise one or two."""
+
+    @abstractmethod
+    def is_unbiased(self) -> bool:
+        """Whether β exists: the noised bits still depend on the truth."""
+
+    @abstractmethod
+    def worst_pair(self) -> tuple[AnyArray, AnyArray]:
+        """Two truths (one row each) between which the level is attained: what an audit tells apart."""
+
+    @abstractmethod
+    def _fingerprint_parts(self) -> tuple[Any, ...]:
+        """What decides the sampler and β, as plain JSON values."""
+
+    def enumerate_exactly(self) -> Enumeration | None:
+        """S and β in whole numbers on the statistics that decide the level; None where there are too many."""
+        return None
+
+    def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
+        """Refuse what no respondent could have sent, beyond the ranges of the columns."""
+
+    @property
+    def statistic_names(self) -> tuple[str, ...]:
+        """One name per statistic."""
+        return tuple(f"statistic {j}" for j in range(self.dimension))
+
+    @property
+    def truth_width(self) -> int:
+        """How many numbers describe one respondent."""
+        return self.dimension
+
+    # -- what a user meets -----------------------------------------------------------------------------------------
+
+    def randomize(self, truth: ArrayLike) -> Reports:
+        """Noise every row of truth with a cryptographic source.
+
+        This is what protects a person: it takes no seed and cannot be repeated.
+
+        Args:
+            truth: one row per respondent, shape (n, truth_width).
+        """
+        rows = self._rows(truth)
+        return self._observe(rows, secure_words(self._many_words(len(rows))))
+
+    def randomize_one(self, truth: ArrayLike) -> dict[str, Any]:
+        """`randomize` for one respondent, as on a device: no compiler; the report as plain JSON values."""
+        reports = self._observe(self._rows(np.asarray(truth)[None]), secure_words(0))
+        return report_as_json(self, reports.columns, 0)
+
+    def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> Reports:
+        """Noise every row of truth with a seeded generator: for experiments, not for people."""
+        return self._observe(self._rows(truth), seeded_words(require_generator(rng)))
+
+    def _many_words(self, n: int) -> int:
+        """A guess of how many random words n reports take: decides where they come from, nothing else."""
+        return n * (1 + self.truth_width)
+
+    def _observe(self, rows: AnyArray, source: WordSource) -> Reports:
+        out = {column.name: column.empty(len(rows)) for column in self.columns}
+        compiled = len(rows) >= COMPILED_PAYS_FROM
+        for start in range(0, len(rows), _PIECE):
+            piece = slice(start, start + _PIECE)
+            encoded = self._read(rows[piece], start)
+            self._draw(encoded, source, {name: values[piece] for name, values in out.items()}, compiled=compiled)
+        return Reports(self, out)
+
+    def _rows(self, truth: ArrayLike) -> AnyArray:
+        """Truth as an array with one row per respondent."""
+        rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics")
+        if rows.ndim != 2 or rows.shape[1] != self.truth_width:
+            raise ShapeError(
+                f"the statistics have shape {rows.shape}; allowed: (n, {self.truth_width}), one row per respondent.",
+                remedy=f"Give {self.truth_width} numbers per respondent, or build the channel for another dimension.",
+            )
+        return rows
+
+    def sums(self, reports: Reports) -> IntArray:
+        """What reports add up to: integers, so that every order and every split gives the same bits."""
+        return self._sums(require_reports(reports, self).columns)
+
+    def debias(self, reports: Reports) -> FloatArray:
+        """β(o) for every report, shape (n, d): E[β(o) | φ] = φ."""
+        return self._debias(require_reports(reports, self).columns)
+
+    def statistics(self, truth: ArrayLike) -> FloatArray:
+        """φ of every row of truth, shape (n, d): the rows themselves, unless a subclass says otherwise."""
+        return self._statistics(self._rows(truth))
+
+    def _statistics(self, rows: AnyArray) -> FloatArray:
+        return as_floats(rows, "the statistics")
+
+    def mean_covariance(
+        self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
+    ) -> FloatArray:
+        """The limit of n · Cov(μ̂) when row i of `truth` has probability `weights[i]`, shape (d, d)."""
+        rows, shares = self._distribution(truth, weights)
+        return self._mean_covariance(rows, shares, averaging)
+
+    def excess_covariance(
+        self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
+    ) -> FloatArray:
+        """H = n · Cov(μ̂) − Cov φ: what the channel adds, shape (d, d); with "printed", H = E Cov[β(o) | φ]."""
+        rows, shares = self._distribution(truth, weights)
+        return np.asarray(
+            self._mean_covariance(rows, shares, averaging) - weighted_covariance(self._statistics(rows).T, shares)
+        )
+
+    def _distribution(self, truth: ArrayLike, weights: ArrayLike | None) -> tuple[AnyArray, FloatArray]:
+        rows = self._rows(truth)
+        self._read(rows, 0)  # refuses what is not possible
+        shares = np.full(len(rows), 1 / max(len(rows), 1)) if weights is None else as_floats(weights, "weights")
+        if shares.shape != (len(rows),) or not (shares >= 0).all() or not 0 < shares.sum() < math.inf:
+            raise InputError(
+                f"weights are {shown(shares.tolist())}; allowed: {len(rows)} numbers of at least 0, not all 0.",
+                remedy="Give one probability per row of truth.",
+            )
+        return rows, shares / shares.sum()
+
+    @cached_property
+    def privacy_level(self) -> float:
+        """The smallest α with S(o|φ) ≤ e^α S(o|φ′), from the thresholds the sampler uses, rounded up to a float."""
+        return log_rounded_up(self.largest_ratio())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the sampler and β: evidence of equal fingerprints may be merged."""
+        content = json.dumps([self.kind, *self._fingerprint_parts()], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def require_same(self, other: Described) -> None:
+        """Refuse another channel."""
+        if self is not other and self.fingerprint != other.fingerprint:
+            raise IncompatibleEvidenceError(
+                f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
+                f"({self.fingerprint[:12]}…).",
+                remedy="Keep reports of different channels apart.",
+            )
+
+
+class HasReportLikelihood(ABC):
+    """A statistics channel whose S(o | φ) can be evaluated."""
+
+    @abstractmethod
+    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
+        """Log S(o | φ), shape (n, m); arguments checked."""
+
+    def log_likelihood(self, reports: Reports, truth: ArrayLike) -> FloatArray:
+        """Log S(o | φ) for every report and every row of truth (m rows), shape (n, m)."""
+        assert isinstance(self, StatisticsChannel)
+        rows, _ = self._distribution(truth, None)
+        return self._log_likelihood(require_reports(reports, self).columns, rows)
+
+
+def require_finite(rows: FloatArray, offset: int) -> None:
+    """Refuse NaN and infinity, naming the row."""
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        raise MissingValueError(
+            f"statistic {column} of row {offset + row} is {rows[row, column]}; allowed: finite numbers.",
+            remedy="Leave respondents with missing values out, and count them.",
+        )
+
+
+def report_as_json(channel: StatisticsChannel, columns: Mapping[str, AnyArray], row: int) -> dict[str, Any]:
+    """One report as plain JSON values: bits in hexadecimal (the first bit is the lowest of the first byte)."""
+    report: dict[str, Any] = {}
+    for column in channel.columns:
+        value = columns[column.name][row]
+        if column.kind == "bits":
+            report[column.name] = value.astype("<u8").tobytes()[: -(-column.width // 8)].hex()
+        elif column.kind == "seed":
+            report[column.name] = f"{int(value):016x}"
+        else:
+            report[column.name] = value.tolist()
+    return report

@@ -1,0 +1,121 @@
+"""Statistics between known bounds: φ_j in [lower_j, lower_j + c_j], used as t_j = (φ_j − lower_j)/c_j in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray
+from askance._checks import as_floats, as_fraction, shown
+from askance._kernels import bits
+from askance.channels.statistics.base import require_finite
+from askance.errors import InputError, ShapeError
+
+# Statistics may miss their bounds by this share of the bound: rounding, not a wrong bound.
+_HAIR = 1e-12
+
+
+class Bounds:
+    """Where statistics lie.
+
+    Args:
+        dimension: d.
+        lower: the smallest value, one number or one per statistic.
+        statistic_bound: c, the largest minus the smallest, one number or one per statistic.
+        binary: whether statistics take only their two extreme values.
+    """
+
+    def __init__(self, dimension: int, lower: ArrayLike, statistic_bound: ArrayLike, *, binary: bool) -> None:
+        self.dimension, self.binary = dimension, binary
+        self.lower = _per_statistic(lower, dimension, "lower")
+        self.width = _per_statistic(statistic_bound, dimension, "statistic_bound")
+        if not (self.width > 0).all():
+            raise InputError(
+                f"statistic_bound is {shown(statistic_bound)}; allowed: above 0.",
+                remedy="Give the largest minus the smallest value of every statistic.",
+            )
+        self.plain = bool((self.lower == 0).all() and (self.width == 1).all())
+
+    def shares(self, rows: AnyArray, offset: int) -> AnyArray:
+        """t = (φ − lower)/c, checked: booleans or 0/1 as they are where nothing has to be scaled, else floats."""
+        if self.plain and rows.dtype.kind in "bu" and rows.dtype.itemsize == 1:
+            if rows.dtype.kind == "u" and rows.size and rows.max() > 1:
+                row, column = np.argwhere(rows > 1)[0]
+                raise self._outside(rows[row, column], row + offset, int(column))
+            return rows
+        values = as_floats(rows, "the statistics")
+        require_finite(values, offset)
+        shares = values if self.plain else (values - self.lower) / self.width
+        wrong = (shares < -_HAIR) | (shares > 1 + _HAIR)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise self._outside(values[row, column], row + offset, int(column))
+        shares = shares.clip(0, 1)
+        if self.binary:
+            rounded = np.rint(shares)
+            between = np.abs(shares - rounded) > _HAIR
+            if between.any():
+                row, column = np.argwhere(between)[0]
+                low, high = self._interval(int(column))
+                raise InputError(
+                    f"statistic {column} of row {row + offset} is {values[row, column]:g}; allowed: {low:g} or "
+                    f"{high:g}, because the channel is for binary statistics.",
+                    remedy='Build the channel with statistics="bounded".',
+                )
+            return rounded.astype(np.uint8)
+        return shares
+
+    def packed(self, rows: AnyArray, offset: int) -> AnyArray:
+        """Binary statistics as packed bits (n, words)."""
+        return bits.pack(self.shares(rows, offset))
+
+    def scaled(self, rows: AnyArray) -> FloatArray:
+        """t = (φ − lower)/c of rows that are known to lie within their bounds."""
+        return np.asarray((rows - self.lower) / self.width)
+
+    def values(self, shares: FloatArray) -> FloatArray:
+        """φ = lower + c t."""
+        return np.asarray(self.lower + self.width * shares)
+
+    def parameters(self) -> dict[str, Any]:
+        """The registry's parameters that describe the bounds, where they are not the defaults."""
+        given: dict[str, Any] = {}
+        if (self.lower != 0).any():
+            given["lower"] = _as_json(self.lower)
+        if (self.width != 1).any():
+            given["statistic_bound"] = _as_json(self.width)
+        if not self.binary:
+            given["statistics"] = "bounded"
+        return given
+
+    def _interval(self, column: int) -> tuple[float, float]:
+        return float(self.lower[column]), float(self.lower[column] + self.width[column])
+
+    def _outside(self, value: float, row: int, column: int) -> InputError:
+        low, high = self._interval(column)
+        return InputError(
+            f"statistic {column} of row {row} is {value:g}; allowed: {low:g} to {high:g}.",
+            remedy="Widen lower and statistic_bound, or clip the statistics on the device and count how often.",
+        )
+
+
+def _per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
+    if isinstance(values, (str, Sequence)):  # exact numbers as in files and on the command line
+        given = [values] if isinstance(values, str) else values
+        values = [float(as_fraction(value, name)) for value in given]
+    array = as_floats(values, name)
+    array = np.broadcast_to(array, dimension).copy() if array.size == 1 else array
+    if array.shape != (dimension,):
+        raise ShapeError(
+            f"{name} has shape {array.shape}; allowed: one number, or {dimension}.",
+            remedy="Give one number for all statistics, or one for each.",
+        )
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} is {shown(array.tolist())}; allowed: finite numbers.", remedy="Give finite bounds.")
+    return array
+
+
+def _as_json(values: FloatArray) -> float | list[float]:
+    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]

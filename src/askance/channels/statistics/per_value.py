@@ -1,0 +1,421 @@
+"""Per-value release: every statistic becomes one noised bit, all bits are sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray, WordArray
+from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, as_probability, shown
+from askance._kernels import bits
+from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._kernels.draw import TOTAL
+from askance.channels.randomness import LONGEST_DRAW, WordSource
+from askance.channels.registry import (
+    CHOICE_OF_CALIBRATION,
+    CHOICE_OF_STATISTICS,
+    COUNT,
+    LEVEL,
+    MATRIX,
+    NUMBER,
+    NUMBERS,
+    PROBABILITY,
+    Example,
+    Parameter,
+    register,
+)
+from askance.channels.statistics.base import Averaging, Calibration, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.statistics.bounds import Bounds
+from askance.channels.statistics.calibration import (
+    BinaryDomain,
+    BoundedDomain,
+    Domain,
+    Flips,
+    ListedDomain,
+    calibrate,
+    calibrate_for_density,
+)
+from askance.channels.statistics.choices import require_averaging, require_calibration, require_choice
+from askance.channels.statistics.reports import Column
+from askance.errors import InputError, ShapeError
+from askance.models.enumerated import Enumerated
+
+# A proof by enumeration lists 2^d observations of all possible statistics; beyond this many entries structure is used.
+_ENUMERATED_ENTRIES = 1 << 14
+
+
+@register(
+    family="statistics",
+    summary="send every statistic as one noised bit",
+    use="few statistics are 1 at a time (a small norm), such as one-hot codes and sparse indicators",
+    parameters=[
+        Parameter("dim", COUNT, "number of statistics"),
+        Parameter("privacy_level", LEVEL, "the level to spend"),
+        Parameter("calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"),
+        Parameter("max_l1_norm", NUMBER, "largest sum of the statistics (default: their number)", None),
+        Parameter("l1_norm", COUNT, "their sum, where it is always the same", None),
+        Parameter("statistics", CHOICE_OF_STATISTICS, "only 0 and 1, or anything between", "binary"),
+        Parameter("density", PROBABILITY, "share of ones: treat ones and zeros differently, best for it", None),
+        Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
+        Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
+        Parameter("possible", MATRIX, "the possible statistics, where there are few: one row each", None),
+    ],
+    examples=[
+        Example(dim=6, privacy_level=1, max_l1_norm=2),
+        Example(dim=6, privacy_level=1, max_l1_norm=4, calibration="paper"),
+        Example(dim=5, privacy_level=2, l1_norm=1, density="1/5"),
+        Example(dim=3, privacy_level=1, max_l1_norm="3/2", statistics="bounded", lower=-1, statistic_bound=2),
+        Example(dim=2, privacy_level=1, statistics="bounded", possible=[[0, 0], ["1/4", "1/4"], [1, 0]]),
+    ],
+)
+class PerValue(StatisticsChannel, HasReportLikelihood):
+    """Make one bit of mean t_j = (φ_j − lower_j)/c_j for every j; a 1 stays with probability p, a 0 rises with s.
+
+    Level: the maximum over pairs of possible statistics of Σ_j log max_o P(o|t_j)/P(o|t′_j). For bits and symmetric
+    flips (p = q, s = 1 − q) it is D log(q/(1 − q)) with D the Hamming diameter: min(2δ, d) for norm at most δ,
+    2 min(δ, d − δ) for norm exactly δ. The paper's q = e^{α/2δ̄}/(1 + e^{α/2δ̄}) spends αD/(2δ̄).
+    n Cov(μ̂) = Cov φ + diag(c² E[π(1 − π)])/(p − s)² with π = s + (p − s)t.
+
+    Args:
+        dim: d, the number of statistics.
+        privacy_level: α.
+        calibration: "exact" (default), or "paper" to keep bits as printed and report the level that really has.
+        max_l1_norm: δ̄, a bound on Σ_j t_j (default: d).
+        l1_norm: Σ_j t_j, where it is the same for everybody (1 for one-hot codes).
+        statistics: "binary" (default): t is 0 or 1; "bounded": anything between.
+        density: share of ones among the t_j; flips then treat ones and zeros differently, as is best for it.
+        lower: smallest value of each statistic, one number or d.
+        statistic_bound: c, largest minus smallest value, one number or d.
+        possible: the only possible statistics, one row each, where there are few: the level is then that of the worst
+            pair of rows.
+
+    >>> PerValue(6, 1, max_l1_norm=4).privacy_level
+    1.0
+    >>> PerValue(6, 1, max_l1_norm=4, calibration="paper").privacy_level
+    0.75
+    >>> channel = PerValue(128, 4, l1_norm=1)
+    >>> reports = channel.randomize(np.eye(128))
+    >>> reports.columns["bits"].shape  # 128 bits in two words
+    (128, 2)
+    """
+
+    kind = "per-value"
+
+    def __init__(
+        self,
+        dim: int,
+        privacy_level: Number,
+        *,
+        calibration: Calibration = "exact",
+        max_l1_norm: Number | None = None,
+        l1_norm: int | None = None,
+        statistics: Literal["binary", "bounded"] = "binary",
+        density: Number | None = None,
+        lower: ArrayLike = 0.0,
+        statistic_bound: ArrayLike = 1.0,
+        possible: ArrayLike | None = None,
+    ) -> None:
+        self.dimension = as_count(dim, "dim", minimum=1, maximum=1 << 24)
+        self.calibration = require_calibration(calibration)
+        self._level = as_positive_level(privacy_level)
+        self.stated_level = float(self._level)
+        binary = require_choice(statistics, "statistics", ("binary", "bounded")) == "binary"
+        self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=binary)
+        self.max_l1_norm, self._exact_norm = _read_norm(max_l1_norm, l1_norm, self.dimension, binary)
+        self._possible = None if possible is None else self._read_possible(possible)
+        self._domain = self._make_domain()
+        self._density = None if density is None else as_probability(density, "density")
+        self.flips: Flips = self._make_flips()
+        self.columns = (Column("bits", "bits", width=self.dimension, description="the noised bits"),)
+        self.sums_size = self.dimension
+
+    @classmethod
+    def for_model(
+        cls, model: Enumerated, privacy_level: Number, theta: ArrayLike | None = None, *, tuned: bool = False
+    ) -> Self:
+        """The channel for the statistics of a model: its outputs are the possible statistics.
+
+        With `tuned`, flips are best for the density of the statistics at θ (default 0).
+        """
+        low, width = model.table.min(axis=1), model.statistic_ranges
+        shares = (model.table.T - low) / width
+        binary = bool(np.isin(shares, (0.0, 1.0)).all())
+        at = np.zeros(model.dimension) if theta is None else as_floats(theta, "theta")
+        density = float((model.probabilities(at) @ shares).mean()) if tuned else None
+        return cls(
+            model.dimension,
+            privacy_level,
+            statistics="binary" if binary else "bounded",
+            density=density,
+            lower=low,
+            statistic_bound=width,
+            possible=np.unique(model.table.T, axis=0),
+        )
+
+    def _read_possible(self, possible: ArrayLike) -> FloatArray:
+        given = [[float(as_fraction(value, "possible")) for value in row] for row in np.asarray(possible).tolist()]
+        rows = as_floats(given, "possible")
+        if rows.ndim != 2 or rows.shape[1] != self.dimension or len(rows) < 2:
+            raise ShapeError(
+                f"possible has shape {rows.shape}; allowed: at least two rows of {self.dimension} statistics.",
+                remedy="Give one row per possible vector of statistics.",
+            )
+        shares = self._bounds.shares(rows, 0).astype(np.float64)
+        norms = shares.sum(axis=1)
+        wrong = (norms > float(self.max_l1_norm) + 1e-9) | (self._exact_norm & (norms < float(self.max_l1_norm) - 1e-9))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"row {row} of possible has norm {norms[row]:g}; allowed: {float(self.max_l1_norm):g}.",
+                remedy="Leave the norm out: the rows say what is possible.",
+            )
+        return shares
+
+    def _make_domain(self) -> Domain:
+        if self._possible is not None:
+            return ListedDomain(self._possible)
+        if self._bounds.binary:
+            make = BinaryDomain.of_norm if self._exact_norm else BinaryDomain.of_norm_at_most
+            return make(self.dimension, math.floor(self.max_l1_norm))
+        return BoundedDomain(self.dimension, self.max_l1_norm)
+
+    def _make_flips(self) -> Flips:
+        if self.calibration == "paper":
+            if self._density is not None:
+                raise InputError(
+                    "density is given with calibration 'paper'.", remedy="The paper's flips are symmetric."
+                )
+            return calibrate(BinaryDomain(1, 0), self._level / (2 * self.max_l1_norm))
+        if self._density is None:
+            return calibrate(self._domain, self._level)
+        return calibrate_for_density(self._domain, self._level, float(self._density))
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _planes(self) -> tuple[WordArray, WordArray]:
+        return bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
+
+    def _read(self, truth: AnyArray, offset: int) -> AnyArray:
+        shares = self._bounds.shares(truth, offset)
+        # A vector outside the stated norm would be less protected than stated.
+        norms = shares.sum(axis=1, dtype=np.float64)
+        limit = float(self.max_l1_norm)
+        wrong = (norms > limit * (1 + 1e-12)) | (self._exact_norm & (norms < limit))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"the statistics of row {row + offset} sum to {norms[row]:g}; allowed: "
+                f"{'exactly' if self._exact_norm else 'at most'} {limit:g}.",
+                remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
+            )
+        if self._possible is not None:
+            self._refuse_impossible(shares, offset)
+        return bits.pack(shares) if self._bounds.binary else np.ascontiguousarray(shares, dtype=np.float64)
+
+    def _refuse_impossible(self, shares: AnyArray, offset: int) -> None:
+        assert self._possible is not None
+        near = np.abs(shares[:, None, :] - self._possible[None]).max(axis=2) <= 1e-9
+        lost = ~near.any(axis=1)
+        if lost.any():
+            row = int(np.argmax(lost))
+            raise InputError(
+                f"the statistics of row {row + offset} are {shown(self._bounds.values(shares[row]).tolist())}; "
+                f"allowed: one of the {len(self._possible)} possible ones.",
+                remedy="Add them to possible, or build the channel without it.",
+            )
+
+    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
+        if not self._bounds.binary:
+            self._draw_dense(encoded, source, out["bits"], compiled=compiled)
+            return
+        flip = bits.compiled().flip if compiled else bits.flip_plain
+        mask = np.uint64(bits.last_word_mask(self.dimension))
+        truth, noised, done = encoded.reshape(-1), out["bits"].reshape(-1), 0
+        ones, zeros = self._planes
+        while done < truth.size:
+            words = source(min(LONGEST_DRAW, bits.most_words(truth.size - done)))
+            done = flip(truth, ones, zeros, encoded.shape[1], mask, words, done, noised)
+
+    def _draw_dense(self, shares: FloatArray, source: WordSource, out: WordArray, *, compiled: bool) -> None:
+        flip = bits.compiled().flip_dense if compiled else bits.flip_dense_plain
+        span = self.flips.keep - self.flips.raised
+        # The coordinates of a row are drawn in stretches of whole words, rows in pieces: no draw exceeds the source.
+        stretch = min(self.dimension, LONGEST_DRAW)
+        rows = max(LONGEST_DRAW // stretch, 1)
+        for start in range(0, len(shares), rows):
+            for first in range(0, self.dimension, stretch):
+                part = np.ascontiguousarray(shares[start : start + rows, first : first + stretch])
+                words = slice(first // bits.WORD, bits.words_for(first + part.shape[1]))
+                target = np.zeros((len(part), words.stop - words.start), dtype=np.uint64)
+                flip(part, self.flips.raised, span, source(part.size), target)
+                out[start : start + rows, words] = target
+
+    # -- estimating ------------------------------------------------------------------------------------------------
+
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """How many reports have each bit set."""
+        words = columns["bits"]
+        return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
+
+    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """μ̂_j = lower_j + c_j (share of ones − s)/(p − s)."""
+        require_averaging(averaging)
+        return self._bounds.values(self.flips.debias(sums / n))
+
+    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """c_j² π_j(1 − π_j)/(p − s)² with π_j the share of ones, smoothed."""
+        require_averaging(averaging)
+        ones = (sums + 0.5) / (n + 1)
+        return np.asarray(self._bounds.width**2 * ones * (1 - ones) / self.flips.gain**2)
+
+    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        dense = bits.unpack(columns["bits"], self.dimension).astype(np.float64)
+        return self._bounds.values(self.flips.debias(dense))
+
+    def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
+        require_averaging(averaging)
+        shares = self._bounds.scaled(truth)
+        centred = shares - weights @ shares
+        covariance = (centred * weights[:, None]).T @ centred + np.diag(weights @ self.flips.variance(shares))
+        return np.asarray(covariance * np.outer(self._bounds.width, self._bounds.width))
+
+    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
+        ones = self.flips.ones(self._bounds.scaled(truth))
+        dense = bits.unpack(columns["bits"], self.dimension).astype(np.float64)
+        return np.asarray(dense @ (np.log(ones) - np.log1p(-ones)).T + np.log1p(-ones).sum(axis=1))
+
+    # -- proving ---------------------------------------------------------------------------------------------------
+
+    def largest_ratio(self) -> Fraction:
+        """The largest product of ratios over pairs of possible statistics."""
+        return self._domain.ratio(self.flips)
+
+    def is_unbiased(self) -> bool:
+        """Bits of ones and zeros differ."""
+        return self.flips.keep > self.flips.raised
+
+    def worst_pair(self) -> tuple[AnyArray, AnyArray]:
+        """The two statistics between which the level is attained."""
+        first, second = self._worst_shares()
+        return self._bounds.values(first)[None], self._bounds.values(second)[None]
+
+    def _worst_shares(self) -> tuple[FloatArray, FloatArray]:
+        first, second = np.zeros(self.dimension), np.zeros(self.dimension)
+        up, down = math.log(self.flips.up), math.log(self.flips.down)
+        if isinstance(self._domain, ListedDomain):
+            points = self._domain.points
+            ones = self.flips.ones(points)
+            levels = [np.maximum(np.log(a / ones), np.log((1 - a) / (1 - ones))).sum(axis=1) for a in ones]
+            i, j = np.unravel_index(np.argmax(levels), (len(points), len(points)))
+            return points[i], points[j]
+        if isinstance(self._domain, BinaryDomain):
+            falls, rises = self._domain.falls, self._domain.rises
+            falls, rises = (falls, rises) if up >= down else (rises, falls)
+            first[:falls], second[falls : falls + rises] = 1, 1
+            if self._exact_norm:  # the ones they share
+                shared = math.floor(self.max_l1_norm) - falls
+                first[falls + rises : falls + rises + shared] = second[falls + rises : falls + rises + shared] = 1
+            return first, second
+        assert isinstance(self._domain, BoundedDomain)
+        risen = self._domain.worst_risen(up, down)
+        fallen, norm = self.dimension - risen, float(self.max_l1_norm)
+        first[:fallen] = min(1.0, norm / max(fallen, 1))
+        whole = min(risen, math.floor(norm))
+        second[fallen : fallen + whole] = 1
+        if risen > whole:
+            second[fallen + whole] = norm - math.floor(norm)
+        return first, second
+
+    def worst_observations(self) -> tuple[str, ...]:
+        """The bits that are likeliest under one of the worst pair against the other."""
+        exact = self.enumerate_exactly()
+        if exact is not None:
+            ratios = [Fraction(max(row), min(row)) for row in exact.weights]
+            return tuple(o for o, ratio in zip(exact.observations, ratios, strict=True) if ratio == max(ratios))
+        first, second = self._worst_shares()
+        return ("".join("1" if a > b else "0" for a, b in zip(first, second, strict=True)),)
+
+    def enumerate_exactly(self) -> Enumeration | None:
+        """On all possible binary statistics."""
+        d, points = self.dimension, self._possible_bits()
+        if points is None or len(points) << d > _ENUMERATED_ENTRIES:
+            return None
+        keep, raised = self.flips.keep, self.flips.raised
+        weights, beta = [], []
+        for seen in product((0, 1), repeat=d):
+            ones = [[keep if bit else raised for bit in point] for point in points]
+            weights.append(
+                [math.prod(p if bit else TOTAL - p for p, bit in zip(row, seen, strict=True)) for row in ones]
+            )
+            beta.append([TOTAL * bit - raised for bit in seen])
+        return Enumeration(
+            observations=["".join(map(str, seen)) for seen in product((0, 1), repeat=d)],
+            statistics=[[Fraction(int(point[j])) for point in points] for j in range(d)],
+            weights=weights,
+            total=TOTAL**d,
+            beta=list(zip(*beta, strict=True)),
+            beta_scale=keep - raised,
+        )
+
+    def _possible_bits(self) -> Sequence[Sequence[int]] | None:
+        """All possible binary statistics; None where statistics are not binary, or far too many."""
+        if not self._bounds.binary or self.dimension > 14:
+            return None
+        if self._possible is not None:
+            return [[int(value) for value in row] for row in self._possible.tolist()]
+        norm = math.floor(self.max_l1_norm)
+        norms = [norm] if self._exact_norm else range(norm + 1)
+        chosen = [set(ones) for size in norms for ones in combinations(range(self.dimension), size)]
+        return [[int(j in ones) for j in range(self.dimension)] for ones in chosen]
+
+    # -- describing ------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry, from which the same thresholds are built again."""
+        given: dict[str, Any] = {"dim": self.dimension, "privacy_level": str(self._level)}
+        if self.calibration != "exact":
+            given["calibration"] = self.calibration
+        if self._exact_norm:
+            given["l1_norm"] = int(self.max_l1_norm)
+        elif self.max_l1_norm < self.dimension:
+            given["max_l1_norm"] = str(self.max_l1_norm)
+        if self._density is not None:
+            given["density"] = str(self._density)
+        if self._possible is not None:
+            given["possible"] = self._bounds.values(self._possible).tolist()
+        return given | self._bounds.parameters()
+
+    def _fingerprint_parts(self) -> tuple[Any, ...]:
+        possible = None if self._possible is None else self._possible.tolist()
+        norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]
+        edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
+        return self.dimension, self.flips.keep, self.flips.raised, norm, possible, edges
+
+
+def _read_norm(largest: Number | None, exact: int | None, dimension: int, binary: bool) -> tuple[Fraction, bool]:
+    """The bound on the norm, and whether it is always attained."""
+    if exact is not None:
+        if largest is not None or not binary:
+            raise InputError(
+                f"l1_norm is {shown(exact)} {'with max_l1_norm' if binary else 'with bounded statistics'}; allowed: "
+                "alone, and with binary statistics.",
+                remedy="Give max_l1_norm.",
+            )
+        return Fraction(as_count(exact, "l1_norm", minimum=1, maximum=max(dimension - 1, 1))), True
+    if largest is None:
+        return Fraction(dimension), False
+    norm = as_fraction(largest, "max_l1_norm")
+    if not 0 < norm <= dimension or (binary and norm < 1):
+        raise InputError(
+            f"max_l1_norm is {shown(norm)}; allowed: {'1' if binary else 'above 0'} to {dimension}, the number of "
+            "statistics.",
+            remedy="Give the largest number of ones (for bounded statistics: the largest sum) of one respondent.",
+        )
+    return norm, False
