@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from askance.design import asymptotics, certify, plan_survey
     from askance.errors import AskanceError
-    from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, project
+    from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, estimate_mean, project
     from askance.evidence import Responses, StatisticsTally, Tally
     from askance.formats import load, save
     from askance.models import Enumerated, Softmax
@@ -61,7 +61,7 @@ _HOME = {
     ],
     "askance.design": ["asymptotics", "certify", "plan_survey"],
     "askance.evidence": ["Responses", "StatisticsTally", "Tally"],
-    "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "project"],
+    "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "estimate_mean", "project"],
     "askance.formats": ["load", "save"],
     "askance.survey": ["regress"],
 }
@@ -97,6 +97,7 @@ __all__ = [
     "build_channel",
     "certify",
     "estimate",
+    "estimate_mean",
     "load",
     "plan_survey",
     "project",

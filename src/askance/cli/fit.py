@@ -11,6 +11,7 @@ import click
 from askance.cli.output import print_json
 from askance.cli.progress import one_line_warnings, progress
 from askance.cli.survey_options import fit_survey, survey_options
+from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.estimation.regression_fit import RegressionFit
@@ -25,20 +26,40 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .pdf)"
 )
+@click.option(
+    "--state", metavar="FILE", type=click.Path(path_type=Path), help="a state of `askance aggregate`, instead of DATA"
+)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @survey_options
-def fit_command(confidence: float, save: Path | None, plot: Path | None, as_json: bool, **given: Any) -> None:
+def fit_command(
+    confidence: float, save: Path | None, plot: Path | None, state: Path | None, as_json: bool, **given: Any
+) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
     DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav. The formula names the column of reports,
     then ~, then the terms. Quote it with single quotes where it contains backticks. Example:
 
         askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6
+
+    Or, without covariates, print the shares of answers or the means of statistics behind aggregated reports:
+
+        askance fit --state telemetry.state
     """
     from askance.estimation.fit import normal_quantile
     from askance.survey.misfit import channel_fit_test
 
     normal_quantile(confidence)  # refused before any work is done
+    if state is not None:
+        from askance.cli.fit_state import fit_state
+
+        others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
+        if others:
+            raise InputError(
+                f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
+                remedy="A state knows its own channel; covariates need DATA and --formula.",
+            )
+        fit_state(state, given["method"], confidence, save, plot, as_json)
+        return
     with one_line_warnings(), progress() as doing:
         result = fit_survey(doing, **given)
         doing("testing the design")

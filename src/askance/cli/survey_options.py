@@ -53,15 +53,13 @@ def survey_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the data, the formula, the design with its flags, and how to fit."""
     missing = click.Choice(["error", "drop"])
     options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
-        click.argument("data", type=click.Path(path_type=Path)),
-        click.option("--formula", required=True, metavar="FORMULA", help='"answer ~ age + I(age**2) + C(region)"'),
+        click.argument("data", required=False, type=click.Path(path_type=Path)),
+        click.option("--formula", metavar="FORMULA", help='"answer ~ age + I(age**2) + C(region)"'),
         click.option("--design", metavar="DESIGN", help="how the answers were given; see `askance channels`"),
         click.option(
             "--channel", metavar="FILE", type=click.Path(path_type=Path), help="TOML file of any channel, for --design"
         ),
-        click.option(
-            "--method", type=click.Choice(_METHODS), default="one-step", show_default=True, help="the estimator"
-        ),
+        click.option("--method", type=click.Choice(_METHODS), help="the estimator  [default: one-step]"),
         click.option("--positive", metavar="VALUE", help='the report that means yes  [default: 1, True, "yes"]'),
         click.option("--missing", type=missing, default="error", show_default=True, help="rows with gaps"),
         click.option("--cluster", metavar="COLUMN", help="groups whose answers may depend on each other"),
@@ -79,6 +77,13 @@ def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
 
     flags = {name: given.pop(name) for name in list(given) if name.startswith(_argument(""))}
     data, formula = given.pop("data"), given.pop("formula")
+    given["method"] = given["method"] or "one-step"
+    for value, name, remedy in (
+        (data, "DATA", "Name the file of answers."),
+        (formula, "--formula", 'Write --formula "answer ~ age + C(region)".'),
+    ):
+        if value is None:
+            raise InputError(f"{name} is missing.", remedy=remedy)
     design = {name.removeprefix(_argument("")): value for name, value in flags.items()}
     channel = _read_design(given.pop("design"), given.pop("channel"), design)
     doing(f"reading {data}")

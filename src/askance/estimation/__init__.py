@@ -1,6 +1,7 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
 from askance.estimation.fit import Diagnostics, DistributionFit, Fit, Interval, LocalMaximum, ProbabilityTable, WaldTest
+from askance.estimation.mean_statistics import MeanStatistics, estimate_mean
 from askance.estimation.methods import METHODS, estimate
 from askance.estimation.projection import project
 from askance.estimation.regression_fit import RegressionFit
@@ -12,9 +13,11 @@ __all__ = [
     "Fit",
     "Interval",
     "LocalMaximum",
+    "MeanStatistics",
     "ProbabilityTable",
     "RegressionFit",
     "WaldTest",
     "estimate",
+    "estimate_mean",
     "project",
 ]

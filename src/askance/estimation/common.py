@@ -7,11 +7,11 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.design.covariances import invert_information
 from askance.errors import InputError
-from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
+from askance.estimation.protocols import CovarianceKind, Likelihood, MomentProblem, Problem
 
 
 def choose_covariance_kind(
-    problem: Problem, asked: CovarianceKind | None, offered: tuple[CovarianceKind, ...]
+    problem: MomentProblem, asked: CovarianceKind | None, offered: tuple[CovarianceKind, ...]
 ) -> CovarianceKind:
     """The covariance asked for, or the first one offered that holds for the evidence."""
     allowed = [kind for kind in offered if kind in problem.covariance_kinds]
@@ -32,7 +32,7 @@ def check_prior_scale(prior_scale: float) -> None:
         )
 
 
-def says_less_than_the_prior(problem: Problem, covariance: FloatArray, prior_scale: float) -> bool:
+def says_less_than_the_prior(problem: MomentProblem, covariance: FloatArray, prior_scale: float) -> bool:
     """Whether the data alone leave some parameter less certain than the weak prior does."""
     spread = problem.standard.matrix @ covariance @ problem.standard.matrix.T
     return bool(np.linalg.eigvalsh(spread).max() > prior_scale**2)

@@ -103,7 +103,7 @@ class Fit:
         method: the estimator.
         covariance_kind: "expected", "observed", "robust" or "posterior" (a prior acted).
         converged: whether the solver converged; never silently false.
-        log_likelihood: Σ log P(o) at θ̂.
+        log_likelihood: Σ log P(o) at θ̂; −∞ where sums of reports have none.
         raw_statistics: μ̂ = mean of β, unbiased, as it came out of the channel; None where no β is used.
         channel: specification of the channel.
         privacy_level: of the channel; infinite when there is no guarantee.
@@ -200,9 +200,10 @@ class Fit:
         lower, upper = self.confidence_interval(confidence)
         width = max(len("parameter"), *(len(name) for name in self.model.parameter_names))
         level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
+        height = f"log-likelihood {self.log_likelihood:.2f}   " if math.isfinite(self.log_likelihood) else ""
         lines = [
-            f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   "
-            f"log-likelihood {self.log_likelihood:.2f}   converged {'yes' if self.converged else 'NO'}",
+            f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   {height}"
+            f"converged {'yes' if self.converged else 'NO'}",
             "",
             f"{'parameter':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {'p':>8}  "
             f"{f'{100 * confidence:g} % interval':>22}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from askance._checks import did_you_mean, shown
 from askance.errors import InputError
@@ -14,16 +14,20 @@ from askance.estimation.marginal import fit_marginal
 from askance.estimation.moments import fit_moments
 from askance.estimation.one_step import fit_one_step
 from askance.estimation.projection import fit_projection
-from askance.estimation.protocols import Problem
+from askance.estimation.protocols import MomentProblem
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.responses_problem import WIDE_FROM, ResponsesProblem
+from askance.estimation.statistics_problem import StatisticsProblem
 from askance.estimation.supervised import fit_supervised
 from askance.estimation.tally_problem import TallyProblem
 from askance.estimation.wide import fit_wide
 from askance.evidence.responses import Responses
+from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
+
+Evidence: TypeAlias = Tally | StatisticsTally | Responses
 
 METHODS: dict[str, Callable[..., Fit]] = {
     "one-step": fit_one_step,
@@ -35,25 +39,28 @@ METHODS: dict[str, Callable[..., Fit]] = {
 
 
 @overload
-def estimate(model: Enumerated, evidence: Tally, method: str = ..., **options: Any) -> DistributionFit: ...
+def estimate(
+    model: Enumerated, evidence: Tally | StatisticsTally, method: str | None = ..., **options: Any
+) -> DistributionFit: ...
 
 
 @overload
-def estimate(model: Softmax, evidence: Responses, method: str = ..., **options: Any) -> RegressionFit: ...
+def estimate(model: Softmax, evidence: Responses, method: str | None = ..., **options: Any) -> RegressionFit: ...
 
 
 @overload
-def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: str = ..., **options: Any) -> Fit: ...
+def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None = ..., **options: Any) -> Fit: ...
 
 
-def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: str = "one-step", **options: Any) -> Fit:
+def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None = None, **options: Any) -> Fit:
     """Estimate θ from evidence.
 
     Args:
         model: what to fit.
         evidence: what was seen, and through which channel.
-        method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's),
-            "marginal" (maximum marginal likelihood), "supervised" (the outputs themselves were seen) or "projection".
+        method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's, and
+            the only one for sums of noised statistics), "marginal" (maximum marginal likelihood), "supervised" (the
+            outputs themselves were seen) or "projection".
         options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
             `fit_projection`.
 
@@ -68,6 +75,8 @@ def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: s
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
+    if method is None:
+        method = "moments" if isinstance(evidence, StatisticsTally) else "one-step"
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(
             f"method is {shown(method)}; allowed: {', '.join(METHODS)}.",
@@ -84,12 +93,23 @@ def estimate(model: Enumerated | Softmax, evidence: Tally | Responses, method: s
                 f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
-    problem: Problem = (
-        ResponsesProblem(model, evidence)  # type: ignore[arg-type]
-        if isinstance(model, Softmax)
-        else TallyProblem(model, evidence)  # type: ignore[arg-type]
-    )
-    return function(problem, **options)
+    return function(_problem(model, evidence, method), **options)
+
+
+def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> MomentProblem:
+    """Model and evidence as a problem; refused where the method needs a likelihood and there is none."""
+    if isinstance(model, Softmax):
+        assert isinstance(evidence, Responses)
+        return ResponsesProblem(model, evidence)
+    if isinstance(evidence, StatisticsTally):
+        if method != "moments":
+            raise InputError(
+                f"method is {method!r}; allowed with sums of noised statistics: moments.",
+                remedy="Leave the method out: the sums keep means, not the reports a likelihood needs.",
+            )
+        return StatisticsProblem(model, evidence)
+    assert isinstance(evidence, Tally)
+    return TallyProblem(model, evidence)
 
 
 def _check_kinds(model: object, evidence: object) -> None:
@@ -103,12 +123,13 @@ def _check_kinds(model: object, evidence: object) -> None:
             else "Build one, such as Enumerated.saturated(channel.outputs).",
         )
     wanted, example = (
-        (Responses, "Responses(channel).add(x, reports)")
+        ((Responses,), "Responses(channel).add(x, reports)")
         if isinstance(model, Softmax)
-        else (Tally, "Tally(channel).add(reports)")
+        else ((Tally, StatisticsTally), "Tally(channel).add(reports)")
     )
     if not isinstance(evidence, wanted):
+        names = " or ".join(each.__name__ for each in wanted)
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {wanted.__name__}.",
+            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {names}.",
             remedy=f"Collect the reports with {example}.",
         )

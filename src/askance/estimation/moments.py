@@ -10,7 +10,7 @@ from askance.estimation.common import check_prior_scale, choose_covariance_kind,
 from askance.estimation.fit import Diagnostics, Fit, Outcome
 from askance.estimation.newton import newton
 from askance.estimation.noisy import match_noisy_moments
-from askance.estimation.protocols import CovarianceKind, Problem
+from askance.estimation.protocols import CovarianceKind, MomentProblem
 from askance.estimation.standard import PRIOR_SCALE
 
 _POSTERIOR = (
@@ -25,7 +25,7 @@ UNCERTAIN_MESSAGE = f"the reports alone say next to nothing about some parameter
 
 
 def fit_moments(
-    problem: Problem,
+    problem: MomentProblem,
     *,
     weighting: Weighting = "best",
     covariance: CovarianceKind | None = None,

@@ -62,8 +62,8 @@ class Likelihood(Objective, Protocol):
         """n · Cov of the mean score over the reports (weights and clusters included), shape (d, d)."""
 
 
-class Problem(Protocol):
-    """A model with evidence about it."""
+class MomentProblem(Protocol):
+    """A model with evidence from which its statistics can be estimated."""
 
     @property
     def n_observations(self) -> int:
@@ -72,10 +72,6 @@ class Problem(Protocol):
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """One name per parameter."""
-
-    @property
-    def channel(self) -> FiniteChannel:
-        """How outputs were seen."""
 
     @property
     def standard(self) -> Standard:
@@ -87,6 +83,17 @@ class Problem(Protocol):
 
     def moments(self, weighting: Weighting) -> MomentEquations:
         """The moment equations; refused where the channel has no unbiased β."""
+
+    def fit(self, outcome: Outcome) -> Fit:
+        """Put a result together."""
+
+
+class Problem(MomentProblem, Protocol):
+    """A model with evidence that has a likelihood."""
+
+    @property
+    def channel(self) -> FiniteChannel:
+        """How outputs were seen."""
 
     def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
         """The marginal likelihood, with a prior of that precision (per report)."""
@@ -108,9 +115,6 @@ class Problem(Protocol):
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were seen."""
-
-    def fit(self, outcome: Outcome) -> Fit:
-        """Put a result together."""
 
 
 def zeros(problem: Problem) -> FloatArray:

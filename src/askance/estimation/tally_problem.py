@@ -116,12 +116,14 @@ class TallyMoments:
         model = self._model
         noise = self.beta.covariance(self._evidence.smoothed_frequencies) / self._evidence.n_observations
 
-        def skewness(at: FloatArray, direction: FloatArray) -> FloatArray:
-            centred = model.table - model.mean_statistics(at)[:, None]
-            return np.asarray((centred * (model.probabilities(at) * (direction @ centred))) @ centred.T)
-
         return NoisyMoments(
-            self.statistics, noise, precision, model.mean_statistics, model.fisher_information, skewness, self._standard
+            self.statistics,
+            noise,
+            precision,
+            model.mean_statistics,
+            model.fisher_information,
+            lambda at, direction: third_moments(model, at, direction),
+            self._standard,
         )
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
@@ -130,3 +132,9 @@ class TallyMoments:
         frequencies = evidence.frequencies if kind == "robust" else evidence.channel.apply(model.probabilities(theta))
         inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
         return np.asarray(inverse @ self.beta.covariance(frequencies) @ inverse / evidence.n_observations)
+
+
+def third_moments(model: Enumerated, theta: FloatArray, direction: FloatArray) -> FloatArray:
+    """The derivative of I(θ) along a direction: E[(φ − μ)(φ − μ)ᵀ (φ − μ)ᵀv], shape (d, d)."""
+    centred = model.table - model.mean_statistics(theta)[:, None]
+    return np.asarray((centred * (model.probabilities(theta) * (direction @ centred))) @ centred.T)

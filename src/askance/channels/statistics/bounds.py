@@ -38,6 +38,11 @@ class Bounds:
             )
         self.plain = bool((self.lower == 0).all() and (self.width == 1).all())
 
+    @property
+    def statistic_bound(self) -> FloatArray:
+        """c: largest minus smallest value of each statistic, shape (d,)."""
+        return self.width
+
     def shares(self, rows: AnyArray, offset: int) -> AnyArray:
         """t = (φ − lower)/c, checked: booleans or 0/1 as they are where nothing has to be scaled, else floats."""
         if self.plain and rows.dtype.kind in "bu" and rows.dtype.itemsize == 1:

@@ -87,17 +87,22 @@ class Domain(Protocol):
     def ratio(self, flips: Flips) -> Fraction:
         """e^level, exactly."""
 
+    def worst_pair(self, flips: Flips, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """Two possible statistics (t, t′) between which the level is attained, shape (d,) each."""
+
 
 @dataclass(frozen=True)
 class BinaryDomain:
     """0/1 vectors that differ by at most `falls` coordinates one way and, besides, `rises` the other way.
 
     Of norm at most δ: falls = min(δ, d), rises = min(δ, d − falls), and their sum is the Hamming diameter D. Of norm
-    exactly δ: both are min(δ, d − δ). The level is max(log up, log down)·falls + min(log up, log down)·rises.
+    exactly δ: both are min(δ, d − δ), and the other ones are `shared`. The level is
+    max(log up, log down)·falls + min(log up, log down)·rises.
     """
 
     falls: int
     rises: int
+    shared: int = 0
 
     @classmethod
     def of_norm_at_most(cls, dimension: int, norm: int) -> BinaryDomain:
@@ -109,7 +114,7 @@ class BinaryDomain:
     def of_norm(cls, dimension: int, norm: int) -> BinaryDomain:
         """Vectors with exactly that many ones."""
         moved = min(norm, dimension - norm)
-        return cls(moved, moved)
+        return cls(moved, moved, norm - moved)
 
     @property
     def diameter(self) -> int:
@@ -124,6 +129,15 @@ class BinaryDomain:
         """e^level, exactly."""
         up, down = flips.up, flips.down
         return Fraction(max(up, down) ** self.falls * min(up, down) ** self.rises)
+
+    def worst_pair(self, flips: Flips, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """Ones of t in front, then those of t′, then those they share."""
+        falls, rises = (self.falls, self.rises) if flips.up >= flips.down else (self.rises, self.falls)
+        first, second = np.zeros(dimension), np.zeros(dimension)
+        first[:falls], second[falls : falls + rises] = 1, 1
+        for each in (first, second):
+            each[falls + rises : falls + rises + self.shared] = 1
+        return first, second
 
 
 @dataclass(frozen=True)
@@ -151,15 +165,22 @@ class BoundedDomain:
         rest = np.where(risen > whole, norm - math.floor(self.norm), 0.0)
         return np.asarray(fallen * np.log1p(even * math.expm1(up)) + whole * down - np.log1p(rest * math.expm1(-down)))
 
-    def worst_risen(self, up: float, down: float) -> int:
-        """How many coordinates rise between the worst pair."""
-        return int(np.argmax(self._log_ratios(up, down)))
-
     def ratio(self, flips: Flips) -> Fraction:
         """e^level, exactly: the candidates that floating point cannot tell apart are compared as fractions."""
         levels = self._log_ratios(math.log(flips.up), math.log(flips.down))
         close = np.flatnonzero(levels >= levels.max() - _TIE)
         return max(self._ratio(flips, int(risen)) for risen in close)
+
+    def worst_pair(self, flips: Flips, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """δ spread evenly over the coordinates that fall; whole units, and a rest, on those that rise."""
+        risen = int(np.argmax(self._log_ratios(math.log(flips.up), math.log(flips.down))))
+        fallen, norm, whole = dimension - risen, float(self.norm), min(risen, math.floor(self.norm))
+        first, second = np.zeros(dimension), np.zeros(dimension)
+        first[:fallen] = min(1.0, norm / max(fallen, 1))
+        second[fallen : fallen + whole] = 1
+        if risen > whole:
+            second[fallen + whole] = norm - math.floor(norm)
+        return first, second
 
     def _ratio(self, flips: Flips, risen: int) -> Fraction:
         fallen, span = self.dimension - risen, flips.keep - flips.raised
@@ -203,6 +224,13 @@ class ListedDomain:
                 ups, downs = zip(*((a, b) if a >= b else (TOTAL - a, TOTAL - b) for a, b in pair), strict=True)
                 best = max(best, Fraction(math.prod(ups), math.prod(downs)))
         return best
+
+    def worst_pair(self, flips: Flips, dimension: int) -> tuple[FloatArray, FloatArray]:
+        """The rows of the largest level."""
+        ones = flips.ones(self.points)
+        levels = [np.maximum(np.log(a / ones), np.log((1 - a) / (1 - ones))).sum(axis=1) for a in ones]
+        first, second = np.unravel_index(np.argmax(levels), (len(ones), len(ones)))
+        return self.points[first], self.points[second]
 
 
 def _probabilities(up: float, down: float) -> tuple[float, float]:

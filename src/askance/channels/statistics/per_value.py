@@ -204,8 +204,17 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         shares = self._bounds.shares(truth, offset)
-        # A vector outside the stated norm would be less protected than stated.
-        norms = shares.sum(axis=1, dtype=np.float64)
+        if self._possible is not None:
+            self._refuse_impossible(shares, offset)
+        if not self._bounds.binary:
+            self._refuse_norm(shares.sum(axis=1, dtype=np.float64), offset)
+            return np.ascontiguousarray(shares, dtype=np.float64)
+        packed = bits.pack(shares)
+        self._refuse_norm(np.bitwise_count(packed).sum(axis=1), offset)
+        return packed
+
+    def _refuse_norm(self, norms: AnyArray, offset: int) -> None:
+        """A vector outside the stated norm would be less protected than stated."""
         limit = float(self.max_l1_norm)
         wrong = (norms > limit * (1 + 1e-12)) | (self._exact_norm & (norms < limit))
         if wrong.any():
@@ -215,9 +224,6 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
                 f"{'exactly' if self._exact_norm else 'at most'} {limit:g}.",
                 remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
             )
-        if self._possible is not None:
-            self._refuse_impossible(shares, offset)
-        return bits.pack(shares) if self._bounds.binary else np.ascontiguousarray(shares, dtype=np.float64)
 
     def _refuse_impossible(self, shares: AnyArray, offset: int) -> None:
         assert self._possible is not None
@@ -303,35 +309,8 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
         """The two statistics between which the level is attained."""
-        first, second = self._worst_shares()
+        first, second = self._domain.worst_pair(self.flips, self.dimension)
         return self._bounds.values(first)[None], self._bounds.values(second)[None]
-
-    def _worst_shares(self) -> tuple[FloatArray, FloatArray]:
-        first, second = np.zeros(self.dimension), np.zeros(self.dimension)
-        up, down = math.log(self.flips.up), math.log(self.flips.down)
-        if isinstance(self._domain, ListedDomain):
-            points = self._domain.points
-            ones = self.flips.ones(points)
-            levels = [np.maximum(np.log(a / ones), np.log((1 - a) / (1 - ones))).sum(axis=1) for a in ones]
-            i, j = np.unravel_index(np.argmax(levels), (len(points), len(points)))
-            return points[i], points[j]
-        if isinstance(self._domain, BinaryDomain):
-            falls, rises = self._domain.falls, self._domain.rises
-            falls, rises = (falls, rises) if up >= down else (rises, falls)
-            first[:falls], second[falls : falls + rises] = 1, 1
-            if self._exact_norm:  # the ones they share
-                shared = math.floor(self.max_l1_norm) - falls
-                first[falls + rises : falls + rises + shared] = second[falls + rises : falls + rises + shared] = 1
-            return first, second
-        assert isinstance(self._domain, BoundedDomain)
-        risen = self._domain.worst_risen(up, down)
-        fallen, norm = self.dimension - risen, float(self.max_l1_norm)
-        first[:fallen] = min(1.0, norm / max(fallen, 1))
-        whole = min(risen, math.floor(norm))
-        second[fallen : fallen + whole] = 1
-        if risen > whole:
-            second[fallen + whole] = norm - math.floor(norm)
-        return first, second
 
     def worst_observations(self) -> tuple[str, ...]:
         """The bits that are likeliest under one of the worst pair against the other."""
@@ -339,7 +318,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         if exact is not None:
             ratios = [Fraction(max(row), min(row)) for row in exact.weights]
             return tuple(o for o, ratio in zip(exact.observations, ratios, strict=True) if ratio == max(ratios))
-        first, second = self._worst_shares()
+        first, second = self._domain.worst_pair(self.flips, self.dimension)
         return ("".join("1" if a > b else "0" for a, b in zip(first, second, strict=True)),)
 
     def enumerate_exactly(self) -> Enumeration | None:

@@ -1,0 +1,104 @@
+"""Mean statistics with their errors, from the sums of reports alone: no model is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from askance._arrays import FloatArray
+from askance._checks import shown
+from askance.channels.statistics.base import Averaging
+from askance.errors import InputError
+from askance.estimation.fit import Interval, normal_quantile
+from askance.evidence.statistics_tally import StatisticsTally
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanStatistics:
+    """μ̂, unbiased, with standard errors.
+
+    Attributes:
+        names: one name per statistic.
+        mean: μ̂, shape (d,); unbiased, so it may leave the range of the statistics by chance.
+        standard_errors: of μ̂, shape (d,).
+        n_observations: number of reports.
+        averaging: "within" what was drawn, or as "printed".
+        channel: specification of the channel.
+        privacy_level: of the channel.
+    """
+
+    names: tuple[str, ...]
+    mean: FloatArray
+    standard_errors: FloatArray
+    n_observations: int
+    averaging: Averaging
+    channel: Mapping[str, Any]
+    privacy_level: float
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """μ̂ ± z · standard error."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.mean - reach, self.mean + reach)
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people."""
+        lower, upper = self.confidence_interval(confidence)
+        width = max(len("statistic"), *(len(name) for name in self.names))
+        lines = [
+            f"{self.channel['kind']}   reports {self.n_observations:,}   privacy level {self.privacy_level:.4g}",
+            "",
+            f"{'statistic':<{width}}  {'mean':>10}  {'std. error':>10}  {f'{100 * confidence:g} % interval':>22}",
+        ]
+        rows = zip(self.names, self.mean, self.standard_errors, lower, upper, strict=True)
+        lines += [
+            f"{name:<{width}}  {mean:>10.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>22}"
+            for name, mean, error, low, high in rows
+        ]
+        return "\n".join(lines)
+
+    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Plain values."""
+        lower, upper = self.confidence_interval(confidence)
+        rows = zip(self.names, self.mean, self.standard_errors, lower, upper, strict=True)
+        fields = ("name", "mean", "std_error", "lower", "upper")
+        return {
+            "channel": dict(self.channel),
+            "n": self.n_observations,
+            "privacy_level": self.privacy_level,
+            "averaging": self.averaging,
+            "confidence": confidence,
+            "statistics": [
+                {field: value if field == "name" else float(value) for field, value in zip(fields, row, strict=True)}
+                for row in rows
+            ],
+        }
+
+
+def estimate_mean(evidence: StatisticsTally, averaging: Averaging = "within") -> MeanStatistics:
+    """The mean of every statistic, from reports through a channel on statistics.
+
+    >>> import numpy as np
+    >>> from askance import CoordinateRelease, StatisticsTally
+    >>> channel = CoordinateRelease(2, 1)
+    >>> truth = np.tile([0.25, 1.0], (50_000, 1))
+    >>> tally = StatisticsTally(channel).add(channel.simulate(truth, np.random.default_rng(3)))
+    >>> lower, upper = estimate_mean(tally).confidence_interval(0.999)
+    >>> bool((lower < truth[0]).all() and (truth[0] < upper).all())
+    True
+    """
+    if not isinstance(evidence, StatisticsTally):
+        raise InputError(
+            f"evidence is {shown(evidence)}; allowed: a StatisticsTally.",
+            remedy="Sum reports with StatisticsTally(channel).add(reports); fit tallies of answers with estimate.",
+        )
+    channel = evidence.channel
+    return MeanStatistics(
+        names=channel.statistic_names,
+        mean=evidence.mean(averaging),
+        standard_errors=evidence.standard_errors(averaging),
+        n_observations=evidence.n_observations,
+        averaging=averaging,
+        channel=channel.specification(),
+        privacy_level=channel.privacy_level,
+    )

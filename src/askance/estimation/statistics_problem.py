@@ -1,0 +1,132 @@
+"""Noised statistics and a model without covariates, as a problem to solve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray
+from askance.categories import Categories
+from askance.channels.statistics.base import Averaging, StatisticsChannel
+from askance.design.covariances import Weighting, invert_information
+from askance.errors import EmptyDataError, IncompatibleEvidenceError
+from askance.estimation.fit import DistributionFit, Outcome
+from askance.estimation.matching import MomentMatching, is_outside
+from askance.estimation.noisy import NoisyMoments
+from askance.estimation.protocols import CovarianceKind
+from askance.estimation.standard import Standard
+from askance.estimation.tally_problem import third_moments
+from askance.evidence.statistics_tally import StatisticsTally
+from askance.models.enumerated import Enumerated
+
+
+class StatisticsProblem:
+    """An `Enumerated` model with a `StatisticsTally` of its statistics, or of the indicators of its outputs.
+
+    The sums of reports give μ̂ but not the spread of β − μ over respondents, so covariances are those of the model
+    ("expected"): n Cov(μ̂) of the channel when outputs follow p_θ.
+    """
+
+    def __init__(self, model: Enumerated, evidence: StatisticsTally) -> None:
+        if not evidence.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
+        self.model, self.evidence = model, evidence
+        self.truth, self.statistics_of_truth = _truth(model, evidence.channel)
+        self.parameter_names = model.parameter_names
+        self.n_observations = evidence.n_observations
+        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
+        invert_information(model.fisher_information(np.zeros(model.dimension)), model.parameter_names, "the model")
+        self.standard = Standard.of_ranges(model.statistic_ranges)
+
+    def moments(self, weighting: Weighting) -> StatisticsMoments:
+        """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""
+        return StatisticsMoments(self, "within" if weighting == "best" else "printed")
+
+    def fit(self, outcome: Outcome) -> DistributionFit:
+        """Put a result together; sums of reports have no likelihood."""
+        channel = self.evidence.channel
+        return DistributionFit(
+            model=self.model,
+            theta=outcome.theta,
+            covariance=outcome.covariance,
+            n_observations=self.n_observations,
+            method=outcome.method,
+            covariance_kind=outcome.covariance_kind,
+            converged=outcome.converged,
+            log_likelihood=-math.inf,
+            raw_statistics=outcome.raw_statistics,
+            channel=channel.specification(),
+            privacy_level=channel.privacy_level,
+            diagnostics=outcome.diagnostics,
+        )
+
+
+class StatisticsMoments:
+    """μ̂ from the sums of reports, and the fit to it."""
+
+    def __init__(self, problem: StatisticsProblem, averaging: Averaging) -> None:
+        self._problem, self._averaging = problem, averaging
+        self.statistics: FloatArray = problem.statistics_of_truth @ problem.evidence.mean(averaging)
+
+    def start(self) -> FloatArray:
+        """θ = 0."""
+        return np.zeros(self._problem.model.dimension)
+
+    def matching(self, precision: FloatArray | None = None) -> MomentMatching:
+        """A(θ) − μ̂ᵀθ, with or without a ridge."""
+        return MomentMatching(self._problem.model, self.statistics, precision)
+
+    def is_outside(self, theta: FloatArray) -> bool:
+        """Whether μ̂ᵀθ ≥ max_y φ(y)ᵀθ, up to a hair, or θ has run off."""
+        return is_outside(self._problem.model, self.statistics, theta, self._problem.standard)
+
+    def _noise(self, theta: FloatArray) -> FloatArray:
+        """Cov(μ̂) when outputs follow p_θ, shape (d, d)."""
+        problem = self._problem
+        spread = problem.evidence.channel.mean_covariance(
+            problem.truth, problem.model.probabilities(theta), self._averaging
+        )
+        outer = problem.statistics_of_truth
+        return np.asarray(outer @ spread @ outer.T / problem.n_observations)
+
+    def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
+        """μ̂ is Gaussian around μ(θ) with the covariance it has near `theta`."""
+        model = self._problem.model
+        return NoisyMoments(
+            self.statistics,
+            self._noise(theta),
+            precision,
+            model.mean_statistics,
+            model.fisher_information,
+            lambda at, direction: third_moments(model, at, direction),
+            self._problem.standard,
+        )
+
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """I⁻¹ Cov(μ̂) I⁻¹ under the model."""
+        model = self._problem.model
+        inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
+        return np.asarray(inverse @ self._noise(theta) @ inverse)
+
+
+def _truth(model: Enumerated, channel: StatisticsChannel) -> tuple[AnyArray, FloatArray]:
+    """What a device would noise for every output, and the matrix that turns the channel's statistics into the model's.
+
+    A channel on labels (subset selection) estimates the share of every output; Φ turns shares into μ̂.
+    """
+    outputs = getattr(channel, "outputs", None)
+    if isinstance(outputs, Categories):
+        if outputs != model.outputs:
+            raise IncompatibleEvidenceError(
+                f"the model is about {model.outputs.shown()}, the channel about {outputs.shown()}.",
+                remedy="Build both from the same labels, in the same order.",
+            )
+        return outputs.decode(np.arange(len(outputs))), model.table
+    if channel.truth_width != model.dimension or channel.dimension != model.dimension:
+        raise IncompatibleEvidenceError(
+            f"the model has {model.dimension} statistics, {channel.kind} estimates {channel.dimension} from "
+            f"{channel.truth_width} numbers.",
+            remedy="Noise model.statistics(y), or see the means alone with estimate_mean.",
+        )
+    return model.table.T, np.eye(model.dimension)

@@ -1,0 +1,157 @@
+"""From sums of noised statistics to means and parameters."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from askance import (
+    CoordinateRelease,
+    Enumerated,
+    PerValue,
+    RandomizedResponse,
+    StatisticsTally,
+    Tally,
+    Warner,
+    estimate,
+    estimate_mean,
+    load,
+    save,
+)
+from askance.channels import StatisticsChannel
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
+
+from .test_cli import assert_one_line, call, parsed
+
+MODEL = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
+THETA = np.array([1.0, -0.5])
+CHANNELS: dict[str, StatisticsChannel] = {
+    "coordinate-release": CoordinateRelease(2, 1),
+    "tuned": CoordinateRelease.for_model(MODEL, 1, THETA),
+    "per-value": PerValue.for_model(MODEL, 1),
+}
+
+
+def _tally(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> StatisticsTally:
+    truth = MODEL.statistics(MODEL.sample(THETA, n, rng))
+    return StatisticsTally(channel).add(channel.simulate(truth, rng))
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("weighting", ["best", "plain"])
+def test_theta_is_found_within_its_stated_error(name: str, weighting: str) -> None:
+    """Two z-scores below 5.5 each: false alarm below 1e-7 per case."""
+    rng = np.random.default_rng([len(name), len(weighting)])
+    fit = estimate(MODEL, _tally(CHANNELS[name], 200_000, rng), weighting=weighting)
+    assert fit.method == "moments"
+    assert fit.covariance_kind == "expected"
+    assert (np.abs(fit.theta - THETA) < 5.5 * fit.standard_errors).all()
+    assert fit.standard_errors.max() < 0.1
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_standard_errors_are_those_of_many_repetitions(name: str) -> None:
+    """A chi-square of 400 z-scores (200 surveys, two parameters): false alarm about 1e-6 two-sided."""
+    rng = np.random.default_rng(len(name))
+    channel = CHANNELS[name]
+    fits = [estimate(MODEL, _tally(channel, 20_000, rng)) for _ in range(200)]
+    z = np.array([np.linalg.solve(np.linalg.cholesky(fit.covariance), fit.theta - THETA) for fit in fits])
+    assert abs((z**2).sum() - z.size) < 5 * math.sqrt(2 * z.size)
+
+
+def test_averages_as_printed_are_wider() -> None:
+    tally = _tally(CHANNELS["coordinate-release"], 50_000, np.random.default_rng(1))
+    best, plain = estimate(MODEL, tally), estimate(MODEL, tally, weighting="plain")
+    assert np.trace(best.covariance) < np.trace(plain.covariance)
+
+
+def test_moments_of_no_distribution_are_repaired_and_kept() -> None:
+    channel = CHANNELS["coordinate-release"]
+    # Every report says "coordinate 0 is 1": a mean far above 1.
+    tally = StatisticsTally(channel, [10, 10, 60, 5], 85)
+    with pytest.warns(RepairWarning):
+        fit = estimate(MODEL, tally)
+    assert fit.raw_statistics is not None
+    assert fit.raw_statistics[0] > 1
+    assert fit.diagnostics.repaired
+    assert np.isfinite(fit.theta).all()
+    assert 0 < fit.statistics[0] < 1
+
+
+@pytest.mark.parametrize("method", ["one-step", "marginal", "supervised", "projection"])
+def test_methods_that_need_a_likelihood_are_refused(method: str) -> None:
+    with pytest.raises(InputError, match="moments"):
+        estimate(MODEL, _tally(CHANNELS["per-value"], 100, np.random.default_rng(0)), method)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(IncompatibleEvidenceError, match="estimates 3"):
+        estimate(MODEL, StatisticsTally(CoordinateRelease(3, 1), [1] * 6, 6))
+    with pytest.raises(EmptyDataError):
+        estimate(MODEL, StatisticsTally(CoordinateRelease(2, 1)))
+    with pytest.raises(InputError, match="StatisticsTally"):
+        estimate_mean(Tally(Warner("2/3")))  # type: ignore[arg-type]
+
+
+def test_means_are_the_tallys() -> None:
+    tally = _tally(CHANNELS["per-value"], 1000, np.random.default_rng(0))
+    means = estimate_mean(tally)
+    assert np.array_equal(means.mean, tally.mean())
+    lower, upper = means.confidence_interval(0.9)
+    assert np.allclose((upper - lower) / (2 * means.standard_errors), 1.6448536)
+    assert "statistic 1" in means.summary()
+    assert [row["name"] for row in means.to_json()["statistics"]] == ["statistic 0", "statistic 1"]
+
+
+def test_a_fit_of_statistics_is_saved_and_loaded(tmp_path: Path) -> None:
+    fit = estimate(MODEL, _tally(CHANNELS["per-value"], 1000, np.random.default_rng(0)))
+    save(fit, tmp_path / "a.fit")
+    again = load(tmp_path / "a.fit")
+    assert np.array_equal(again.theta, fit.theta)  # type: ignore[union-attr]
+    assert again.log_likelihood == fit.log_likelihood == -math.inf  # type: ignore[union-attr]
+    assert again.channel == fit.channel
+    assert "log-likelihood" not in fit.summary()
+
+
+def test_fit_of_a_state_of_statistics_prints_means(tmp_path: Path) -> None:
+    tally = _tally(CHANNELS["coordinate-release"], 1000, np.random.default_rng(0))
+    save(tally, tmp_path / "a.state")
+    content = parsed(call("fit", "--state", str(tmp_path / "a.state"), "--json"))
+    assert [row["mean"] for row in content["statistics"]] == tally.mean().tolist()
+    assert content["privacy_level"] == 1.0
+    assert "statistic 0" in call("fit", "--state", str(tmp_path / "a.state")).out
+
+
+def test_fit_of_a_state_of_answers_prints_shares(tmp_path: Path) -> None:
+    tally = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"])).add(["a"] * 50 + ["b"] * 30 + ["c"] * 20)
+    save(tally, tmp_path / "a.state")
+    kept = tmp_path / "kept.fit"
+    shares = parsed(call("fit", "--state", str(tmp_path / "a.state"), "--json", "--save", str(kept)))["shares"]
+    expected = estimate(Enumerated.saturated(["a", "b", "c"]), tally).probabilities()
+    assert [row["share"] for row in shares] == expected.estimate.tolist()
+    assert kept.exists()
+    assert "interval" in call("fit", "--state", str(tmp_path / "a.state")).out
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (["--formula", "a ~ b"], "formula"),
+        (["--design", "warner"], "design"),
+        (["--method", "one-step"], "moments"),
+        (["--plot", "a.png"], "plot"),
+        (["--save", "a.fit"], "save"),
+    ],
+)
+def test_options_that_make_no_sense_with_a_state_are_refused(tmp_path: Path, extra: list[str], words: str) -> None:
+    save(_tally(CHANNELS["per-value"], 100, np.random.default_rng(0)), tmp_path / "a.state")
+    assert_one_line(call("fit", "--state", str(tmp_path / "a.state"), *extra), (words,))
+    assert not Path("a.fit").exists()
+
+
+def test_a_saved_fit_is_no_state(tmp_path: Path) -> None:
+    save(estimate(Enumerated.saturated(2), Tally(Warner("2/3", outputs=2)).add([0, 1] * 500)), tmp_path / "a.fit")
+    assert_one_line(call("fit", "--state", str(tmp_path / "a.fit")), ("aggregate",))
