@@ -32,7 +32,7 @@ EXAMPLES = [
     for entry in entries()
     for number, example in enumerate(entry.examples)
 ]
-KINDS = [entry.kind for entry in entries()]
+KINDS = [entry.kind for entry in entries(None)]
 
 
 class Outcome(NamedTuple):

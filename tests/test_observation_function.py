@@ -43,7 +43,7 @@ def test_beta_is_unbiased_and_its_covariance_is_the_formula(case: Case, weightin
     mean, excess = brute_force(case, beta.coefficients)
     scale = np.abs(case.model.table).max() * np.abs(beta.coefficients).max()
     np.testing.assert_allclose(mean, case.model.table, atol=1e-11 * scale)
-    result = asymptotics(case.model, case.channel, case.theta, weighting=weighting)  # type: ignore[arg-type]
+    result = asymptotics(case.model, case.channel, case.theta, weighting=weighting)  # type: ignore[call-overload]
     assert result.excess_covariance is not None
     assert result.moments is not None
     np.testing.assert_allclose(result.excess_covariance, excess, atol=1e-9 * max(1.0, np.abs(excess).max()))

@@ -46,11 +46,13 @@ def words_for(bits: int) -> int:
 
 def pack(dense: AnyArray) -> WordArray:
     """Rows of 0 and 1 (n, d), booleans or small integers, as packed words (n, ⌈d/64⌉)."""
-    packed = np.packbits(dense, axis=1, bitorder="little")
-    missing = -packed.shape[1] % 8
-    if missing:
-        packed = np.pad(packed, ((0, 0), (0, missing)))
-    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False)
+    rows, bits = dense.shape
+    # Rows of whole bytes are packed as one stretch: packing row by row is slow for short rows.
+    whole = -bits % 8
+    flat = np.packbits(np.pad(dense, ((0, 0), (0, whole))) if whole else dense, bitorder="little")
+    packed = np.zeros((rows, words_for(bits) * 8), dtype=np.uint8)
+    packed[:, : -(-bits // 8)] = flat.reshape(rows, -(-bits // 8))
+    return packed.view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack(words: WordArray, bits: int) -> AnyArray:
@@ -172,13 +174,16 @@ def flip_plain(
 
 def _flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> None:
     """Report a 1 with probability (lowest + ⌊span · t⌋)/2⁶² for every t of `shares` (n, d): one word each."""
-    used = 0
-    for i in range(shares.shape[0]):
-        for j in range(shares.shape[1]):
-            threshold = lowest + min(np.int64(span * shares[i, j]), span)
-            if np.int64(words[used] >> _SHIFT) < threshold:
-                out[i, j >> 6] |= _ONE << np.uint64(j & 63)
-            used += 1
+    rows, size = shares.shape
+    for i in range(rows):
+        means, drawn = shares[i], words[i * size : (i + 1) * size]
+        for first in range(0, size, 64):
+            part, random = means[first : first + 64], drawn[first : first + 64]
+            packed = np.uint64(0)
+            for bit in range(part.size):
+                threshold = lowest + min(np.int64(span * part[bit]), span)
+                packed |= np.uint64(np.int64(random[bit] >> _SHIFT) < threshold) << np.uint64(bit)
+            out[i, first >> 6] = packed
 
 
 def flip_dense_plain(shares: FloatArray, lowest: int, span: int, words: WordArray, out: WordArray) -> None:

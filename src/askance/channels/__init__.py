@@ -7,14 +7,27 @@ from askance.channels.observation import ObservationFunction
 from askance.channels.protocols import Channel, HasLikelihood, LinearChannel, Private
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.registry import AnyChannel, ChannelEntry, build_answer_channel, build_channel, entries, entry
-from askance.channels.statistics import CoordinateRelease, PerValue, Reports, StatisticsChannel
+from askance.channels.statistics import (
+    BallRelease,
+    CliqueRelease,
+    CoordinateRelease,
+    Hybrid,
+    Hypercube,
+    PerValue,
+    QuadraticRelease,
+    Reports,
+    StatisticsChannel,
+    SubsetSelection,
+)
 from askance.channels.sufficient import SufficientChannel, sufficient_channel
 from askance.channels.survey_designs import Crosswise, DisguisedResponse, ForcedResponse, UnrelatedQuestion, Warner
 
 __all__ = [
     "AnyChannel",
+    "BallRelease",
     "Channel",
     "ChannelEntry",
+    "CliqueRelease",
     "Coarsened",
     "ComplementaryLabels",
     "CoordinateRelease",
@@ -24,15 +37,19 @@ __all__ = [
     "FiniteChannel",
     "ForcedResponse",
     "HasLikelihood",
+    "Hybrid",
+    "Hypercube",
     "LinearChannel",
     "MatrixChannel",
     "NoisyLabels",
     "ObservationFunction",
     "PerValue",
     "Private",
+    "QuadraticRelease",
     "RandomizedResponse",
     "Reports",
     "StatisticsChannel",
+    "SubsetSelection",
     "SufficientChannel",
     "UnrelatedQuestion",
     "Warner",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from askance._kernels.draw import TOTAL
@@ -51,13 +52,57 @@ def _take_from_the_largest(units: list[int], excess: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Powers:
+    """Π a_i^n_i for fractions a_i: exact, and compact where exponents are large.
+
+    >>> Powers(((Fraction(3, 2), 2), (Fraction(4), 1))).fraction()
+    Fraction(9, 1)
+    """
+
+    factors: tuple[tuple[Fraction, int], ...]
+
+    def fraction(self) -> Fraction:
+        """The product, worked out."""
+        return math.prod((base**exponent for base, exponent in self.factors), start=Fraction(1))
+
+    @property
+    def bits(self) -> int:
+        """About how long the product is when worked out."""
+        return sum(base.numerator.bit_length() * exponent for base, exponent in self.factors)
+
+    def log(self) -> decimal.Decimal:
+        """Its logarithm to 60 digits, rounded up: not below the true one, and above it by at most 1e-40."""
+        total = decimal.Decimal(0)
+        for base, exponent in self.factors:
+            total = _DIGITS.add(total, _DIGITS.multiply(_log(base), decimal.Decimal(exponent)))
+        # 60 digits of a logarithm that is taken at most 2²⁴ times leave an error far below this.
+        return _DIGITS.add(total, decimal.Decimal("1e-41"))
+
+    def level(self) -> float:
+        """Its logarithm as a float that is safe to state."""
+        return _level_rounded_up(self.log())
+
+
+def _log(ratio: Fraction) -> decimal.Decimal:
+    return _DIGITS.ln(as_digits(ratio))
+
+
+def as_digits(value: Fraction) -> decimal.Decimal:
+    """A fraction to 60 digits."""
+    return _DIGITS.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
+
+
 def log_rounded_up(ratio: Fraction) -> float:
     """The smallest float that is at least log(ratio): a level that is safe to state.
 
     >>> log_rounded_up(Fraction(1))
     0.0
     """
-    digits = _DIGITS.ln(_DIGITS.divide(decimal.Decimal(ratio.numerator), decimal.Decimal(ratio.denominator)))
+    return _level_rounded_up(_log(ratio))
+
+
+def _level_rounded_up(digits: decimal.Decimal) -> float:
     nearest = float(digits)
     # 1e-30 absorbs the rounding of the 60-digit logarithm and nothing else.
     if Fraction(nearest) < Fraction(digits) - Fraction(1, 10**30):
@@ -67,5 +112,5 @@ def log_rounded_up(ratio: Fraction) -> float:
 
 def exp_rounded_down(level: Fraction) -> Fraction:
     """A rational at most e^level, and below it by less than 1e-50 of it."""
-    digits = _DIGITS.exp(_DIGITS.divide(decimal.Decimal(level.numerator), decimal.Decimal(level.denominator)))
+    digits = _DIGITS.exp(as_digits(level))
     return Fraction(digits) * (1 - Fraction(1, 10**55))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -12,9 +12,13 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, shorten, shown
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.observation import ObservationFunction
+from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
+
+if TYPE_CHECKING:
+    from askance.design.statistics_covariances import StatisticsAsymptotics
 
 #: Which unbiased β: the one of least covariance for the distribution of observations, or the plain one.
 Weighting: TypeAlias = Literal["best", "plain"]
@@ -47,10 +51,44 @@ class Asymptotics:
         return float(np.trace(np.linalg.solve(self.moments, self.marginal))) / len(self.full)
 
 
+@overload
 def asymptotics(
-    model: FiniteModel, channel: FiniteChannel, theta: ArrayLike, *, weighting: Weighting = "best"
-) -> Asymptotics:
+    model: FiniteModel,
+    channel: FiniteChannel,
+    theta: ArrayLike,
+    *,
+    weighting: Weighting = "best",
+    averaging: Averaging = "within",
+) -> Asymptotics: ...
+
+
+@overload
+def asymptotics(
+    model: FiniteModel,
+    channel: StatisticsChannel,
+    theta: ArrayLike,
+    *,
+    weighting: Weighting = "best",
+    averaging: Averaging = "within",
+) -> StatisticsAsymptotics: ...
+
+
+def asymptotics(
+    model: FiniteModel,
+    channel: FiniteChannel | StatisticsChannel,
+    theta: ArrayLike,
+    *,
+    weighting: Weighting = "best",
+    averaging: Averaging = "within",
+) -> Asymptotics | StatisticsAsymptotics:
     """Σ_full, Σ_marg, Σ_mom and H of a model seen through a channel, by enumeration at θ.
+
+    Args:
+        model: over finitely many outputs.
+        channel: on its outputs, or on its statistics (see `statistics_asymptotics`).
+        theta: where, shape (d,).
+        weighting: which β where several are unbiased; a channel on statistics has its own.
+        averaging: how a channel on statistics takes means, where it draws what to release.
 
     >>> from askance import Enumerated, RandomizedResponse
     >>> model = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
@@ -58,6 +96,10 @@ def asymptotics(
     >>> round(result.efficiency, 4)
     0.8189
     """
+    if isinstance(channel, StatisticsChannel):
+        from askance.design.statistics_covariances import statistics_asymptotics  # which needs this module
+
+        return statistics_asymptotics(model, channel, theta, averaging=averaging)
     require_channel(channel).require_outputs_of(model)
     theta = as_parameter(theta, model.dimension)
     information = model.fisher_information(theta)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from askance.channels.statistics.base import Enumeration, StatisticsChannel
-from askance.channels.thresholds import log_rounded_up
 from askance.design.proof import Certificate
 from askance.errors import InputError
 
@@ -17,11 +16,11 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
     and Σ_o β(o) S(o | φ) = φ holds as an equation between fractions. The result must agree with what the structure of
     the channel says, or it is broken. Where it cannot be written out, the structure is the proof.
     """
-    structural = channel.largest_ratio()
+    level, structural = channel.exact_level()
     exact = channel.enumerate_exactly()
     if exact is None:
         return Certificate(
-            privacy_level=log_rounded_up(structural),
+            privacy_level=level,
             largest_ratio=structural,
             unbiased=channel.is_unbiased(),
             rounding=None,
@@ -33,11 +32,11 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
     ratios = [Fraction(max(row), min(row)) if min(row) else None for row in exact.weights if max(row)]
     if None in ratios or max(r for r in ratios if r is not None) != structural:
         raise InputError(
-            f"the structure of {channel.kind} says a ratio of {float(structural):.12g}, its entries another one.",
+            f"the structure of {channel.kind} says a level of {level:.12g}, its entries another one.",
             remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
         )
     return Certificate(
-        privacy_level=log_rounded_up(structural),
+        privacy_level=level,
         largest_ratio=structural,
         unbiased=_is_unbiased(exact),
         rounding=0.0 if _is_unbiased(exact) else None,

@@ -233,7 +233,12 @@ class StatisticsChannel(Described):
     @cached_property
     def privacy_level(self) -> float:
         """The smallest α with S(o|φ) ≤ e^α S(o|φ′), from the thresholds the sampler uses, rounded up to a float."""
-        return log_rounded_up(self.largest_ratio())
+        return self.exact_level()[0]
+
+    def exact_level(self) -> tuple[float, Fraction | None]:
+        """The level, rounded up to a float, and e^level; None where that has too many digits to be worked out."""
+        ratio = self.largest_ratio()
+        return log_rounded_up(ratio), ratio
 
     @cached_property
     def fingerprint(self) -> str:

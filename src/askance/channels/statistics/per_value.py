@@ -48,6 +48,8 @@ from askance.models.enumerated import Enumerated
 
 # A proof by enumeration lists 2^d observations of all possible statistics; beyond this many entries structure is used.
 _ENUMERATED_ENTRIES = 1 << 14
+# In bits; longer ratios are known by their logarithm.
+_LONGEST_RATIO = 1 << 17
 
 
 @register(
@@ -301,7 +303,12 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
 
     def largest_ratio(self) -> Fraction:
         """The largest product of ratios over pairs of possible statistics."""
-        return self._domain.ratio(self.flips)
+        return self._domain.worst(self.flips).fraction()
+
+    def exact_level(self) -> tuple[float, Fraction | None]:
+        """From logarithms to 60 digits: with thousands of statistics the ratio itself would be endless."""
+        worst = self._domain.worst(self.flips)
+        return worst.level(), worst.fraction() if worst.bits <= _LONGEST_RATIO else None
 
     def is_unbiased(self) -> bool:
         """Bits of ones and zeros differ."""

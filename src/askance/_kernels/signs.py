@@ -1,0 +1,71 @@
+"""Vectors of signs packed 64 to a word: turned round where they point the wrong way.
+
+Bit 1 stands for +1 and bit 0 for −1. Two vectors of d signs that differ in D places have the inner product d − 2D, and
+D is the number of ones of their exclusive or, so that 64 signs are compared at once.
+
+A vector o of random signs is to lean towards the truth v when a coin says so, and away from it otherwise: where ⟨o, v⟩
+has the wrong sign, o is replaced by −o; where it is 0, there is no wrong sign and o stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import WordArray
+from askance._kernels.compiler import compile_loop
+from askance._kernels.draw import DISCARDED_BITS
+
+_SHIFT = np.uint64(DISCARDED_BITS)
+_ALL = np.uint64(2**64 - 1)
+_NONE = np.uint64(0)
+# Ones are counted in fields of 2, 4 and 8 bits and summed by one multiplication; the compiler knows the pattern and
+# puts the processor's own instruction there.
+_PAIRS = np.uint64(0x5555555555555555)
+_FOURS = np.uint64(0x3333333333333333)
+_BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
+_SUM = np.uint64(0x0101010101010101)
+_U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+@cache
+def compiled() -> Callable[..., None]:
+    """Compile the loop, or load it from the cache of an earlier run."""
+    return compile_loop(_turn)
+
+
+def _turn(truth: Any, coins: Any, keep: Any, dimension: Any, mask: Any, out: Any) -> None:
+    """Turn the random rows of `out` (n, words) towards, or away from, those of `truth`.
+
+    `coins` (n,) are random words: towards where the 62 bits are below `keep`. `mask` has ones where the last word of a
+    row holds signs.
+    """
+    rows, width = truth.shape
+    for i in range(rows):
+        given, drawn = truth[i], out[i]
+        differing = np.int64(0)
+        for w in range(width):
+            x = given[w] ^ drawn[w]
+            x = x - ((x >> _U1) & _PAIRS)
+            x = (x & _FOURS) + ((x >> _U2) & _FOURS)
+            x = (x + (x >> _U4)) & _BYTES
+            differing += np.int64((x * _SUM) >> _U56)
+        inner = dimension - 2 * differing
+        towards = np.int64(coins[i] >> _SHIFT) < keep
+        wrong = (inner < 0) if towards else (inner > 0)
+        turned = _ALL if wrong else _NONE
+        for w in range(width - 1):
+            drawn[w] ^= turned
+        drawn[width - 1] ^= turned & mask
+
+
+def turn_plain(truth: WordArray, coins: WordArray, keep: int, dimension: int, mask: np.uint64, out: WordArray) -> None:
+    """The same bits as the compiled loop, by NumPy."""
+    inner = dimension - 2 * np.bitwise_count(truth ^ out).sum(axis=1, dtype=np.int64)
+    towards = (coins >> _SHIFT).astype(np.int64) < keep
+    wrong = np.where(towards, inner < 0, inner > 0)
+    out[wrong] ^= _ALL
+    out[:, -1] &= mask

@@ -1,0 +1,385 @@
+"""Clique release: one small table of a few variables is drawn, and subset selection is done on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import Number, as_array, as_distribution, as_floats, as_positive_level, shown
+from askance._kernels import bits, draw
+from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._kernels.draw import TOTAL
+from askance.channels.randomness import LONGEST_DRAW, WordSource
+from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, LEVEL, Example, Parameter, register
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.statistics.choices import require_averaging
+from askance.channels.statistics.cliques import CliqueTables
+from askance.channels.statistics.reports import Column
+from askance.channels.statistics.table_release import SubsetSampler, TableRelease, members
+from askance.channels.thresholds import apportion
+from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
+
+# A proof by enumeration multiplies all statistics, observations and records; beyond this many structure is used.
+_ENUMERATED_ENTRIES = 1 << 20
+# Default clique probabilities are whole multiples of one over this: short to write down, and as good.
+_PROBABILITY_PARTS = 10**9
+
+
+@register(
+    family="statistics",
+    summary="draw one table of a few variables and send some of its cells, the true one rather often among them",
+    use="a record has several categorical variables and tables of a few of them are wanted, as for a graphical model",
+    parameters=[
+        Parameter("sizes", COUNTS, "number of values of every variable"),
+        Parameter("cliques", GROUPS, "the tables: each a list of variables, counted from 0"),
+        Parameter("privacy_level", LEVEL, "the level to spend"),
+        Parameter(
+            "clique_probabilities", DISTRIBUTION, "how often each table is drawn (default: least variance)", None
+        ),
+    ],
+    examples=[
+        Example(sizes=[2, 3, 2], cliques=[[0, 1], [1, 2]], privacy_level=1),
+        Example(sizes=[2, 2, 2], cliques=[[0, 1], [0, 2], [1, 2]], privacy_level=2),
+        Example(sizes=[3, 2], cliques=[["0"], ["1", "0"]], privacy_level="1/2", clique_probabilities=["1/4", "3/4"]),
+    ],
+)
+class CliqueRelease(StatisticsChannel, HasReportLikelihood):
+    """Draw a clique c with probability π_c, spend the whole level on its table of w_c cells by subset selection.
+
+    The statistics are the indicators of the cells of all tables, one table after the other; the cells of a table are in
+    C order of its variables (the last variable runs fastest), and `table` gives a table its shape. The level is the
+    largest over cliques; all are calibrated to α. Averages are taken within each clique: n Cov(μ̂) is block-diagonal
+    with V_c/π_c, V_c the covariance of subset selection on table c, where the printed β has blocks
+    (V_c + μ_c μ_cᵀ)/π_c less μ μᵀ. The default π_c ∝ √tr V_c (uniform truth) has the least trace.
+
+    Args:
+        sizes: number of values of every variable, each at least 2.
+        cliques: lists of variables (counted from 0), one for every table; a table has at most 65,536 cells.
+        privacy_level: α.
+        clique_probabilities: π, one probability above 0 per clique.
+
+    >>> channel = CliqueRelease([2, 3, 2], [[0, 1], [1, 2]], 1)
+    >>> channel.privacy_level, channel.dimension, channel.statistic_names[5]
+    (1.0, 12, '0,1=1,2')
+    >>> records = np.tile([[0, 2, 1], [1, 0, 1]], (200_000, 1))
+    >>> reports = channel.simulate(records, np.random.default_rng(5))
+    >>> channel.table(channel.mean(channel.sums(reports), len(reports)), [0, 1]).round(1) + 0.0
+    array([[0. , 0. , 0.5],
+           [0.5, 0. , 0. ]])
+    """
+
+    kind = "clique-release"
+
+    def __init__(
+        self,
+        sizes: Iterable[int],
+        cliques: Iterable[Iterable[int | str]],
+        privacy_level: Number,
+        *,
+        clique_probabilities: Iterable[Number] | None = None,
+    ) -> None:
+        self.tables: CliqueTables = CliqueTables(sizes, cliques)
+        cells = self.tables.cells
+        self._level = as_positive_level(privacy_level)
+        self.stated_level = float(self._level)
+        by_cells = {w: TableRelease.for_privacy_level(w, self._level) for w in set(cells)}
+        self.releases: tuple[TableRelease, ...] = tuple(by_cells[w] for w in cells)
+        self._given = None if clique_probabilities is None else _read_probabilities(clique_probabilities, len(cells))
+        self._drawn = apportion(_best_probabilities(self.releases) if self._given is None else self._given)
+        self.dimension: int = self.tables.offsets[-1]
+        self.columns = (
+            Column("clique", "integer", limit=len(cells), description="which table was drawn"),
+            Column("subset", "bits", width=max(cells), description="the cells of the table that are sent"),
+        )
+        self.sums_size = self.dimension + len(cells)
+
+    @cached_property
+    def clique_probabilities(self) -> FloatArray:
+        """π: how often each clique is drawn, shape (cliques,)."""
+        return np.array([part / TOTAL for part in self._drawn])
+
+    @property
+    def statistic_names(self) -> tuple[str, ...]:
+        """Variables and their values, such as "0,1=2,0"."""
+        return self.tables.names()
+
+    @property
+    def truth_width(self) -> int:
+        """The number of variables."""
+        return len(self.tables.sizes)
+
+    def table(self, values: ArrayLike, clique: int | Sequence[int]) -> FloatArray:
+        """The part of a vector of statistics (…, d) that belongs to one clique, as its table.
+
+        Args:
+            values: means or variances, one per statistic.
+            clique: its number, or its variables in the order in which they were given.
+
+        Returns:
+            one axis per variable of the clique, shape (…, sizes of its variables).
+        """
+        array = as_floats(values, "values")
+        if array.ndim == 0 or array.shape[-1] != self.dimension:
+            raise ShapeError(
+                f"values has shape {array.shape}; allowed: (…, {self.dimension}), one number per statistic.",
+                remedy="Give what mean or variances returns.",
+            )
+        number = self.tables.number(clique)
+        part = array[..., self.tables.offsets[number] : self.tables.offsets[number + 1]]
+        return part.reshape(*array.shape[:-1], *self.tables.shapes[number])
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _sampler(self) -> SubsetSampler:
+        return SubsetSampler(self.releases, self.clique_probabilities)
+
+    @cached_property
+    def _cumulative(self) -> IntArray:
+        return np.cumsum(np.array(self._drawn, dtype=np.int64))
+
+    def _rows(self, truth: ArrayLike) -> AnyArray:
+        rows = as_array(truth, "the records")
+        if rows.ndim != 2 or rows.shape[1] != self.truth_width:
+            raise ShapeError(
+                f"the records have shape {rows.shape}; allowed: (n, {self.truth_width}), one row per respondent.",
+                remedy=f"Give the values of all {self.truth_width} variables, or build the channel for others.",
+            )
+        return rows
+
+    def _read(self, truth: AnyArray, offset: int) -> AnyArray:
+        values = truth if truth.dtype.kind in "iu" else as_floats(truth, "the records")
+        wrong = (values < 0) | (values >= np.array(self.tables.sizes))
+        if values.dtype.kind == "f":
+            wrong |= values != np.floor(values)
+        if wrong.any():
+            row, variable = map(int, np.argwhere(wrong)[0])
+            what = f"variable {variable} of row {row + offset} is {values[row, variable]:g}"
+            allowed = f"allowed: whole numbers from 0 to {self.tables.sizes[variable] - 1}."
+            if values[row, variable] != values[row, variable]:
+                raise MissingValueError(
+                    f"{what}; {allowed}", remedy="Leave respondents with missing values out, and count them."
+                )
+            raise InputError(f"{what}; {allowed}", remedy="Recode the records, or build the channel with larger sizes.")
+        # Small integers stay small; what NumPy would turn into floats when it is multiplied does not.
+        return values if values.dtype.kind in "iu" and values.dtype != np.uint64 else values.astype(np.int64)
+
+    def _many_words(self, n: int) -> int:
+        return n * (3 + bits.words_for(max(self.tables.cells)))
+
+    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
+        shift = np.uint64(draw.DISCARDED_BITS)
+        for start in range(0, len(encoded), LONGEST_DRAW):
+            rows = slice(start, start + LONGEST_DRAW)
+            words = (source(len(encoded[rows])) >> shift).astype(np.int64)
+            clique = np.searchsorted(self._cumulative, words, side="right")
+            out["clique"][rows] = clique
+            cells = self.tables.cells_of(encoded[rows], clique)
+            self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
+
+    def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
+        """Refuse subsets of another size, and cells beyond those of the table."""
+        clique, sets = columns["clique"], columns["subset"]
+        row = self._sampler.first_impossible(clique, sets)
+        if row is not None:
+            number, row_bits = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
+            seen = np.flatnonzero(row_bits).tolist()
+            release = self.releases[number]
+            raise InputError(
+                f"report {row} has cells {shown(seen)} of clique {number} in column 'subset'; allowed: exactly "
+                f"{release.subset_size} of 0 to {release.cells - 1}.",
+                remedy="It was made by another channel, or damaged; leave it out.",
+            )
+
+    # -- estimating ------------------------------------------------------------------------------------------------
+
+    def _parts(self) -> Iterator[tuple[int, slice, TableRelease]]:
+        """Number, statistics and release of every clique."""
+        for number, release in enumerate(self.releases):
+            yield number, slice(self.tables.offsets[number], self.tables.offsets[number + 1]), release
+
+    @cached_property
+    def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The clique, b and a − b of every statistic, three arrays (d,)."""
+        owner = np.repeat(np.arange(len(self.releases)), self.tables.cells)
+        outside = np.array([release.outside for release in self.releases])
+        gain = np.array([release.gain for release in self.releases])
+        return owner, outside[owner], gain[owner]
+
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """How many reports of its clique have each cell, then how many reports each clique has."""
+        clique, sets = columns["clique"], columns["subset"]
+        seen = np.bincount(clique, minlength=len(self.tables.cliques))
+        order, ends = np.argsort(clique, kind="stable"), np.cumsum(seen)
+        supports = np.zeros(self.dimension, dtype=np.int64)
+        for number, part, release in self._parts():
+            if seen[number]:
+                rows = order[ends[number] - seen[number] : ends[number]]
+                own = sets[rows, : bits.words_for(release.cells)]
+                many = len(clique) >= COMPILED_PAYS_FROM
+                supports[part] = bits.count_bits(own, release.cells, compiled_loop=many)
+        return np.concatenate([supports, seen])
+
+    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """μ̂ of a cell: (share of the clique's reports that have it − b)/(a − b)."""
+        owner, outside, gain = self._by_cell
+        supports, seen = sums[: self.dimension], sums[self.dimension :]
+        if require_averaging(averaging) == "printed":
+            return np.asarray((supports - outside * seen[owner]) / (gain * self.clique_probabilities[owner] * n))
+        if not seen.all():
+            missing = np.flatnonzero(seen == 0)
+            raise EmptyDataError(
+                f"no report is about clique {missing[0]} ({len(missing)} of {len(seen)} were never drawn).",
+                remedy='Collect more reports, or take averaging="printed".',
+            )
+        return np.asarray((supports / seen[owner] - outside) / gain)
+
+    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """Of the debiased cells of each clique, over how often it is drawn."""
+        owner, outside, gain = self._by_cell
+        supports, seen = sums[: self.dimension], sums[self.dimension :][owner]
+        sent = (supports + 0.5) / (seen + 1)
+        within = sent * (1 - sent) / gain**2
+        if require_averaging(averaging) == "within":
+            return np.asarray(within * n / np.maximum(seen, 1))
+        # E β² − (E β)² with β = (bit − b)/((a − b) π_c) when c was drawn, 0 otherwise
+        debiased = (sent - outside) / gain
+        return np.asarray((within + debiased**2) / self.clique_probabilities[owner] - debiased**2)
+
+    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        """The printed β: the cells of the clique that was drawn, over the probability of drawing it."""
+        values = np.zeros((len(columns["clique"]), self.dimension))
+        for number, part, release in self._parts():
+            rows = np.flatnonzero(columns["clique"] == number)
+            dense = bits.unpack(columns["subset"][rows], release.cells).astype(np.float64)
+            values[rows, part] = release.debias(dense) / self.clique_probabilities[number]
+        return values
+
+    def _statistics(self, rows: AnyArray) -> FloatArray:
+        values = np.zeros((len(rows), self.dimension))
+        np.put_along_axis(values, self.tables.cells_in_all(self._read(rows, 0)) + self.tables.offsets[:-1], 1.0, axis=1)
+        return values
+
+    def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
+        printed = require_averaging(averaging) == "printed"
+        cells, result = self.tables.cells_in_all(self._read(truth, 0)), np.zeros((self.dimension, self.dimension))
+        mean = np.zeros(self.dimension)
+        for number, part, release in self._parts():
+            shares = np.asarray(np.bincount(cells[:, number], weights, release.cells), dtype=np.float64)
+            second = release.covariance(shares) + (np.outer(shares, shares) if printed else 0)
+            result[part, part] = second / self.clique_probabilities[number]
+            mean[part] = shares
+        return result - np.outer(mean, mean) if printed else result
+
+    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
+        clique, cells = columns["clique"].astype(np.int64), self.tables.cells_in_all(self._read(truth, 0))
+        inside = members(columns["subset"], cells[:, clique].T)
+        subsets = np.array([release.log_probabilities for release in self.releases])[clique[:, None], inside]
+        return np.asarray(subsets + np.log(self.clique_probabilities)[clique][:, None])
+
+    # -- proving ---------------------------------------------------------------------------------------------------
+
+    def largest_ratio(self) -> Fraction:
+        """The largest over cliques: which one was drawn says nothing about the truth."""
+        return max(release.ratio for release in self.releases)
+
+    def is_unbiased(self) -> bool:
+        """Every clique is drawn sometimes, and sends its true cell more often than others."""
+        return all(release.units > 0 for release in self.releases) and min(self._drawn) > 0
+
+    def worst_pair(self) -> tuple[AnyArray, AnyArray]:
+        """Two records that differ in every variable, and so in every table."""
+        zeros = np.zeros((1, self.truth_width), dtype=np.int64)
+        return zeros, zeros + 1
+
+    def worst_observations(self) -> tuple[str, ...]:
+        """The subsets of the clique of the largest ratio; one that tells the worst pair apart where they are many."""
+        exact, worst = self.enumerate_exactly(), self.largest_ratio()
+        if exact is not None:
+            pairs = zip(exact.observations, exact.weights, strict=True)
+            return tuple(o for o, row in pairs if Fraction(max(row), min(row)) == worst)
+        number = next(i for i, release in enumerate(self.releases) if release.ratio == worst)
+        other = int(self.tables.cells_in_all(self.worst_pair()[1])[0, number])
+        cells = [cell for cell in range(self.releases[number].cells) if cell != other]
+        chosen = set(cells[: self.releases[number].subset_size])
+        return (_label(number, [int(cell in chosen) for cell in range(self.releases[number].cells)]),)
+
+    def enumerate_exactly(self) -> Enumeration | None:
+        """On records in which every cell of every table occurs: level and β depend on one table at a time."""
+        number_of_subsets = sum(release.number_of_subsets for release in self.releases)
+        if number_of_subsets * self.dimension**2 > _ENUMERATED_ENTRIES:
+            return None
+        records = self.tables.covering_records()
+        cells = self.tables.cells_in_all(np.array(records)).tolist()
+        parts = [release.weights() for release in self.releases]
+        common = math.lcm(*(total for _, _, total in parts))
+        units = [release.units * drawn for release, drawn in zip(self.releases, self._drawn, strict=True)]
+        scale = math.lcm(*units)
+        observations, weights, beta = [], [], []
+        for number, part, release in self._parts():
+            without, with_it, total = (value * self._drawn[number] for value in parts[number])
+            factor = common * self._drawn[number] // total
+            for subset in release.subsets():
+                observations.append(_label(number, subset))
+                weights.append([factor * (with_it if subset[row[number]] else without) for row in cells])
+                values = [0] * self.dimension
+                values[part] = [release.beta(bit) * TOTAL * (scale // units[number]) for bit in subset]
+                beta.append(values)
+        return Enumeration(
+            observations=observations,
+            statistics=[[Fraction(int(value)) for value in row] for row in self.statistics(records).T],
+            weights=weights,
+            total=TOTAL * common,
+            beta=list(zip(*beta, strict=True)),
+            beta_scale=scale,
+        )
+
+    # -- describing ------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry, from which the same thresholds are built again."""
+        given: dict[str, Any] = {
+            "sizes": list(self.tables.sizes),
+            "cliques": [list(clique) for clique in self.tables.cliques],
+            "privacy_level": str(self._level),
+        }
+        if self._given is not None:
+            given["clique_probabilities"] = [str(p) for p in self._given]
+        return given
+
+    def _fingerprint_parts(self) -> tuple[Any, ...]:
+        thresholds = [[release.cells, release.subset_size, release.keep] for release in self.releases]
+        return list(self.tables.sizes), [list(clique) for clique in self.tables.cliques], thresholds, self._drawn
+
+
+def _label(number: int, subset: Sequence[int]) -> str:
+    """An observation: the clique's number, and one bit per cell of its table."""
+    return f"{number}:{''.join(map(str, subset))}"
+
+
+def _read_probabilities(given: Iterable[Number], cliques: int) -> list[Fraction]:
+    probabilities = as_distribution(given, "clique_probabilities")
+    if len(probabilities) != cliques:
+        raise ShapeError(
+            f"clique_probabilities has {len(probabilities)} entries for {cliques} cliques.",
+            remedy="Give one per clique.",
+        )
+    if min(probabilities) == 0:
+        raise InputError(
+            f"clique_probabilities[{probabilities.index(Fraction(0))}] is 0; allowed: above 0.",
+            remedy="Give every clique some probability, or leave it out.",
+        )
+    return probabilities
+
+
+def _best_probabilities(releases: Sequence[TableRelease]) -> list[Fraction]:
+    """π_c ∝ √tr V_c, which minimises Σ_c tr V_c / π_c; in whole numbers, so that every machine finds the same."""
+    roots = [math.isqrt(int(release.total_variance * 10**24)) for release in releases]
+    parts = apportion([Fraction(root, sum(roots)) for root in roots], _PROBABILITY_PARTS)
+    return [Fraction(part, _PROBABILITY_PARTS) for part in parts]

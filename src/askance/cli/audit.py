@@ -1,0 +1,112 @@
+"""`askance audit`: test the level of a channel on its real sampler; one subcommand per channel of the registry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance.channels import registry
+from askance.channels.registry import AnyChannel, ChannelEntry
+from askance.cli.channel_options import build_from_flags, channel_options, example_flags
+from askance.cli.misuse import GuidedGroup
+from askance.cli.output import print_json, print_table
+from askance.cli.progress import progress
+
+if TYPE_CHECKING:
+    from askance.design.audit import Audit
+
+# Said here once more, so that help needs no mathematics to be loaded; a test compares the two.
+_DEFAULT_TRIALS = 200_000
+
+
+@click.group("audit", cls=GuidedGroup, short_help="Test the privacy level of a channel on its real sampler.")
+def audit_group() -> None:
+    """Test the privacy level of a channel by drawing from its real sampler.
+
+    Prints a lower bound on the level that is right with the given confidence, and exits with code 1 when it exceeds
+    the stated level. Example:
+
+        askance audit forced-response --truth 2/3 --yes 1/6
+    """
+
+
+def _audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that all audits share."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="print JSON"),
+        click.option("--confidence", type=float, default=0.999, show_default=True, help="of the lower bound"),
+        click.option("--trials", type=int, default=_DEFAULT_TRIALS, show_default=True, help="reports to draw"),
+    ):
+        command = option(command)
+    return command
+
+
+def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> int:
+    from askance.design.audit import audit
+
+    with progress() as doing:
+        found = audit(channel, trials, confidence, progress=doing)
+    if as_json:
+        print_json({"channel": channel.specification(), **found.to_json()})
+    else:
+        _print_audit(channel, found)
+    if found.holds:
+        return 0
+    click.echo(
+        f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
+        f"{found.lower_bound:.4g}, stated is {found.stated_level:.4g}. Do not use it.",
+        err=True,
+    )
+    return 1
+
+
+def _print_audit(channel: AnyChannel, found: Audit) -> None:
+    verdict = "nothing found against it" if found.holds else "EXCEEDED"
+    rows = [
+        ("level at least", f"{found.lower_bound:.6g} (with confidence {found.confidence:.12g})"),
+        ("stated level", f"{_level(found.stated_level)} ({verdict})"),
+        ("level of the thresholds", _level(found.privacy_level)),
+        ("told apart by", found.event),
+        ("seen with", f"{found.frequencies[0]:.4%} of {found.likelier}"),
+        ("and with", f"{found.frequencies[1]:.4%} of {found.rarer}"),
+        ("reports drawn", f"{found.trials:,}"),
+    ]
+    print_table(f"audit of {channel.kind}", ["", ""], rows)
+
+
+def _level(value: float) -> str:
+    return "unbounded" if math.isinf(value) else f"{value:.10g}"
+
+
+def _command_for(entry: ChannelEntry) -> click.Command:
+    summary = f"{entry.summary[0].upper()}{entry.summary[1:]}."
+    example = f"\b\nExample:\n  askance audit {entry.kind} {example_flags(entry)}"
+
+    @click.command(entry.kind, help=summary, short_help=entry.summary, epilog=example)
+    @channel_options(entry)
+    @_audit_options
+    def command(trials: int, confidence: float, as_json: bool, **given: Any) -> int:
+        return _run(build_from_flags(entry, given), trials, confidence, as_json)
+
+    return command
+
+
+for _entry in registry.entries(None):
+    audit_group.add_command(_command_for(_entry))
+
+
+@audit_group.command("file", short_help="a channel described in a TOML file")
+@click.argument("path", type=click.Path(path_type=Path))
+@_audit_options
+def audit_file(path: Path, trials: int, confidence: float, as_json: bool) -> int:
+    """Audit the channel described in the TOML file PATH.
+
+    Example: askance audit file my-channel.toml
+    """
+    from askance.formats import read_channel
+
+    return _run(read_channel(path), trials, confidence, as_json)

@@ -1,0 +1,96 @@
+"""Ball release: means, variances and covariances of vectors. Statistical tests have a false-alarm rate of 1e-7 each."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from askance._arrays import FloatArray
+from askance._kernels.directions import UNIT
+from askance.channels.statistics import BallRelease
+
+RATE = 1e-7
+
+
+def mixture() -> tuple[FloatArray, FloatArray]:
+    """Vectors in a ball of radius 2, on its surface and at 0, with weights."""
+    vectors = np.array([[2.0, 0.0, 0.0], [0.0, -1.2, 1.6], [0.5, 0.5, -0.25], [0.0, 0.0, 0.0], [-1.0, -1.0, 0.0]])
+    return vectors, np.array([0.3, 0.25, 0.2, 0.1, 0.15])
+
+
+@pytest.mark.parametrize(("level", "candidates"), [(1, None), (4, None), ("1/2", 4), (6, 32)])
+def test_means_and_covariances_are_as_stated(level: Any, candidates: int | None) -> None:
+    """χ² of the mean against the stated covariance, and every entry of the sample covariance."""
+    vectors, weights = mixture()
+    n, rng, channel = 200_000, np.random.default_rng(1), BallRelease(3, level, 2, candidates)
+    truth = vectors[rng.choice(len(vectors), p=weights, size=n)]
+    reports = channel.simulate(truth, rng)
+    expected = channel.mean_covariance(vectors, weights)
+    sums = channel.sums(reports)
+    error = channel.mean(sums, n) - weights @ vectors
+    assert n * error @ np.linalg.solve(expected, error) < stats.chi2.isf(RATE, 3)
+    beta = channel.debias(reports)
+    np.testing.assert_allclose(beta.mean(axis=0), channel.mean(sums, n), rtol=1e-9)
+    centred = beta - beta.mean(axis=0)
+    products = np.einsum("ni,nj->nij", centred, centred)
+    allowed = stats.norm.isf(RATE / 12) * products.std(axis=0) / math.sqrt(n)
+    assert (np.abs(products.mean(axis=0) - expected) < allowed).all()
+    np.testing.assert_allclose(channel.variances(sums, n), np.diag(products.mean(axis=0)), rtol=1e-4)
+
+
+def test_covariance_of_one_vector_follows_from_the_score() -> None:
+    """Along v only the score matters; across v the components are N(0, 1)."""
+    channel = BallRelease(3, 4, 2)
+    covariance = channel.mean_covariance([[2.0, 0.0, 0.0]])
+    choice, scale = channel.choice, 4 / channel.choice.gain**2
+    np.testing.assert_allclose(covariance, np.diag([scale * choice.second_moment - 4, scale, scale]), rtol=1e-12)
+    np.testing.assert_allclose(channel.excess_covariance([[2.0, 0.0, 0.0]]), covariance, rtol=1e-12)
+    total = np.trace(BallRelease(10, 1).mean_covariance(np.eye(10)[:1])) * BallRelease(10, 1).choice.gain ** 2
+    assert total / 10 == pytest.approx(1.0002, abs=1e-4)  # next to directions without information
+
+
+def test_sums_are_those_of_the_directions() -> None:
+    channel = BallRelease(2, 1, 3)
+    reports = channel.simulate(np.zeros((40, 2)), np.random.default_rng(2))
+    made = np.rint(channel.debias(reports) * UNIT * channel.choice.gain / 3).astype(np.int64)
+    assert channel.sums(reports).tolist() == [*made.sum(axis=0), *(made**2).sum(axis=0)]
+    assert channel.sums(reports).dtype == np.int64
+
+
+def test_longer_vectors_are_told_better() -> None:
+    """With the radius twice as large as needed variances are four times as large."""
+    exact, wide = BallRelease(4, 1, 1), BallRelease(4, 1, 2)
+    for vectors in (np.zeros((1, 4)), 0.5 * np.eye(4)):
+        ratio = np.diag(wide.mean_covariance(vectors)) / np.diag(exact.mean_covariance(vectors))
+        assert (np.abs(ratio - 4) < 0.05).all()
+
+
+def test_statistics_are_the_vectors() -> None:
+    channel = BallRelease(2, 1)
+    assert channel.dimension == channel.truth_width == 2
+    assert np.array_equal(channel.statistics([[0.5, 0.5]]), [[0.5, 0.5]])
+    first, second = channel.worst_pair()
+    assert np.array_equal(first, -second)
+
+
+def test_a_single_report_has_a_variance() -> None:
+    channel = BallRelease(2, 1)
+    report = channel.randomize_one([0.6, -0.8])
+    assert int(report["seed"], 16) < 2**64
+    assert 0 <= report["choice"] < channel.candidates
+    assert channel.variances(channel.sums(channel.randomize([[0.6, -0.8]])), 1).min() > 0
+
+
+def test_simulated_reports_have_the_stated_likelihood() -> None:
+    """The best of one's own vector are chosen with probability p, those of the opposite one with s·low."""
+    channel, n = BallRelease(3, 2, candidates=32), 20_000
+    choice, vector = channel.choice, channel.worst_pair()[0]
+    reports = channel.simulate(np.repeat(vector, n, axis=0), np.random.default_rng(16))
+    found = channel.log_likelihood(reports, np.concatenate(channel.worst_pair()))
+    likely = [choice.top * choice.high, choice.top * choice.low]
+    for seen, share in zip((found > math.log(choice.low) + 1).sum(axis=0), map(float, likely), strict=True):
+        assert abs(seen - n * share) < stats.norm.isf(RATE / 4) * math.sqrt(n * share * (1 - share))
