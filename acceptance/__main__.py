@@ -12,7 +12,8 @@ import numpy as np
 
 import acceptance.finite_surveys
 import acceptance.planning
-import acceptance.regression_surveys  # noqa: F401 - importing enters their checks
+import acceptance.regression_surveys
+import acceptance.statistics_channels  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS
 
 

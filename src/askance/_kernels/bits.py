@@ -16,7 +16,7 @@ The plain twins work on Python integers and give the same bits from the same wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,10 +66,13 @@ def last_word_mask(bits: int) -> int:
     return (1 << (bits - WORD * (words_for(bits) - 1))) - 1
 
 
+@lru_cache(maxsize=256)
 def planes_of(threshold: int) -> WordArray:
     """The 62 bits of a threshold from the highest, each as a word of ones or zeros, shape (62,)."""
     bits = [(threshold >> (PRECISION_BITS - 1 - plane)) & 1 for plane in range(PRECISION_BITS)]
-    return np.array([2**64 - 1 if bit else 0 for bit in bits], dtype=np.uint64)
+    planes = np.array([2**64 - 1 if bit else 0 for bit in bits], dtype=np.uint64)
+    planes.flags.writeable = False
+    return planes
 
 
 def most_words(words: int) -> int:
@@ -181,14 +184,20 @@ def _flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> No
             part, random = means[first : first + 64], drawn[first : first + 64]
             packed = np.uint64(0)
             for bit in range(part.size):
-                threshold = lowest + min(np.int64(span * part[bit]), span)
+                whole = span if part[bit] >= 1.0 else min(np.int64(span * part[bit]), span)
+                threshold = lowest + whole
                 packed |= np.uint64(np.int64(random[bit] >> _SHIFT) < threshold) << np.uint64(bit)
             out[i, first >> 6] = packed
 
 
+def whole_parts(shares: FloatArray, span: int) -> IntArray:
+    """⌊span · t⌋, and span itself where t is 1: the nearest float to span may lie below it."""
+    return np.where(shares >= 1, span, np.minimum((span * shares).astype(np.int64), span))
+
+
 def flip_dense_plain(shares: FloatArray, lowest: int, span: int, words: WordArray, out: WordArray) -> None:
     """The same bits as the compiled loop, by NumPy."""
-    thresholds = lowest + np.minimum((span * shares).astype(np.int64), span)
+    thresholds = lowest + whole_parts(shares, span)
     drawn = (words >> _SHIFT).astype(np.int64).reshape(shares.shape) < thresholds
     out[:] = pack(drawn)
 

@@ -98,12 +98,7 @@ def toss(sets: WordArray, plane: WordArray, words: WordArray) -> WordArray:
 
 def count_ones(words: WordArray) -> IntArray:
     """How many bits of every row (n, L) are set, shape (n,)."""
-    if hasattr(np, "bitwise_count"):  # NumPy 2
-        ones: AnyArray = np.bitwise_count(words)
-    else:
-        ones = words - ((words >> _BY_1) & _PAIRS)
-        ones = (ones & _NIBBLES) + ((ones >> _BY_2) & _NIBBLES)
-        ones = (((ones + (ones >> _BY_4)) & _BYTES) * _EVERY_BYTE) >> _BY_56
+    ones: AnyArray = np.bitwise_count(words)
     if words.shape[1] == 1:
         return ones[:, 0].astype(np.int64)
     return np.asarray(ones.sum(axis=1, dtype=np.int64))

@@ -104,8 +104,9 @@ def log_rounded_up(ratio: Fraction) -> float:
 
 def _level_rounded_up(digits: decimal.Decimal) -> float:
     nearest = float(digits)
-    # 1e-30 absorbs the rounding of the 60-digit logarithm and nothing else.
-    if Fraction(nearest) < Fraction(digits) - Fraction(1, 10**30):
+    # The slack absorbs the rounding of the 60-digit logarithm and nothing else: a level of 1 stays 1.
+    exact = Fraction(digits)
+    if Fraction(nearest) < exact * (1 - Fraction(1, 10**30)) - Fraction(1, 10**40):
         return math.nextafter(nearest, math.inf)
     return nearest
 

@@ -215,7 +215,7 @@ def _run_statistics(
         sum(int(choice.contains(score_in_pieces(candidate.score, reports)).sum()) for reports in draw(which, rest))
         for which in order
     ]
-    words = [shown(np.asarray(truths[which])[0].tolist()) for which in order]
+    words = [shown(np.asarray(truths[which]).tolist()[0]) for which in order]
     return _Found(candidate.describe_event(choice), words[0], words[1], (hits[0], hits[1]), (rest, rest))
 
 

@@ -20,12 +20,13 @@ class Certificate:
     Attributes:
         privacy_level: the exact level, rounded up to a float; infinite when some observation excludes some output.
         largest_ratio: e^level as an exact fraction; None when infinite.
-        unbiased: whether some linear β has E[β(o) | y] = φ(y) exactly, for every output y.
+        unbiased: whether some linear β has E[β(o) | y] = φ(y) exactly (or up to `bias_bound`), for every output y.
         rounding: largest |E[β(o) | y] − φ(y)| of the floating-point β that is really used, from exact arithmetic;
-            None when there is no β, or when there are too many products to form.
+            None when there is no β, when there are too many products to form, and for channels on statistics.
         worst_observations: the observations at which the level is attained.
         proved_by: how: "enumeration" or "structure".
         stated_level: the level that was asked for, where the channel keeps it.
+        bias_bound: share of φ by which β may miss it; 0 unless a channel's directions are only nearly Gaussian.
     """
 
     privacy_level: float
@@ -35,6 +36,10 @@ class Certificate:
     worst_observations: tuple[Label, ...]
     proved_by: str
     stated_level: float | None = None
+    bias_bound: float = 0.0
+
+    def _stated(self) -> dict[str, Any]:
+        return {"stated_level": self.stated_level, "holds": self.holds, "bias_bound": self.bias_bound}
 
     @property
     def holds(self) -> bool:
@@ -50,7 +55,7 @@ class Certificate:
             "rounding": self.rounding,
             "worst_observations": list(self.worst_observations),
             "proved_by": self.proved_by,
-        } | ({} if self.stated_level is None else {"stated_level": self.stated_level, "holds": self.holds})
+        } | ({} if self.stated_level is None else self._stated())
 
 
 def _as_text(ratio: Fraction | None) -> str | None:

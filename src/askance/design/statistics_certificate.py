@@ -27,6 +27,7 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
             worst_observations=channel.worst_observations(),
             proved_by="structure",
             stated_level=channel.stated_level,
+            bias_bound=channel.bias_bound,
         )
     _check_columns(exact)
     ratios = [Fraction(max(row), min(row)) if min(row) else None for row in exact.weights if max(row)]
@@ -39,12 +40,13 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
         privacy_level=level,
         largest_ratio=structural,
         unbiased=_is_unbiased(exact),
-        rounding=0.0 if _is_unbiased(exact) else None,
+        rounding=None,
         worst_observations=tuple(
             label for label, ratio in zip(exact.observations, ratios, strict=True) if ratio == structural
         ),
         proved_by="enumeration",
         stated_level=channel.stated_level,
+        bias_bound=channel.bias_bound,
     )
 
 

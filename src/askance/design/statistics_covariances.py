@@ -14,7 +14,7 @@ from askance.channels.statistics.base import Averaging, HasReportLikelihood, Sta
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports
 from askance.design.covariances import invert_information
-from askance.errors import InputError, NotIdentifiedError, ShapeError
+from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
 
@@ -98,18 +98,25 @@ def truths_of(model: FiniteModel, channel: StatisticsChannel) -> tuple[AnyArray,
     outputs = getattr(channel, "outputs", None)
     if outputs is not None:
         if outputs != model.outputs:
-            raise ShapeError(
+            raise IncompatibleEvidenceError(
                 f"the model is about {model.outputs.shown()}, the channel about {outputs.shown()}.",
                 remedy="Build both from the same labels, in the same order.",
             )
         return model.outputs.decode(np.arange(len(model.outputs))), model.table
-    if channel.dimension != model.dimension or channel.truth_width != model.dimension:
-        raise ShapeError(
-            f"{channel.kind} is for {channel.truth_width} statistics, the model has {model.dimension}; allowed: as "
-            "many.",
-            remedy=f"Build the channel with dim={model.dimension}.",
+    truth = np.ascontiguousarray(model.table.T)
+    shape = (len(truth), channel.dimension)
+    if channel.truth_width != model.dimension or shape != truth.shape:
+        raise IncompatibleEvidenceError(
+            f"the model has {model.dimension} statistics, {channel.kind} estimates {channel.dimension} from "
+            f"{channel.truth_width} numbers.",
+            remedy=f"Build the channel with dim={model.dimension}; estimate_mean shows the means without a model.",
         )
-    return np.ascontiguousarray(model.table.T), np.eye(model.dimension)
+    if not np.allclose(channel.statistics(truth), truth):
+        raise IncompatibleEvidenceError(
+            f"{channel.kind} estimates functions of what is noised, not the statistics of the model themselves.",
+            remedy="Take a channel on vectors, such as coordinate-release; estimate_mean shows the means alone.",
+        )
+    return truth, np.eye(model.dimension)
 
 
 def report_matrix(channel: StatisticsChannel, truth: AnyArray) -> FloatArray | None:

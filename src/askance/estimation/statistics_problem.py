@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from askance._arrays import AnyArray, FloatArray
-from askance.categories import Categories
-from askance.channels.statistics.base import Averaging, StatisticsChannel
+from askance._arrays import FloatArray
+from askance.channels.statistics.base import Averaging
 from askance.design.covariances import Weighting, invert_information
-from askance.errors import EmptyDataError, IncompatibleEvidenceError
+from askance.design.statistics_covariances import truths_of
+from askance.errors import EmptyDataError
 from askance.estimation.fit import DistributionFit, Outcome
 from askance.estimation.matching import MomentMatching, is_outside
 from askance.estimation.noisy import NoisyMoments
@@ -32,7 +32,7 @@ class StatisticsProblem:
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
         self.model, self.evidence = model, evidence
-        self.truth, self.statistics_of_truth = _truth(model, evidence.channel)
+        self.truth, self.statistics_of_truth = truths_of(model, evidence.channel)
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
@@ -108,25 +108,3 @@ class StatisticsMoments:
         model = self._problem.model
         inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
         return np.asarray(inverse @ self._noise(theta) @ inverse)
-
-
-def _truth(model: Enumerated, channel: StatisticsChannel) -> tuple[AnyArray, FloatArray]:
-    """What a device would noise for every output, and the matrix that turns the channel's statistics into the model's.
-
-    A channel on labels (subset selection) estimates the share of every output; Φ turns shares into μ̂.
-    """
-    outputs = getattr(channel, "outputs", None)
-    if isinstance(outputs, Categories):
-        if outputs != model.outputs:
-            raise IncompatibleEvidenceError(
-                f"the model is about {model.outputs.shown()}, the channel about {outputs.shown()}.",
-                remedy="Build both from the same labels, in the same order.",
-            )
-        return outputs.decode(np.arange(len(outputs))), model.table
-    if channel.truth_width != model.dimension or channel.dimension != model.dimension:
-        raise IncompatibleEvidenceError(
-            f"the model has {model.dimension} statistics, {channel.kind} estimates {channel.dimension} from "
-            f"{channel.truth_width} numbers.",
-            remedy="Noise model.statistics(y), or see the means alone with estimate_mean.",
-        )
-    return model.table.T, np.eye(model.dimension)

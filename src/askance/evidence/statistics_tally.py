@@ -46,7 +46,14 @@ class StatisticsTally:
                 remedy="Sum with StatisticsTally(channel).add(reports).",
             )
         self.channel = channel
-        self.n_observations = as_count(n_observations, "n_observations")
+        self.n_observations = as_count(n_observations, "n_observations", maximum=channel.most_reports)
+        low, high = channel.range_of_sums(self.n_observations)
+        if given.size and not low <= int(given.min()) <= int(given.max()) <= high:
+            raise InputError(
+                f"sums lie between {given.min()} and {given.max()}; allowed for {self.n_observations} reports of "
+                f"{channel.kind}: {low} to {high}.",
+                remedy="Sum with StatisticsTally(channel).add(reports).",
+            )
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import as_floats, require_generator, shown
+from askance._checks import as_array, as_floats, refuse_masked, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.channels.described import Described
 from askance.channels.randomness import WordSource, secure_words, seeded_words
@@ -126,6 +126,15 @@ class StatisticsChannel(Described):
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         """What decides the sampler and β, as plain JSON values."""
 
+    #: A tally holds at most so many reports: their sums fit 64 bits.
+    most_reports: int = 1 << 48
+    #: E[β(o) | φ] may miss φ by this share of it; 0 where β is unbiased exactly.
+    bias_bound: float = 0.0
+
+    def range_of_sums(self, n: int) -> tuple[int, int]:
+        """The smallest and largest value a sum over n reports can have."""
+        return 0, n
+
     def enumerate_exactly(self) -> Enumeration | None:
         """S and β in whole numbers on the statistics that decide the level; None where there are too many."""
         return None
@@ -158,7 +167,7 @@ class StatisticsChannel(Described):
 
     def randomize_one(self, truth: ArrayLike) -> dict[str, Any]:
         """`randomize` for one respondent, as on a device: no compiler; the report as plain JSON values."""
-        reports = self._observe(self._rows(np.asarray(truth)[None]), secure_words(0))
+        reports = self._observe(self._rows(as_array(truth, "the statistics")[None]), secure_words(0))
         return report_as_json(self, reports.columns, 0)
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> Reports:
@@ -180,6 +189,7 @@ class StatisticsChannel(Described):
 
     def _rows(self, truth: ArrayLike) -> AnyArray:
         """Truth as an array with one row per respondent."""
+        refuse_masked(truth, "the statistics")
         rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics")
         if rows.ndim != 2 or rows.shape[1] != self.truth_width:
             raise ShapeError(

@@ -63,8 +63,10 @@ def calibrate(domain: Domain, level: Fraction, bias: float = 0.5) -> Flips:
 
 
 def _strength(domain: Domain, level: float, bias: float) -> float:
-    """The log up + log down of that bias whose level, in floating point, is `level`: the level grows with it."""
-    from scipy.optimize import brentq
+    """The log up + log down of that bias whose level, in floating point, is `level`: the level grows with it.
+
+    The secant method with the ends of a bracket (Illinois): devices do without SciPy, which takes longer to load.
+    """
 
     def excess(total: float) -> float:
         return domain.log_ratio(total * bias, total * (1 - bias)) - level
@@ -75,7 +77,18 @@ def _strength(domain: Domain, level: float, bias: float) -> float:
     low = high
     while excess(low) > 0:
         low /= 2
-    return high if low == high else float(brentq(excess, low, high, xtol=1e-300, rtol=1e-15))
+    below, above, last = excess(low), excess(high), 0
+    while high - low > 4e-16 * high and below < 0 < above:
+        middle = low - below * (high - low) / (above - below)
+        if not low < middle < high:
+            break
+        found = excess(middle)
+        # The end that stays a second time loses half of its weight, or it would stay for good.
+        if found <= 0:
+            low, below, above, last = middle, found, above / 2 if last < 0 else above, -1
+        else:
+            high, above, below, last = middle, found, below / 2 if last > 0 else below, 1
+    return low if below >= -above else high
 
 
 def calibrate_for_density(domain: Domain, level: Fraction, density: float) -> Flips:
@@ -84,7 +97,8 @@ def calibrate_for_density(domain: Domain, level: Fraction, density: float) -> Fl
 
     def cost(flips: Flips) -> float:
         zeros, ones = flips.raise_probability, flips.keep_probability
-        return math.log(((1 - density) * zeros * (1 - zeros) + density * ones * (1 - ones)) / flips.gain**2)
+        noise = (1 - density) * zeros * (1 - zeros) + density * ones * (TOTAL - flips.keep) / TOTAL
+        return math.log(noise / flips.gain**2)
 
     def cost_of_bias(bias: float) -> float:
         strength = _strength(domain, float(level), bias)

@@ -11,7 +11,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_count, as_distribution, as_floats, as_positive_level
-from askance._kernels import draw
+from askance._kernels import bits, draw
 from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.registry import (
@@ -157,7 +157,7 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
             words = (source(2 * count) >> shift).astype(np.int64)
             coordinate = np.searchsorted(self._cumulative, words[:count], side="right")
             shares = encoded[rows][np.arange(count), coordinate].astype(np.float64)
-            thresholds = self.flips.raised + np.minimum((span * shares).astype(np.int64), span)
+            thresholds = self.flips.raised + bits.whole_parts(shares, span)
             out["coordinate"][rows] = coordinate
             out["bit"][rows] = words[count:] < thresholds
 
@@ -217,9 +217,8 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         return np.asarray((second - np.outer(shares, shares)) * np.outer(scale, scale))
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
-        shares = self._bounds.scaled(truth)
-        ones = self.flips.ones(shares)[:, columns["coordinate"].astype(np.int64)]
-        seen = np.where(columns["bit"] == 1, ones, 1 - ones)
+        shares = self._bounds.scaled(truth)[:, columns["coordinate"].astype(np.int64)]
+        seen = np.where(columns["bit"] == 1, self.flips.ones(shares), self.flips.zeros(shares))
         drawn = np.log(self.release_probabilities)[columns["coordinate"].astype(np.int64)]
         return np.asarray((np.log(seen) + drawn).T)
 

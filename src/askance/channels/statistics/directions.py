@@ -27,6 +27,8 @@ from askance.errors import InputError
 
 #: Unit vectors are rounded to multiples of one over this.
 FINENESS = 1 << 24
+#: No component of a direction is larger.
+LARGEST_COMPONENT = 25_958
 #: With these limits K·|⟨g, u⟩| < 2¹⁶·(25958·2⁷)·(2²⁴ + 2⁷) < 2⁶³: ranks are found in 64-bit integers.
 MOST_CANDIDATES = 1 << 16
 LARGEST_DIM = (1 << 14) - 1
@@ -61,6 +63,8 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     most 4e-5, and 3e-4 with more than 1,024 candidates: checked by computing the gain of u along an axis exactly.
     """
 
+    #: Sums of 2³³ reports stay below 2⁶³.
+    most_reports = 1 << 33
     _magnitude: ClassVar[bool]
     _largest_dim: ClassVar[int] = LARGEST_DIM
 
@@ -75,6 +79,15 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             Column("seed", "seed", description="stands for the candidate directions"),
             Column("choice", "integer", limit=self.choice.candidates, description="number of one of them, from 0"),
         )
+
+    @property
+    def bias_bound(self) -> float:  # type: ignore[override]
+        """Largest share by which β misses its target, because directions are integers and not Gaussian."""
+        return 4e-5 if self.candidates <= 1024 else 3e-4
+
+    def range_of_sums(self, n: int) -> tuple[int, int]:
+        """Products of two components of a direction, n times; squares of rounded products are smaller."""
+        return -n * LARGEST_COMPONENT**2, n * LARGEST_COMPONENT**2
 
     @property
     def candidates(self) -> int:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
+from askance._kernels.bits import whole_parts
 from askance._kernels.draw import TOTAL
 from askance.channels.statistics.flips import Flips, probabilities
 from askance.channels.thresholds import Powers
 
 # Pairs whose level is within this of the largest, in floating point, are compared again to 60 digits.
-_TIE = 1e-9
+_TIE = 1e-8
+# Listed statistics of at most so many values are compared by counts; entries of pairs that are worked on at a time.
+_FEW_VALUES = 8
+_AT_A_TIME = 1 << 18
 
 
 class Domain(Protocol):
@@ -88,21 +93,29 @@ class BoundedDomain:
     so one of them is 0 in every coordinate. Where t′ = 0 the term is log(1 + t (p − s)/s), concave in t: a coordinates
     share δ evenly. Where t = 0 it is −log(1 − t′ (p − s)/(1 − s)), convex in t′: whole units go to ⌊δ⌋ coordinates and
     the rest of δ to one more. The level is the maximum over the number b of coordinates of the second kind.
+
+    With `slack`, the level is worked out for a δ that is larger by that share: what rounding lets through, of a sum or
+    of a threshold, then stays below the level.
     """
 
     dimension: int
     norm: Fraction
+    slack: Fraction = Fraction(0)
+
+    @property
+    def _reach(self) -> Fraction:
+        return self.norm * (1 + self.slack)
 
     def log_ratio(self, up: float, down: float) -> float:
         """The level, in floating point."""
         return float(self._log_ratios(up, down).max())
 
     def _log_ratios(self, up: float, down: float) -> FloatArray:
-        norm, fallen = float(self.norm), np.arange(self.dimension, -1, -1.0)
+        norm, fallen = float(self._reach), np.arange(self.dimension, -1, -1.0)
         even = np.minimum(1.0, norm / np.maximum(fallen, 1.0))
         risen = self.dimension - fallen
-        whole = np.minimum(risen, math.floor(self.norm))
-        rest = np.where(risen > whole, norm - math.floor(self.norm), 0.0)
+        whole = np.minimum(risen, math.floor(self._reach))
+        rest = np.where(risen > whole, norm - math.floor(self._reach), 0.0)
         return np.asarray(fallen * np.log1p(even * math.expm1(up)) + whole * down - np.log1p(rest * math.expm1(-down)))
 
     def worst(self, flips: Flips) -> Powers:
@@ -124,48 +137,77 @@ class BoundedDomain:
 
     def _powers(self, flips: Flips, risen: int) -> Powers:
         fallen, span = self.dimension - risen, flips.keep - flips.raised
-        even = min(Fraction(1), self.norm / max(fallen, 1))
-        whole = min(risen, math.floor(self.norm))
+        even = min(Fraction(1), self._reach / max(fallen, 1))
+        whole = min(risen, math.floor(self._reach))
         factors = [(1 + even * Fraction(span, flips.raised), fallen), (flips.down, whole)]
         if risen > whole:
-            rest = self.norm - math.floor(self.norm)
+            rest = self._reach - math.floor(self._reach)
             factors.append((1 / (1 - rest * Fraction(span, TOTAL - flips.raised)), 1))
         return Powers(tuple(factors))
 
 
 @dataclass(frozen=True)
 class ListedDomain:
-    """Exactly the rows of `points` (m, d), t in [0, 1]: the level is a maximum over pairs of rows."""
+    """Exactly the rows of `points` (m, d), t in [0, 1]: the level is a maximum over pairs of rows.
+
+    What a pair makes of the level depends only on how often it puts each value of t against each other one. Where t
+    takes few values (bits, above all), pairs with equal counts are looked at once.
+    """
 
     points: FloatArray
 
+    @cached_property
+    def _codes(self) -> tuple[FloatArray, IntArray]:
+        """The different values of t, and which of them every entry is."""
+        values, codes = np.unique(self.points, return_inverse=True)
+        return values, codes.reshape(self.points.shape)
+
+    @cached_property
+    def _pairs(self) -> IntArray:
+        """First and second row of all pairs that may differ in their level, shape (pairs, 2)."""
+        values, codes = self._codes
+        rows = len(codes)
+        if len(values) > _FEW_VALUES:
+            return np.argwhere(~np.eye(rows, dtype=bool))
+        places = np.arange(len(values))
+        indicators = (codes[:, :, None] == places).astype(np.float64)
+        kinds: dict[bytes, tuple[int, int]] = {}
+        for first in range(rows):
+            counts = np.einsum("dk,mdl->mkl", indicators[first], indicators).astype(np.int32)
+            for second in range(rows):
+                kinds.setdefault(counts[second].tobytes(), (first, second))
+        return np.array(list(kinds.values()))
+
     def log_ratio(self, up: float, down: float) -> float:
         """The level, in floating point."""
-        return float(self._log_ratios(*probabilities(up, down)).max())
+        keep, raised = probabilities(up, down)
+        lost, gain = math.exp(-down) * (1 - raised), keep - raised
+        values = self._codes[0]
+        return float(self._levels(raised + gain * values, lost + gain * (1 - values)).max())
 
-    def _log_ratios(self, keep: float, raised: float) -> FloatArray:
-        ones = raised + (keep - raised) * self.points
-        log_ones, log_zeros = np.log(ones), np.log1p(-ones)
-        return np.array(
-            [
-                np.maximum(mine - log_ones, zeros - log_zeros).sum(axis=1).max()
-                for mine, zeros in zip(log_ones, log_zeros, strict=True)
-            ]
-        )
+    def _levels(self, ones: FloatArray, zeros: FloatArray) -> FloatArray:
+        """The level of every pair, for the probabilities of a 1 and of a 0 at every value."""
+        codes = self._codes[1]
+        log_ones, log_zeros = np.log(ones)[codes], np.log(zeros)[codes]
+        step = max(1, _AT_A_TIME // codes.shape[1])
+        levels = [
+            np.maximum(log_ones[a] - log_ones[b], log_zeros[a] - log_zeros[b]).sum(axis=1)
+            for a, b in (self._pairs[start : start + step].T for start in range(0, len(self._pairs), step))
+        ]
+        return np.concatenate(levels)
 
     def worst(self, flips: Flips) -> Powers:
         """e^level, exactly, from the thresholds of the listed statistics."""
-        levels = self._log_ratios(flips.keep_probability, flips.raise_probability)
-        span = flips.keep - flips.raised
-        ones = flips.raised + np.minimum((span * self.points).astype(np.int64), span)
-        close = np.flatnonzero(levels >= levels.max() - _TIE)
-        return max((_between(ones[first], second) for first in close for second in ones), key=Powers.log)
+        values, codes = self._codes
+        thresholds = flips.raised + whole_parts(values, flips.keep - flips.raised)
+        levels = self._levels(thresholds / TOTAL, (TOTAL - thresholds) / TOTAL)
+        close = self._pairs[levels >= levels.max() - _TIE]
+        return max((_between(thresholds[codes[a]], thresholds[codes[b]]) for a, b in close), key=Powers.log)
 
     def worst_pair(self, flips: Flips, dimension: int) -> tuple[FloatArray, FloatArray]:
         """The rows of the largest level."""
-        ones = flips.ones(self.points)
-        levels = [np.maximum(np.log(a / ones), np.log((1 - a) / (1 - ones))).sum(axis=1) for a in ones]
-        first, second = np.unravel_index(np.argmax(levels), (len(ones), len(ones)))
+        values = self._codes[0]
+        first, second = self._pairs[np.argmax(self._levels(flips.ones(values), flips.zeros(values)))]
         return self.points[first], self.points[second]
 
 

@@ -61,6 +61,10 @@ class Flips:
         """The probability of a reported 1 for bits of mean t."""
         return np.asarray(self.raise_probability + self.gain * shares)
 
+    def zeros(self, shares: FloatArray) -> FloatArray:
+        """The probability of a reported 0 for bits of mean t; as precise as `ones` where it is tiny."""
+        return np.asarray((TOTAL - self.keep) / TOTAL + self.gain * (1 - shares))
+
     def debias(self, ones: FloatArray) -> FloatArray:
         """T̂ = (share of reported ones − s)/(p − s)."""
         return np.asarray((ones - self.raise_probability) / self.gain)

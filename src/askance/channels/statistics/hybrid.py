@@ -111,7 +111,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
             else as_count(sampled, "sampled", minimum=1, maximum=most)
         )
         #: How one statistic is noised.
-        self.table: Staircase = best_staircase(self._level / self.sampled)
+        self.table: Staircase = best_staircase(min(self._level, Fraction(self.stated_level)) / self.sampled)
         self.columns = (
             Column(
                 "coordinates",

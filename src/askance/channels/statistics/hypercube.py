@@ -22,6 +22,7 @@ from askance.channels.statistics.base import Averaging, Enumeration, HasReportLi
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
 from askance.channels.statistics.choices import require_averaging
+from askance.channels.statistics.dense_bits import draw_dense_bits
 from askance.channels.statistics.reports import Column
 
 # A proof by enumeration lists 2^d observations of 2^d statistics.
@@ -139,16 +140,8 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
 
     def _round(self, shares: FloatArray, source: WordSource, *, compiled: bool) -> WordArray:
         """V, packed: +1 with probability ⌊2⁶² t⌋/2⁶², one random word for each."""
-        flip = bits.compiled().flip_dense if compiled else bits.flip_dense_plain
         corners = np.zeros((len(shares), bits.words_for(self.dimension)), dtype=np.uint64)
-        # The coordinates of a row are drawn in stretches of whole words, rows in pieces: no draw exceeds the source.
-        stretch = min(self.dimension, LONGEST_DRAW)
-        rows = max(LONGEST_DRAW // stretch, 1)
-        for start in range(0, len(shares), rows):
-            for first in range(0, self.dimension, stretch):
-                part = np.ascontiguousarray(shares[start : start + rows, first : first + stretch])
-                words = slice(first // bits.WORD, bits.words_for(first + part.shape[1]))
-                flip(part, 0, TOTAL, source(part.size), corners[start : start + rows, words])
+        draw_dense_bits(shares, 0, TOTAL, source, corners, compiled=compiled)
         return corners
 
     # -- estimating ------------------------------------------------------------------------------------------------

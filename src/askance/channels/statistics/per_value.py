@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations, product
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray, WordArray
-from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, as_probability, shown
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import Number, as_array, as_count, as_floats, as_fraction, as_positive_level, as_probability, shown
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
@@ -42,12 +41,17 @@ from askance.channels.statistics.calibration import (
     calibrate_for_density,
 )
 from askance.channels.statistics.choices import require_averaging, require_calibration, require_choice
+from askance.channels.statistics.dense_bits import draw_dense_bits
 from askance.channels.statistics.reports import Column
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
 
 # A proof by enumeration lists 2^d observations of all possible statistics; beyond this many entries structure is used.
 _ENUMERATED_ENTRIES = 1 << 14
+# Sums of bounded statistics may exceed their bound by half of this share; the other half is for rounded thresholds.
+_SLACK = Fraction(1, 5 * 10**11)
+# Statistics may differ from a listed one by this share of their bound: rounding, not other statistics.
+_ROUNDING = 1e-9
 # In bits; longer ratios are known by their logarithm.
 _LONGEST_RATIO = 1 << 17
 
@@ -161,14 +165,14 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         )
 
     def _read_possible(self, possible: ArrayLike) -> FloatArray:
-        given = [[float(as_fraction(value, "possible")) for value in row] for row in np.asarray(possible).tolist()]
-        rows = as_floats(given, "possible")
-        if rows.ndim != 2 or rows.shape[1] != self.dimension or len(rows) < 2:
+        given = as_array(possible, "possible")
+        if given.ndim != 2 or given.shape[1] != self.dimension or len(given) < 2:
             raise ShapeError(
-                f"possible has shape {rows.shape}; allowed: at least two rows of {self.dimension} statistics.",
+                f"possible has shape {given.shape}; allowed: at least two rows of {self.dimension} statistics.",
                 remedy="Give one row per possible vector of statistics.",
             )
-        shares = self._bounds.shares(rows, 0).astype(np.float64)
+        rows = np.array([[float(as_fraction(value, "possible")) for value in row] for row in given.tolist()])
+        shares = self._bounds.shares(rows, 0).astype(np.float64) + 0.0  # no −0
         norms = shares.sum(axis=1)
         wrong = (norms > float(self.max_l1_norm) + 1e-9) | (self._exact_norm & (norms < float(self.max_l1_norm) - 1e-9))
         if wrong.any():
@@ -185,7 +189,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         if self._bounds.binary:
             make = BinaryDomain.of_norm if self._exact_norm else BinaryDomain.of_norm_at_most
             return make(self.dimension, math.floor(self.max_l1_norm))
-        return BoundedDomain(self.dimension, self.max_l1_norm)
+        return BoundedDomain(self.dimension, self.max_l1_norm, _SLACK)
 
     def _make_flips(self) -> Flips:
         if self.calibration == "paper":
@@ -200,25 +204,21 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
 
     # -- drawing ---------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _planes(self) -> tuple[WordArray, WordArray]:
-        return bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
-
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         shares = self._bounds.shares(truth, offset)
         if self._possible is not None:
-            self._refuse_impossible(shares, offset)
+            shares = self._snapped(shares, offset)
         if not self._bounds.binary:
             self._refuse_norm(shares.sum(axis=1, dtype=np.float64), offset)
             return np.ascontiguousarray(shares, dtype=np.float64)
-        packed = bits.pack(shares)
+        packed = bits.pack(shares.astype(np.uint8, copy=False))
         self._refuse_norm(np.bitwise_count(packed).sum(axis=1), offset)
         return packed
 
     def _refuse_norm(self, norms: AnyArray, offset: int) -> None:
         """A vector outside the stated norm would be less protected than stated."""
         limit = float(self.max_l1_norm)
-        wrong = (norms > limit * (1 + 1e-12)) | (self._exact_norm & (norms < limit))
+        wrong = (norms > limit * (1 + float(_SLACK) / 2)) | (self._exact_norm & (norms < limit))
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
@@ -227,43 +227,38 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
                 remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
             )
 
-    def _refuse_impossible(self, shares: AnyArray, offset: int) -> None:
+    def _snapped(self, shares: AnyArray, offset: int) -> AnyArray:
+        """The listed statistics in place of rows that differ from them by rounding; what is not listed is refused.
+
+        Noising a row as it is would not do: where all listed rows agree, any difference is a difference from all.
+        """
         assert self._possible is not None
-        near = np.abs(shares[:, None, :] - self._possible[None]).max(axis=2) <= 1e-9
-        lost = ~near.any(axis=1)
-        if lost.any():
-            row = int(np.argmax(lost))
-            raise InputError(
-                f"the statistics of row {row + offset} are {shown(self._bounds.values(shares[row]).tolist())}; "
-                f"allowed: one of the {len(self._possible)} possible ones.",
-                remedy="Add them to possible, or build the channel without it.",
-            )
+        different, places = np.unique(shares, axis=0, return_inverse=True)
+        nearest = np.empty(len(different), dtype=np.intp)
+        for number, row in enumerate(different):
+            distances = np.abs(self._possible - row).max(axis=1)
+            nearest[number] = np.argmin(distances)
+            if distances[nearest[number]] > _ROUNDING:
+                first = int(np.argmax(places == number))
+                raise InputError(
+                    f"the statistics of row {first + offset} are {shown(self._bounds.values(row).tolist())}; allowed: "
+                    f"one of the {len(self._possible)} possible ones.",
+                    remedy="Add them to possible, or build the channel without it.",
+                )
+        return self._possible[nearest[places]]
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
         if not self._bounds.binary:
-            self._draw_dense(encoded, source, out["bits"], compiled=compiled)
+            span = self.flips.keep - self.flips.raised
+            draw_dense_bits(encoded, self.flips.raised, span, source, out["bits"], compiled=compiled)
             return
         flip = bits.compiled().flip if compiled else bits.flip_plain
         mask = np.uint64(bits.last_word_mask(self.dimension))
         truth, noised, done = encoded.reshape(-1), out["bits"].reshape(-1), 0
-        ones, zeros = self._planes
+        ones, zeros = bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
         while done < truth.size:
             words = source(min(LONGEST_DRAW, bits.most_words(truth.size - done)))
             done = flip(truth, ones, zeros, encoded.shape[1], mask, words, done, noised)
-
-    def _draw_dense(self, shares: FloatArray, source: WordSource, out: WordArray, *, compiled: bool) -> None:
-        flip = bits.compiled().flip_dense if compiled else bits.flip_dense_plain
-        span = self.flips.keep - self.flips.raised
-        # The coordinates of a row are drawn in stretches of whole words, rows in pieces: no draw exceeds the source.
-        stretch = min(self.dimension, LONGEST_DRAW)
-        rows = max(LONGEST_DRAW // stretch, 1)
-        for start in range(0, len(shares), rows):
-            for first in range(0, self.dimension, stretch):
-                part = np.ascontiguousarray(shares[start : start + rows, first : first + stretch])
-                words = slice(first // bits.WORD, bits.words_for(first + part.shape[1]))
-                target = np.zeros((len(part), words.stop - words.start), dtype=np.uint64)
-                flip(part, self.flips.raised, span, source(part.size), target)
-                out[start : start + rows, words] = target
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
@@ -295,9 +290,10 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         return np.asarray(covariance * np.outer(self._bounds.width, self._bounds.width))
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
-        ones = self.flips.ones(self._bounds.scaled(truth))
+        shares = self._bounds.scaled(truth)
+        ones, zeros = np.log(self.flips.ones(shares)), np.log(self.flips.zeros(shares))
         dense = bits.unpack(columns["bits"], self.dimension).astype(np.float64)
-        return np.asarray(dense @ (np.log(ones) - np.log1p(-ones)).T + np.log1p(-ones).sum(axis=1))
+        return np.asarray(dense @ (ones - zeros).T + zeros.sum(axis=1))
 
     # -- proving ---------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,12 @@ class Column:
     def check(self, values: AnyArray, n: int) -> AnyArray:
         """Refuse an array of another shape, integers out of range, and bits where there are none."""
         wanted = self.empty(0).shape[1:]
+        if values.dtype.kind not in ("u" if self.kind in ("bits", "seed") else "iub"):
+            raise InputError(
+                f"column {self.name!r} holds {values.dtype}; allowed: whole numbers"
+                f"{' without sign' if self.kind in ('bits', 'seed') else ''}.",
+                remedy="Take the columns as the channel gives them.",
+            )
         if values.shape != (n, *wanted):
             raise ShapeError(
                 f"column {self.name!r} has shape {values.shape}; allowed: {(n, *wanted)}.",
@@ -94,15 +100,18 @@ class Reports:
                 f"the reports have columns {shown(sorted(columns))}; allowed with {channel.kind}: {', '.join(wanted)}.",
                 remedy="Take them as the channel gives them.",
             )
-        n = len(next(iter(columns.values())))
+        arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in columns.items()}
+        n = len(next(iter(arrays.values())))
         self.channel = channel
-        self.columns = {column.name: column.check(np.asarray(columns[column.name]), n) for column in channel.columns}
+        self.columns = {column.name: column.check(arrays[column.name], n) for column in channel.columns}
         channel.check_reports(self.columns)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def __getitem__(self, rows: slice) -> Reports:
+        if not isinstance(rows, slice):
+            raise InputError(f"the index is {shown(rows)}; allowed: a slice.", remedy="Write reports[3:4] for one.")
         return Reports(self.channel, {name: values[rows] for name, values in self.columns.items()})
 
     @classmethod
