@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from askance import (
+    CoordinateRelease,
     Enumerated,
     ForcedResponse,
     MatrixChannel,
+    PerValue,
     RandomizedResponse,
+    StatisticsTally,
     Tally,
     save,
 )
+from askance.channels import AnyChannel, Reports
 from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
+from askance.formats import write_reports
 
 FOLDER = Path(__file__).parent
 
 
-def golden_tallies() -> dict[str, Tally]:
-    """Labels that are codes, texts, and a mixture; counts beyond 32 bits; realised and given probabilities."""
-    strange = MatrixChannel(
+def strange_labels() -> MatrixChannel:
+    """Labels of several kinds, with quotes and line breaks."""
+    return MatrixChannel(
         [["0.5", "0.1"], ["0.25", "0.2"], ["0.25", "0.7"]],
         outputs=["né", 'says "no"\n'],
         observations=[True, 2.5, "three"],
     )
+
+
+def golden_tallies() -> dict[str, Tally]:
+    """Labels that are codes, texts, and a mixture; counts beyond 32 bits; realised and given probabilities."""
     return {
         "randomized_response.tally": Tally(RandomizedResponse.for_privacy_level(1, outputs=4), [4, 3, 2, 1]),
         "forced_response.tally": Tally(ForcedResponse("2/3", "1/6"), [10**12, 0]),
-        "strange_labels.tally": Tally(strange, [1, 2, 3]),
+        "strange_labels.tally": Tally(strange_labels(), [1, 2, 3]),
     }
 
 
@@ -77,8 +89,50 @@ def golden_fits() -> dict[str, DistributionFit]:
     return {"every_diagnostic.fit": full, "no_covariance.fit": bare}
 
 
+def golden_states() -> dict[str, StatisticsTally]:
+    """Sums with a zero, and beyond 32 bits."""
+    return {
+        "per_value.statistics": StatisticsTally(PerValue(6, 1, max_l1_norm=2), [3, 0, 2**40, 1, 5, 9], 2**41),
+        "coordinate_release.statistics": StatisticsTally(
+            CoordinateRelease(3, 2, release_distribution=["1/2", "1/4", "1/4"], lower=-1, statistic_bound=3),
+            [1, 2, 3, 4, 5, 6],
+            21,
+        ),
+    }
+
+
+@dataclass(frozen=True)
+class GoldenReports:
+    """What a file of reports holds."""
+
+    channel: AnyChannel
+    reports: Any
+    ids: Sequence[str | None] | None = None
+
+
+def golden_reports() -> dict[str, GoldenReports]:
+    """Bits beyond one word, numbers, answers by code, by name, and of strange names; with and without ids."""
+    wide = PerValue(70, 4, l1_norm=1)
+    words = np.array([[1, 0], [2**63, 1], [0x0123456789ABCDEF, 0x3F]], dtype=np.uint64)
+    few = CoordinateRelease(300, 1)
+    columns = {"coordinate": np.array([0, 299, 7]), "bit": np.array([1, 0, 1])}
+    return {
+        "per_value": GoldenReports(wide, Reports(wide, {"bits": words}), ["a", 'né "two"\n', None]),
+        "coordinate_release": GoldenReports(few, Reports(few, columns)),
+        "forced_response": GoldenReports(ForcedResponse("2/3", "1/6"), ["yes", "no", "no"], ["1", "2", "3"]),
+        "randomized_response": GoldenReports(RandomizedResponse.for_privacy_level(1, outputs=4), [3, 0, 1, 2]),
+        "strange_labels": GoldenReports(strange_labels(), [True, "three", 2.5]),
+    }
+
+
 if __name__ == "__main__":  # see README.md
     for name, tally in golden_tallies().items():
         save(tally, FOLDER / name)
     for name, fit in golden_fits().items():
         save(fit, FOLDER / name)
+    for name, state in golden_states().items():
+        save(state, FOLDER / name)
+    for name, golden in golden_reports().items():
+        for path in (FOLDER / f"{name}.jsonl", FOLDER / f"{name}.parquet"):
+            if path.suffix == ".jsonl" or not path.exists():  # other versions of pyarrow write other bytes
+                write_reports(path, golden.reports, channel=golden.channel, ids=golden.ids)

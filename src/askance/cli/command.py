@@ -5,12 +5,15 @@ from __future__ import annotations
 import click
 
 from askance import __version__
+from askance.cli.aggregate import aggregate_command
+from askance.cli.audit import audit_group
 from askance.cli.certify import certify_group
 from askance.cli.channels import channels_command
 from askance.cli.demo import demo_command
 from askance.cli.fit import fit_command
 from askance.cli.misuse import GuidedGroup, run_or_exit
 from askance.cli.plan import plan_group
+from askance.cli.randomize import randomize_group
 from askance.cli.sensitivity import sensitivity_command
 
 
@@ -23,11 +26,14 @@ def askance() -> None:
     """
 
 
+askance.add_command(aggregate_command)
 askance.add_command(channels_command)
 askance.add_command(certify_group)
+askance.add_command(audit_group)
 askance.add_command(demo_command)
 askance.add_command(fit_command)
 askance.add_command(plan_group)
+askance.add_command(randomize_group)
 askance.add_command(sensitivity_command)
 
 

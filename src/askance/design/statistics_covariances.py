@@ -95,7 +95,7 @@ def truths_of(model: FiniteModel, channel: StatisticsChannel) -> tuple[AnyArray,
 
     A channel built on the outputs themselves has the indicators of outputs as statistics, so φ = Φ · indicators.
     """
-    outputs = getattr(channel, "outputs", None)
+    outputs = channel.truth_labels
     if outputs is not None:
         if outputs != model.outputs:
             raise IncompatibleEvidenceError(

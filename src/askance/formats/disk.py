@@ -6,7 +6,10 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
@@ -95,6 +98,28 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that replaces `path` when all is written to it; what goes wrong before leaves nothing of it behind."""
+    temporary = path.parent / f".askance-{secrets.token_hex(8)}"
+    try:
+        with temporary.open("xb") as file:
+            try:
+                permissions = _permissions(path)
+                if permissions is not None:
+                    temporary.chmod(permissions)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
+        _flush_folder(path.parent)
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "Choose another place.")
+        raise FormatError(f"cannot write {path}: {error.strerror or error}.", remedy=remedy) from None
 
 
 def read_whole(path: str | os.PathLike[str], *, prefix: bytes = b"", limit: int | None = None) -> bytes:

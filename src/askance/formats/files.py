@@ -8,16 +8,19 @@ from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.estimation.fit import DistributionFit
 from askance.estimation.regression_fit import RegressionFit
+from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
 from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
+from askance.formats.report_schema import refuse_reports
+from askance.formats.statistics_file import STATISTICS_FORMAT, statistics_from_parts, statistics_to_parts
 from askance.formats.tally_file import TALLY_FORMAT, tally_from_parts, tally_to_parts
 
 # Of a file, in bytes: counts of the largest channels need a fraction of it.
 _LONGEST = 1 << 30
 
 
-def save(thing: Tally | DistributionFit | RegressionFit, path: str | Path) -> None:
+def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit, path: str | Path) -> None:
     """Write a tally or a fit to a file, whole or not at all.
 
     >>> import tempfile, pathlib
@@ -30,25 +33,32 @@ def save(thing: Tally | DistributionFit | RegressionFit, path: str | Path) -> No
     """
     if isinstance(thing, Tally):
         data = pack(*tally_to_parts(thing))
+    elif isinstance(thing, StatisticsTally):
+        data = pack(*statistics_to_parts(thing))
     elif isinstance(thing, DistributionFit | RegressionFit):
         data = pack(fit_to_json(thing))
     else:
         raise InputError(
-            f"cannot save a {type(thing).__name__}; allowed: Tally, Fit.",
-            remedy="Save what Tally(…) or estimate(…) returns; write channels with channel_to_toml.",
+            f"cannot save a {type(thing).__name__}; allowed: Tally, StatisticsTally, Fit.",
+            remedy="Save what Tally(…), StatisticsTally(…) or estimate(…) returns; write channels with "
+            "channel_to_toml, reports with write_reports.",
         )
     write_whole(path, data)
 
 
-def load(path: str | Path) -> Tally | DistributionFit | RegressionFit:
+def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit:
     """Read what `save` wrote; anything else is refused with a reason."""
+    refuse_reports(path)
     header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
     version = header["askance"]
     if version == TALLY_FORMAT:
         return tally_from_parts(header, payload, str(path))
+    if version == STATISTICS_FORMAT:
+        return statistics_from_parts(header, payload, str(path))
     if version == FIT_FORMAT:
         return fit_from_json(header, str(path))
+    known = ", ".join(map(repr, (TALLY_FORMAT, STATISTICS_FORMAT, FIT_FORMAT)))
     raise FormatError(
-        f"{path} has format {shown(version)}; this version reads {TALLY_FORMAT!r} and {FIT_FORMAT!r}.",
+        f"{path} has format {shown(version)}; this version reads {known}.",
         remedy="Use the version of askance that wrote it.",
     )

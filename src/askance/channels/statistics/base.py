@@ -17,6 +17,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_array, as_floats, refuse_masked, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance.categories import Categories
 from askance.channels.described import Described
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.reports import Column, Reports, require_reports
@@ -146,6 +147,11 @@ class StatisticsChannel(Described):
     def statistic_names(self) -> tuple[str, ...]:
         """One name per statistic."""
         return tuple(f"statistic {j}" for j in range(self.dimension))
+
+    @property
+    def truth_labels(self) -> Categories | None:
+        """The labels of which a respondent has one; None where numbers describe a respondent."""
+        return None
 
     @property
     def truth_width(self) -> int:

@@ -94,6 +94,11 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         return tuple(map(str, self.outputs.labels))
 
     @property
+    def truth_labels(self) -> Categories:
+        """The outputs."""
+        return self.outputs
+
+    @property
     def truth_width(self) -> int:
         """One label."""
         return 1

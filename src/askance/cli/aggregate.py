@@ -1,0 +1,58 @@
+"""`askance aggregate`: reports and states in, one state out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from askance.cli.output import print_json, print_table
+from askance.cli.progress import progress
+from askance.cli.randomize import channel_as_json, channel_rows
+
+if TYPE_CHECKING:
+    from askance.formats.reports import Aggregation
+
+
+@click.command("aggregate", short_help="Add up reports to a state.")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", metavar="STATE", required=True, type=click.Path(path_type=Path), help="where the state goes"
+)
+@click.option("--skip-bad", is_flag=True, help="leave bad reports out and count them, instead of stopping at the first")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def aggregate_command(reports: tuple[Path, ...], output: Path, skip_bad: bool, as_json: bool) -> None:
+    """Add up REPORTS, files of reports or states of one channel, to one state.
+
+    A state holds integers only: it does not grow with the number of reports, and states of many machines are added up
+    by this same command. A report is bad when it comes from another channel, repeats an id, or is malformed. Example:
+
+        askance aggregate monday.jsonl tuesday.parquet last-week.state -o all.state
+    """
+    from askance.formats import aggregate, save
+
+    with progress() as doing:
+        found = aggregate(reports, skip_bad, doing=doing)
+        save(found.evidence, output)
+    _print(found, output, as_json)
+
+
+def _print(found: Aggregation, output: Path, as_json: bool) -> None:
+    channel, n = found.evidence.channel, found.evidence.n_observations
+    if as_json:
+        print_json(
+            {
+                "reports": n,
+                "refused": dict(found.refused),
+                "first_refused": dict(found.first_refused),
+                "output": str(output),
+                **channel_as_json(channel),
+            }
+        )
+        return
+    rows = [("reports", f"{n:,}"), *channel_rows(channel), ("refused", f"{sum(found.refused.values()):,}")]
+    rows += [
+        (f"  {reason}", f"{count:,}; first: {found.first_refused[reason]}") for reason, count in found.refused.items()
+    ]
+    print_table(f"state written to {output}", ["", ""], rows)

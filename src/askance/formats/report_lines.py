@@ -1,0 +1,432 @@
+"""Reports as lines of JSON: a header line, then one report per line.
+
+    {"askance":"reports/1","channel":{"kind":"per-value", …},"fingerprint":"5b3f…"}
+    {"id":"ab12","channel":"5b3fa0c1d2e3f405","bits":"09"}
+
+Lines as this module writes them (a blank after commas and colons is welcome) are taken apart by one regular expression
+for a whole piece of the file, and their columns are decoded together. Any other piece is read line by line as strict
+JSON: no NaN, no field twice. Both ways end in the same texts per column, so they cannot disagree on what a report says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from json.encoder import encode_basestring
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+
+from askance._arrays import AnyArray
+from askance._checks import shorten, shown
+from askance._kernels import bits
+from askance.channels.statistics.reports import Column
+from askance.errors import FormatError, InputError
+from askance.formats.report_schema import (
+    LONGEST_ID,
+    MOST_REPORTS,
+    STRICT_JSON,
+    Block,
+    Header,
+    LabelColumn,
+    Reason,
+    Refusals,
+    ReportSchema,
+    bytes_of,
+    json_line,
+    opened,
+    require_id,
+)
+
+# Bytes read at a time: less than `MOST_REPORTS` of the shortest possible reports.
+_PIECE = 1 << 21
+# Of a header, in bytes: room for the largest matrices, none for a device that never ends.
+_LONGEST_HEADER = 1 << 30
+# A whole number as JSON writes it, short enough for 64 bits.
+_WHOLE = "(?:0|[1-9][0-9]{0,17})"
+_PLAIN_TEXT = r'[^"\\\x00-\x1f]'
+
+
+class _BadLineError(Exception):
+    """What is wrong with one line."""
+
+    def __init__(self, what: str, reason: Reason = "malformed", reports: int = 1) -> None:
+        super().__init__(what)
+        self.what, self.reason, self.reports = what, reason, reports
+
+
+# -- one column --------------------------------------------------------------------------------------------------------
+
+
+class _Text(Protocol):
+    """How the values of a column are written."""
+
+    #: Of a value, with one group: the text that `decode` takes.
+    pattern: str
+    #: Characters of the longest value, about.
+    longest: int
+
+    def encode(self, values: AnyArray) -> list[str]:
+        """Values as JSON."""
+
+    def decode(self, texts: Sequence[str]) -> AnyArray:
+        """What the texts of many reports say; KeyError where one has no meaning."""
+
+    def knows(self, text: str) -> bool:
+        """Whether a text that fits the pattern has a meaning."""
+
+    def read(self, value: Any) -> str:
+        """The text of a value that was read as JSON; ValueError says what is allowed."""
+
+
+class _Digits:
+    """Bits (lowest first, in bytes) or seeds (highest first): hexadecimal digits."""
+
+    def __init__(self, column: Column) -> None:
+        self._is_seed = column.kind == "seed"
+        self._bytes = 8 if self._is_seed else bytes_of(column)
+        self._words = 1 if self._is_seed else bits.words_for(column.width)
+        self.longest = 2 * self._bytes
+        self.pattern = f'"([0-9a-f]{{{self.longest}}})"'
+        self._digits = re.compile(f"[0-9a-f]{{{self.longest}}}")
+
+    def encode(self, values: AnyArray) -> list[str]:
+        raw = values.astype(">u8" if self._is_seed else "<u8").reshape(len(values), self._words)
+        digits = raw.view(np.uint8)[:, : self._bytes].tobytes().hex()
+        return [f'"{digits[i : i + self.longest]}"' for i in range(0, len(digits), self.longest)]
+
+    def decode(self, texts: Sequence[str]) -> AnyArray:
+        raw = np.frombuffer(bytes.fromhex("".join(texts)), dtype=np.uint8).reshape(-1, self._bytes)
+        if self._is_seed:
+            return raw.view(">u8").reshape(-1).astype(np.uint64)
+        padded = np.zeros((len(raw), 8 * self._words), dtype=np.uint8)
+        padded[:, : self._bytes] = raw
+        return padded.view("<u8").astype(np.uint64, copy=False)
+
+    def knows(self, text: str) -> bool:
+        return True
+
+    def read(self, value: Any) -> str:
+        if not isinstance(value, str) or not self._digits.fullmatch(value):
+            raise ValueError(f"{self.longest} hexadecimal digits (0-9, a-f)")
+        return value
+
+
+class _Wholes:
+    """One whole number, or a list of them."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self.longest = 24 * column.width
+        many = rf"\[({_WHOLE}(?:, ?{_WHOLE}){{{column.width - 1}}})\]"
+        self.pattern = f"({_WHOLE})" if column.kind == "integer" else many
+
+    def encode(self, values: AnyArray) -> list[str]:
+        return [str(value).replace(" ", "") for value in values.tolist()]
+
+    def decode(self, texts: Sequence[str]) -> AnyArray:
+        if self._column.kind == "integer":
+            return np.fromiter(map(int, texts), dtype=np.int64, count=len(texts))
+        numbers = np.array(json.loads(f"[{','.join(texts)}]"), dtype=np.int64)
+        return numbers.reshape(len(texts), self._column.width)
+
+    def knows(self, text: str) -> bool:
+        return True
+
+    def read(self, value: Any) -> str:
+        column = self._column
+        entries = value if column.kind == "integers" else [value]
+        whole = isinstance(entries, list) and all(type(entry) is int for entry in entries)
+        if not whole or len(entries) != column.width or not all(0 <= entry < column.limit for entry in entries):
+            many = "a whole number" if column.kind == "integer" else f"a list of {column.width} whole numbers"
+            raise ValueError(f"{many}, 0 to {column.limit - 1}")
+        return ",".join(map(str, entries))
+
+
+class _Labels:
+    """Answers by name: whatever JSON calls the label."""
+
+    pattern = rf'("{_PLAIN_TEXT}*"|-?[0-9][0-9.eE+-]*|true|false)'
+
+    def __init__(self, column: LabelColumn) -> None:
+        self._labels = column.labels
+        self._texts = np.array([json.dumps(label, ensure_ascii=False) for label in column.labels], dtype=object)
+        self._code_of = {text: code for code, text in enumerate(self._texts.tolist())}
+        self.longest = max(map(len, self._code_of))
+
+    def encode(self, values: AnyArray) -> list[str]:
+        return list(self._texts[values])
+
+    def decode(self, texts: Sequence[str]) -> AnyArray:
+        return np.fromiter(map(self._code_of.__getitem__, texts), dtype=np.int64, count=len(texts))
+
+    def knows(self, text: str) -> bool:
+        return text in self._code_of
+
+    def read(self, value: Any) -> str:
+        try:
+            code = self._labels.code(value)
+        except InputError:
+            raise ValueError(shorten(self._labels.labels)) from None
+        if isinstance(value, bool) != isinstance(self._labels.labels[code], bool):  # Python counts True as 1
+            raise ValueError(shorten(self._labels.labels))
+        return str(self._texts[code])
+
+
+def _text_of(column: Column | LabelColumn) -> _Text:
+    if isinstance(column, LabelColumn):
+        return _Labels(column)
+    return _Digits(column) if column.kind in ("bits", "seed") else _Wholes(column)
+
+
+# -- one line ----------------------------------------------------------------------------------------------------------
+
+
+class _Line:
+    """How the reports of a channel are written, one per line."""
+
+    def __init__(self, schema: ReportSchema) -> None:
+        self.schema = schema
+        self.texts = {column.name: _text_of(column) for column in schema.columns}
+        values = "".join(f', ?+"{name}": ?+{text.pattern}' for name, text in self.texts.items())
+        id = rf'(?:"id": ?+"({_PLAIN_TEXT}{{1,{LONGEST_ID}}}+)", ?+)?+'
+        #: One report and the end of its line; the groups are the id, and the text of every column.
+        self.pattern = re.compile(rf'\{{{id}"channel": ?+"{schema.tag}"{values}\}}\r?+\n')
+        # Columns where a text may fit the pattern and mean nothing.
+        self._named = [(i, c.name) for i, c in enumerate(schema.columns) if isinstance(c, LabelColumn)]
+        self._template = f'"channel":"{schema.tag}",' + ",".join(f'"{name}":%s' for name in self.texts) + "}\n"
+
+    def write(self, columns: Mapping[str, AnyArray], ids: Sequence[str | None] | None) -> str:
+        """Some reports as lines."""
+        encoded = [text.encode(columns[name]) for name, text in self.texts.items()]
+        lines = [self._template % values for values in zip(*encoded, strict=True)]
+        if ids is None:
+            return "".join(["{" + line for line in lines])
+        named = ["" if id is None else f'"id":{encode_basestring(require_id(id))},' for id in ids]
+        return "".join(["{" + id + line for id, line in zip(named, lines, strict=True)])
+
+    def decode(self, texts: Sequence[Sequence[str]]) -> dict[str, AnyArray]:
+        """The columns of some reports, given the texts of each column."""
+        return {name: text.decode(given) for (name, text), given in zip(self.texts.items(), texts, strict=True)}
+
+    def read(self, line: str) -> tuple[str, ...] | None:
+        """Id (or "") and texts of one line; None for what is no report but allowed between reports."""
+        found = self.pattern.fullmatch(line + "\n")
+        if found is not None:
+            groups = found.groups("")
+            if all(self.texts[name].knows(groups[1 + i]) for i, name in self._named):
+                return groups
+        return self._read_json(line)
+
+    def _read_json(self, line: str) -> tuple[str, ...] | None:
+        try:
+            content = STRICT_JSON.decode(line)
+        except RecursionError:
+            raise _BadLineError("it is not JSON (nested without end).") from None
+        except ValueError as error:
+            raise _BadLineError(f"it is not JSON ({getattr(error, 'msg', error)}).") from None
+        if not isinstance(content, dict):
+            raise _BadLineError(f"it is {shown(content)}; allowed: an object.")
+        if "askance" in content:
+            self._read_another_header(content)
+            return None
+        tag = content.pop("channel", None)
+        if tag is None:
+            raise _BadLineError("it has no field 'channel'.")
+        if tag != self.schema.tag:
+            raise _BadLineError(f"its channel is {shown(tag)}; allowed: {self.schema.tag!r}.", "another channel")
+        return self._read_fields(content)
+
+    def _read_fields(self, content: dict[str, Any]) -> tuple[str, ...]:
+        id = ""
+        if "id" in content:
+            try:
+                id = require_id(content.pop("id"))
+            except InputError as error:
+                raise _BadLineError(error.message) from None
+        if content.keys() != self.texts.keys():
+            missing = [name for name in self.texts if name not in content]
+            unknown = [name for name in content if name not in self.texts]
+            what = f"no field {missing[0]!r}" if missing else f"an unknown field {shown(unknown[0])}"
+            raise _BadLineError(f"it has {what}; allowed: id, channel, {', '.join(self.texts)}.")
+        texts = [id]
+        for name, text in self.texts.items():
+            try:
+                texts.append(text.read(content[name]))
+            except ValueError as error:
+                raise _BadLineError(f"field {name!r} is {shown(content[name])}; allowed: {error}.") from None
+        return tuple(texts)
+
+    def _read_another_header(self, content: dict[str, Any]) -> None:
+        """A header among reports: files were concatenated; another channel's reports will tell so themselves."""
+        try:
+            wrong = Header.read(content, "the line").differs_from(self.schema)
+        except FormatError as error:
+            raise _BadLineError(error.message) from None
+        if wrong:
+            raise _BadLineError(wrong, "another channel", reports=0)
+
+
+# -- whole files -------------------------------------------------------------------------------------------------------
+
+
+class LineWriter:
+    """Writes reports as lines into an open file."""
+
+    def __init__(self, file: BinaryIO, schema: ReportSchema) -> None:
+        self._file, self._line = file, _Line(schema)
+        file.write(json_line(schema.header()).encode())
+
+    def write(self, columns: Mapping[str, AnyArray], ids: Sequence[str | None] | None) -> None:
+        """Add some reports."""
+        self._file.write(self._line.write(columns, ids).encode())
+
+    def close(self) -> None:
+        """Nothing is left to be written."""
+
+
+def read_lines(path: Path, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
+    """The reports of a file, in blocks, the first of which is empty and tells the channel.
+
+    Args:
+        path: where it is.
+        refusals: what happens to bad lines.
+        expected: the channel that the reports must come from; None for the one that the file names.
+    """
+    with opened(path) as file:
+        first, schema = _read_header(file, str(path), refusals, expected)
+        line = _Line(schema)
+        # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
+        limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
+        yield schema.empty()
+        number = 2
+        for piece in _pieces(file, limit):
+            yield from _blocks_of(piece, number, line, str(path), refusals)
+            number += piece.count(b"\n")
+
+
+def _read_header(
+    file: BinaryIO, name: str, refusals: Refusals, expected: ReportSchema | None
+) -> tuple[int, ReportSchema]:
+    """Length of the first line, and the channel whose reports are read."""
+    data = file.readline(_LONGEST_HEADER)
+    try:
+        content = STRICT_JSON.decode(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
+        what = "its header is truncated" if not data.endswith(b"\n") else "its first line is no header"
+        raise FormatError(
+            f"{name} is no file of reports: {what}.", remedy="Give a file as `askance randomize` writes it."
+        ) from None
+    header = Header.read(content, name)
+    if expected is None:
+        return len(data), header.schema()
+    wrong = header.differs_from(expected)
+    if wrong:  # where bad reports are skipped, each of these will be told by its own line
+        refusals.refuse("another channel", f"{name}, line 1", wrong, 0)
+    return len(data), expected
+
+
+def _pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
+    """The rest of a file in pieces of whole lines; of a line beyond the limit only the beginning, no report."""
+    rest = b""
+    while data := file.read(_PIECE):
+        data = rest + data
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield data[:end]
+        rest = data[end:]
+        if len(rest) > limit:
+            yield rest[:limit] + (b"\n" if _skip_line(file) else b"")
+            rest = b""
+    if rest:
+        yield rest
+
+
+def _skip_line(file: BinaryIO) -> bool:
+    """Leave out the rest of a line; whether it has an end."""
+    while data := file.readline(_PIECE):
+        if data.endswith(b"\n"):
+            return True
+    return False
+
+
+def _blocks_of(piece: bytes, number: int, line: _Line, name: str, refusals: Refusals) -> Iterator[Block]:
+    """The reports of some whole lines, the first of which has that number."""
+    ends = piece.endswith(b"\n")
+    try:
+        text = piece.decode()
+    except UnicodeDecodeError:
+        lines = [_as_text(each) for each in piece.split(b"\n")]
+    else:
+        whole = text if ends else text + "\n"
+        block = _read_together(whole, number, line, name) if whole.count("\n") <= MOST_REPORTS else None
+        if block is not None:
+            yield block
+            return
+        lines = list(text.split("\n"))
+    if ends:
+        lines.pop()  # what follows the last newline
+    for start in range(0, len(lines), MOST_REPORTS):
+        some = lines[start : start + MOST_REPORTS]
+        last = len(some) - 1 if not ends and start + len(some) == len(lines) else None
+        yield from _read_one_by_one(some, number + start, last, line, name, refusals)
+
+
+def _as_text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _read_together(text: str, number: int, line: _Line, name: str) -> Block | None:
+    """All lines at once; None where one of them is not written as this module writes it."""
+    # What is between reports, then the groups of a report, and so on: reports fill the text when nothing is between.
+    parts = line.pattern.split(text)
+    step = 2 + len(line.texts)
+    if any(parts[::step]):
+        return None
+    ids, *texts = (parts[i::step] for i in range(1, step))
+    try:
+        columns = line.decode(texts)
+    except KeyError:
+        return None
+    return Block(line.schema, columns, _ids(ids), np.arange(number, number + len(ids)), f"{name}, line")
+
+
+def _ids(ids: Sequence[str | None]) -> list[str | None] | None:
+    return [id or None for id in ids] if any(ids) else None
+
+
+def _read_one_by_one(
+    lines: Sequence[str | None], number: int, open_end: int | None, line: _Line, name: str, refusals: Refusals
+) -> Iterator[Block]:
+    """The good lines, then a refusal of the bad ones; the first bad one is the last looked at unless they are skipped.
+
+    `open_end` is the line that the file ends in, where no newline follows.
+    """
+    good: list[tuple[str, ...]] = []
+    places: list[int] = []
+    bad: list[tuple[Reason, str, str, int]] = []
+    for i, text in enumerate(lines):
+        try:
+            if text is None:
+                raise _BadLineError("it is not UTF-8 text.")
+            report = line.read(text) if text.strip(" \t\r") else None
+        except _BadLineError as error:
+            cut = i == open_end and error.what.startswith("it is not JSON")
+            what = "it is truncated: the file ends within it." if cut else error.what
+            bad.append((error.reason, f"{name}, line {number + i}", what, error.reports))
+            if not refusals.skip:
+                break
+            continue
+        if report is not None:
+            good.append(report)
+            places.append(number + i)
+    if good:
+        ids, *texts = ([report[i] for report in good] for i in range(len(good[0])))
+        yield Block(line.schema, line.decode(texts), _ids(ids), np.array(places), f"{name}, line")
+    for each in bad:
+        refusals.refuse(*each)

@@ -1,0 +1,373 @@
+"""What the reports of a channel look like in files, whatever the format: `reports/1`.
+
+A file of reports says in its header which channel made them, and every report names its channel again by the first
+digits of the fingerprint, so that files may be cut and concatenated. Nothing in a report is evaluated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NoReturn, TypeAlias
+
+import numpy as np
+
+from askance._arrays import AnyArray, IntArray
+from askance._checks import as_column, shown
+from askance.categories import Categories, Label
+from askance.channels.finite import FiniteChannel
+from askance.channels.registry import AnyChannel, build_channel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.reports import Column, Reports, require_reports
+from askance.errors import FormatError, InputError
+from askance.formats.disk import as_path
+from askance.formats.fields import REWRITE, Fields
+
+REPORTS_FORMAT = "reports/1"
+#: Reports are read and written in pieces of at most this many …
+MOST_REPORTS = 1 << 16
+# … and of at most about this many bytes, where reports are long.
+_MOST_BYTES = 1 << 24
+#: Characters of an id: what is longer is no name of a report.
+LONGEST_ID = 1024
+#: Digits of the fingerprint that every report repeats.
+TAG_DIGITS = 16
+#: What can be wrong with a report.
+Reason: TypeAlias = Literal["another channel", "duplicate id", "malformed"]
+#: The way out of a bad report.
+SKIP = "Get it again, or refuse and count such reports with skip_bad=True (--skip-bad)."
+#: What the two kinds of channels report: columns of noised statistics, or noised answers (labels, shape (n,)).
+AnyReports: TypeAlias = Reports | AnyArray
+
+_LINES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"askance"\s*:\s*"reports/')
+# Halves of surrogate pairs: texts with them have no bytes.
+_HALVES = re.compile("[\ud800-\udfff]")
+_HEADER_FIELDS = ("askance", "channel", "fingerprint")
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """The column of noised answers that have names; held in memory as codes.
+
+    Attributes:
+        labels: the observations of the channel.
+        name: its name in files.
+    """
+
+    labels: Categories
+    name: str = "answer"
+
+
+class ReportSchema:
+    """The columns of a channel's reports in files.
+
+    Attributes:
+        channel: what made the reports.
+        tag: the digits that every report repeats.
+        columns: those of a channel on statistics, or the one of answers.
+
+    >>> from askance import PerValue, Warner
+    >>> ReportSchema(Warner("2/3")).columns[0].name, ReportSchema(PerValue(3, 2, l1_norm=1)).columns[0].name
+    ('answer', 'bits')
+    """
+
+    def __init__(self, channel: AnyChannel) -> None:
+        if not isinstance(channel, (FiniteChannel, StatisticsChannel)):
+            raise InputError(
+                f"channel is {shown(channel)}; allowed: a channel.",
+                remedy="Build one, such as Warner('2/3') or PerValue(8, 1); `askance channels` lists all.",
+            )
+        self.channel: AnyChannel = channel
+        self.tag = channel.fingerprint[:TAG_DIGITS]
+        self.columns: tuple[Column | LabelColumn, ...]
+        if isinstance(channel, StatisticsChannel):
+            self.columns = channel.columns
+        elif channel.observations.are_codes:
+            size = len(channel.observations)
+            self.columns = (Column("answer", "integer", limit=size, description="the noised answer"),)
+        else:
+            self.columns = (LabelColumn(channel.observations),)
+
+    @property
+    def rows_at_a_time(self) -> int:
+        """How many reports are held at once."""
+        empty = [column.empty(1) for column in self.columns if isinstance(column, Column)]
+        return max(1, min(MOST_REPORTS, _MOST_BYTES // max(1, sum(array.nbytes for array in empty))))
+
+    def header(self) -> dict[str, Any]:
+        """What a file says about its reports."""
+        return {
+            "askance": REPORTS_FORMAT,
+            "channel": self.channel.specification(),
+            "fingerprint": self.channel.fingerprint,
+        }
+
+    def record(self, report: Mapping[str, Any] | Label, id: str | None = None) -> dict[str, Any]:
+        """What one device sends: the report as plain JSON values, with its channel and perhaps an id."""
+        fields = report if isinstance(report, Mapping) else {"answer": report}
+        named = {} if id is None else {"id": require_id(id)}
+        return {**named, "channel": self.tag, **fields}
+
+    def empty(self) -> Block:
+        """No reports at all."""
+        columns = {
+            column.name: column.empty(0) if isinstance(column, Column) else np.zeros(0, dtype=np.int64)
+            for column in self.columns
+        }
+        return Block(self, columns, None, np.zeros(0, dtype=np.int64))
+
+    def take_apart(self, reports: object) -> dict[str, AnyArray]:
+        """The columns of some reports, checked; answers as codes."""
+        if isinstance(self.channel, StatisticsChannel):
+            return require_reports(reports, self.channel).columns
+        if isinstance(reports, Reports):
+            raise InputError(
+                f"the reports come from {reports.channel.kind}; allowed: labels of the channel's observations.",
+                remedy="Give the channel that made them.",
+            )
+        given: Any = reports
+        return {"answer": self.channel.observations.encode(as_column(given, "reports"), "reports")}
+
+    def assemble(self, columns: Mapping[str, AnyArray]) -> AnyReports:
+        """Reports, or labels, from their columns; refused when no respondent could have sent one of them."""
+        if isinstance(self.channel, StatisticsChannel):
+            return Reports(self.channel, columns)
+        codes, column = columns["answer"], self.columns[0]
+        if isinstance(column, Column):
+            codes = column.check(codes, len(codes))
+        return self.channel.observations.decode(codes)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some reports as they stand in a file, not yet checked as a whole.
+
+    Attributes:
+        schema: of which channel.
+        columns: {name: array}, shapes as of `Column.empty`; codes of answers that have names.
+        ids: one per report, None where it has none; None where none has.
+        places: number of the line or row of every report, shape (n,).
+        where: what the places are places of: the file, and "line" or "row".
+    """
+
+    schema: ReportSchema
+    columns: Mapping[str, AnyArray]
+    ids: Sequence[str | None] | None
+    places: IntArray
+    where: str = ""
+
+    def take(self, rows: slice | AnyArray) -> Block:
+        """Some of the reports: a slice, or a mask."""
+        kept = np.arange(len(self.places))[rows]
+        ids = None if self.ids is None else [self.ids[i] for i in kept.tolist()]
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return Block(self.schema, columns, ids, self.places[rows], self.where)
+
+    def place(self, row: int) -> str:
+        """Where a report stands."""
+        return f"{self.where} {self.places[row]}"
+
+
+class Refusals:
+    """Bad reports: the first one stops everything, or all are counted and left out.
+
+    Attributes:
+        skip: whether bad reports are left out.
+        counts: how many were left out, by reason.
+        first: the first one of each reason: where it is and what is wrong.
+    """
+
+    def __init__(self, *, skip: bool) -> None:
+        self.skip = skip
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, str] = {}
+
+    def refuse(self, reason: Reason, place: str, what: str, count: int = 1) -> None:
+        """Leave out `count` reports (a header counts for none), or stop at the first."""
+        message = f"{place}: {what}"
+        if not self.skip:
+            raise FormatError(message, remedy=SKIP)
+        if not count:
+            return
+        self.counts[reason] = self.counts.get(reason, 0) + count
+        self.first.setdefault(reason, message)
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header of a file of reports.
+
+    Attributes:
+        specification: what builds the channel.
+        fingerprint: of the channel that made the reports.
+        name: the file, or the place in it, for errors.
+    """
+
+    specification: Mapping[str, Any]
+    fingerprint: str
+    name: str
+
+    @classmethod
+    def read(cls, content: Any, name: str) -> Header:
+        """Check the fields of a header; builds nothing yet."""
+        fields = Fields(content, f"the header of {name}")
+        version = fields.read("askance", str)
+        if version != REPORTS_FORMAT:
+            raise FormatError(
+                f"{name} has format {shown(version)}; allowed for reports: {REPORTS_FORMAT!r}.",
+                remedy="Use the version of askance that wrote it.",
+            )
+        unknown = [field for field in content if field not in _HEADER_FIELDS]
+        if unknown:
+            raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
+        return cls(fields.read("channel", dict), fields.read("fingerprint", str), name)
+
+    def schema(self) -> ReportSchema:
+        """The columns of the channel; refused when it does not have the fingerprint that is stated."""
+        try:
+            schema = ReportSchema(build_channel(self.specification))
+        except InputError as error:
+            raise FormatError(
+                f"the header of {self.name} names no channel: {error.message}", remedy=error.remedy
+            ) from None
+        if schema.channel.fingerprint != self.fingerprint:
+            raise FormatError(
+                f"{self.name} was collected through thresholds other than those this version gives the channel.",
+                remedy="Read it with the version of askance that wrote it.",
+            )
+        return schema
+
+    def differs_from(self, expected: ReportSchema) -> str:
+        """What is wrong where reports of another channel are expected; "" where they are of the same."""
+        if self.fingerprint == expected.channel.fingerprint:
+            return ""
+        return (
+            f"reports from here on come from {shown(self.specification.get('kind'))} "
+            f"({shown(self.fingerprint[:TAG_DIGITS])}); allowed: {expected.channel.kind!r} ({expected.tag!r})."
+        )
+
+
+def require_id(id: object) -> str:
+    """Refuse what cannot be the id of a report."""
+    if isinstance(id, str) and 1 <= len(id) <= LONGEST_ID and (id.isascii() or not _HALVES.search(id)):
+        return id
+    raise InputError(
+        f"an id is {shown(id)}; allowed: a text of 1 to {LONGEST_ID} characters.",
+        remedy="Give every report a text of its own, or give no ids.",
+    )
+
+
+def kind_of_file(path: str | Path) -> Literal["lines", "parquet", "other"]:
+    """What a file begins like; reads no more than its beginning.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "reports.jsonl"
+    >>> _ = path.write_text('{"askance": "reports/1"}')
+    >>> kind_of_file(path)
+    'lines'
+    """
+    with opened(path) as file:
+        beginning = file.read(256)
+    if beginning.startswith(b"PAR1"):
+        return "parquet"
+    return "lines" if _LINES.match(beginning) else "other"
+
+
+def refuse_reports(path: str | Path) -> None:
+    """Refuse a file of reports where a state is wanted."""
+    kind = kind_of_file(path)
+    if kind != "other":
+        raise FormatError(
+            f"{path} {'holds reports' if kind == 'lines' else 'is a Parquet file'}, not a state.",
+            remedy="Make a state of reports with `askance aggregate`, or read them with read_reports.",
+        )
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to read from; what the disk says against it becomes an error that names it."""
+    source = as_path(path)
+    try:
+        with source.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise cannot_read(source, error) from None
+
+
+def cannot_read(path: Path, error: OSError) -> FormatError:
+    """The error for a file that the disk does not give."""
+    return FormatError(
+        f"cannot read {path}: {error.strerror or error}.",
+        remedy="Give the path of a file that exists and that you may read.",
+    )
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a field appears twice")
+    return content
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is none of its numbers")
+
+
+#: Reads JSON as it is defined: no NaN, no infinity, no field twice.
+STRICT_JSON = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_no_constant)
+
+
+def json_line(content: Mapping[str, Any]) -> str:
+    """An object as one line."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+# -- the schema of lines, for those who write them in other languages --------------------------------------------------
+
+
+def line_schema(channel: AnyChannel) -> dict[str, Any]:
+    """The JSON Schema of one report of a channel as a line: stricter than the published one, which is for all channels.
+
+    >>> from askance import CoordinateRelease
+    >>> line_schema(CoordinateRelease(4, 1))["properties"]["bit"]
+    {'type': 'integer', 'minimum': 0, 'maximum': 1, 'description': 'its noised bit'}
+    """
+    schema = ReportSchema(channel)
+    names = [column.name for column in schema.columns]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "minLength": 1, "maxLength": LONGEST_ID},
+            "channel": {"const": schema.tag},
+            **{column.name: _value_schema(column) for column in schema.columns},
+        },
+        "required": ["channel", *names],
+        "additionalProperties": False,
+    }
+
+
+def _value_schema(column: Column | LabelColumn) -> dict[str, Any]:
+    if isinstance(column, LabelColumn):
+        return {"enum": list(column.labels), "description": "the noised answer"}
+    told = {"description": column.description} if column.description else {}
+    if column.kind == "bits":
+        return {"type": "string", "pattern": f"^[0-9a-f]{{{2 * bytes_of(column)}}}$", **told}
+    if column.kind == "seed":
+        return {"type": "string", "pattern": "^[0-9a-f]{16}$", **told}
+    entry = {"type": "integer", "minimum": 0, "maximum": column.limit - 1}
+    if column.kind == "integer":
+        return {**entry, **told}
+    return {"type": "array", "items": entry, "minItems": column.width, "maxItems": column.width, **told}
+
+
+def bytes_of(column: Column) -> int:
+    """How many bytes the bits of a report take."""
+    return -(-column.width // 8)

@@ -1,0 +1,353 @@
+"""Reports on disk: written in pieces, read in pieces, added up to a state."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from askance._checks import shown
+from askance.channels.registry import AnyChannel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.reports import Reports
+from askance.errors import FormatError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
+from askance.formats.disk import as_path, whole_file
+from askance.formats.files import load
+from askance.formats.report_lines import LineWriter, read_lines
+from askance.formats.report_parquet import ParquetWriter, read_parquet
+from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of_file
+
+#: What report files add up to.
+Evidence: TypeAlias = Tally | StatisticsTally
+#: Some reports, and their ids where they have any.
+Chunk: TypeAlias = tuple[AnyReports, Sequence[str | None] | None]
+
+_LINES, _PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
+_ID_BYTES = 16
+# Long files tell how far they were read after this many reports.
+_TOLD_EVERY = 1 << 22
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+class ReportWriter:
+    """Writes reports in pieces; `report_writer` opens one.
+
+    Attributes:
+        written: how many reports were written.
+    """
+
+    def __init__(self, writer: LineWriter | ParquetWriter, schema: ReportSchema, *, with_ids: bool) -> None:
+        self._writer, self._schema, self._with_ids = writer, schema, with_ids
+        self.written = 0
+
+    def write(self, reports: AnyReports | Sequence[Any], ids: Sequence[str | None] | None = None) -> None:
+        """Add some reports.
+
+        Args:
+            reports: `Reports` of a channel on statistics, labels of a channel on answers.
+            ids: one per report, None where it has none; for a file with ids.
+        """
+        columns = self._schema.take_apart(reports)
+        n = len(next(iter(columns.values())))
+        if ids is not None and (not self._with_ids or len(ids) != n):
+            raise ShapeError(
+                f"{len(ids)} ids are given for {n} reports{'' if self._with_ids else ' of a file without ids'}.",
+                remedy="Give one id per report, to a writer with ids=True.",
+            )
+        step = self._schema.rows_at_a_time
+        for start in range(0, n, step):
+            piece = slice(start, start + step)
+            self._writer.write(
+                {name: values[piece] for name, values in columns.items()}, None if ids is None else ids[piece]
+            )
+        self.written += n
+
+
+@contextmanager
+def report_writer(path: str | Path, channel: AnyChannel, *, ids: bool = False) -> Iterator[ReportWriter]:
+    """Write reports to a file in pieces; the file appears when all are written, or not at all.
+
+    Args:
+        path: .jsonl for lines of JSON, .parquet for Parquet.
+        channel: what made the reports.
+        ids: whether reports have ids.
+
+    >>> import tempfile
+    >>> from askance import Warner
+    >>> path = Path(tempfile.mkdtemp()) / "reports.jsonl"
+    >>> with report_writer(path, Warner("2/3")) as writer:
+    ...     writer.write(["yes", "no"])
+    ...     writer.write(["no"])
+    >>> print(path.read_text().splitlines()[1])
+    {"channel":"c5a985cdfbd99c05","answer":"yes"}
+    """
+    target = as_path(path)
+    require_suffix(target)
+    schema = ReportSchema(channel)
+    with whole_file(target) as file:
+        lines = target.suffix.lower() in _LINES
+        writer = LineWriter(file, schema) if lines else ParquetWriter(file, schema, with_ids=ids)
+        try:
+            yield ReportWriter(writer, schema, with_ids=ids)
+        except BaseException:
+            with suppress(Exception):  # nothing of it stays; it only must not stay open
+                writer.close()
+            raise
+        writer.close()
+
+
+def require_suffix(path: Path) -> None:
+    """Refuse a name that does not say how reports are written."""
+    if path.suffix.lower() not in (*_LINES, *_PARQUET):
+        raise InputError(
+            f"{path} is of no known kind of report file; allowed: {', '.join((*_LINES, *_PARQUET))}.",
+            remedy="Call it reports.jsonl or reports.parquet.",
+        )
+
+
+def write_reports(
+    path: str | Path,
+    reports: AnyReports | Sequence[Any],
+    *,
+    channel: AnyChannel | None = None,
+    ids: Sequence[str | None] | None = None,
+) -> None:
+    """Write reports to a file, whole or not at all: lines of JSON (.jsonl) or Parquet (.parquet).
+
+    Args:
+        path: where to; its suffix says how.
+        reports: what `randomize` returned: `Reports`, or noised labels.
+        channel: what made them; `Reports` know it themselves.
+        ids: one text per report, None where it has none; a report whose id was seen before is refused when reports
+            are aggregated.
+
+    >>> import tempfile
+    >>> from askance import PerValue
+    >>> channel = PerValue(4, 2, l1_norm=1)
+    >>> reports = channel.randomize(np.eye(4))
+    >>> path = Path(tempfile.mkdtemp()) / "reports.parquet"
+    >>> write_reports(path, reports)
+    >>> read_reports(path) == reports
+    True
+    """
+    if channel is None:
+        if not isinstance(reports, Reports):
+            raise InputError("the channel of the answers is not given.", remedy="Say channel=, which made them.")
+        channel = reports.channel
+    with report_writer(path, channel, ids=ids is not None) as writer:
+        writer.write(reports, ids)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+class _SeenIds:
+    """Ids that were met, as digests of 128 bits: what grows with the number of reports that have one."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def repeated(self, ids: Sequence[str | None]) -> list[int]:
+        """Positions of ids that were met before; all others are remembered."""
+        digests = [hashlib.blake2b(id.encode(), digest_size=_ID_BYTES).digest() for id in ids if id]
+        fresh = set(digests)
+        if len(fresh) == len(digests) and self._digests.isdisjoint(fresh):
+            self._digests |= fresh
+            return []
+        found = []
+        for i, digest in zip((i for i, id in enumerate(ids) if id), digests, strict=True):
+            if digest in self._digests:
+                found.append(i)
+            self._digests.add(digest)
+        return found
+
+
+def _blocks(path: Path, refusals: Refusals, expected: ReportSchema | None) -> Iterator[Block]:
+    kind = kind_of_file(path)
+    if kind == "other":
+        raise FormatError(
+            f"{path} is no file of reports.", remedy="Give a file as write_reports or `askance randomize` writes it."
+        )
+    return (read_lines if kind == "lines" else read_parquet)(path, refusals, expected)
+
+
+def _sound(block: Block, refusals: Refusals, seen: _SeenIds) -> Chunk:
+    """The reports of a block that a respondent could have sent, each once; the others are refused."""
+    try:
+        reports = block.schema.assemble(block.columns)
+    except InputError:
+        block = _without_impossible(block, refusals)
+        reports = block.schema.assemble(block.columns)
+    repeated = [] if block.ids is None else seen.repeated(block.ids)
+    if repeated:
+        assert block.ids is not None
+        for i in repeated:
+            refusals.refuse("duplicate id", block.place(i), f"its id {shown(block.ids[i])} was seen before.")
+        kept = np.ones(len(block.places), dtype=bool)
+        kept[repeated] = False
+        block = block.take(kept)
+        reports = block.schema.assemble(block.columns)
+    return reports, block.ids
+
+
+def _without_impossible(block: Block, refusals: Refusals) -> Block:
+    kept = np.ones(len(block.places), dtype=bool)
+    for i, error in _impossible(block, 0, len(kept)):
+        kept[i] = False
+        refusals.refuse("malformed", block.place(i), error.message.replace("report 0 has", "it has", 1))
+    return block.take(kept)
+
+
+def _impossible(block: Block, start: int, stop: int) -> Iterator[tuple[int, InputError]]:
+    """Positions of impossible reports and what is wrong with them, found by halving."""
+    try:
+        block.schema.assemble({name: values[start:stop] for name, values in block.columns.items()})
+    except InputError as error:
+        if stop - start == 1:
+            yield start, error
+            return
+        middle = (start + stop) // 2
+        yield from _impossible(block, start, middle)
+        yield from _impossible(block, middle, stop)
+
+
+def iterate_reports(path: str | Path) -> Iterator[Chunk]:
+    """The reports of a file in pieces of at most 2¹⁶, each with the ids: memory does not grow with their number.
+
+    The first piece is empty: it tells the channel even where there are no reports. A bad report is an error.
+    """
+    refusals, seen = Refusals(skip=False), _SeenIds()
+    for block in _blocks(as_path(path), refusals, None):
+        yield _sound(block, refusals, seen)
+
+
+def read_reports(path: str | Path) -> AnyReports:
+    """All reports of a file in memory: `Reports`, or an array of noised answers.
+
+    >>> import tempfile
+    >>> from askance import Warner
+    >>> path = Path(tempfile.mkdtemp()) / "reports.jsonl"
+    >>> write_reports(path, ["yes", "no"], channel=Warner("2/3"))
+    >>> read_reports(path)
+    array(['yes', 'no'], dtype='<U3')
+    """
+    parts = [reports for reports, _ in iterate_reports(path)]
+    statistics = [part for part in parts if isinstance(part, Reports)]
+    if statistics:
+        return Reports.join(statistics)
+    return np.concatenate([part for part in parts if not isinstance(part, Reports)])
+
+
+# -- adding up ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """What files of reports, and states, add up to.
+
+    Attributes:
+        evidence: the sums of all good reports: a `Tally` of answers or a `StatisticsTally`; `save` keeps it.
+        refused: how many reports were left out, by reason.
+        first_refused: the first one of each reason: where it is and what is wrong.
+    """
+
+    evidence: Evidence
+    refused: Mapping[str, int]
+    first_refused: Mapping[str, str]
+
+
+def aggregate(
+    paths: str | Path | Iterable[str | Path],
+    skip_bad: bool = False,
+    *,
+    doing: Callable[[str], None] = lambda _: None,
+) -> Aggregation:
+    """Add up files of reports and state files, all of one channel; every split of the reports gives the same sums.
+
+    A report is bad when it comes from another channel, repeats an id, or is malformed. Ids are compared among all
+    files of one call; states keep no ids, so what is in a state already cannot be recognised.
+
+    Args:
+        paths: files of reports (`write_reports`, `askance randomize`) and states (`save`, `askance aggregate`).
+        skip_bad: leave bad reports out and count them, instead of stopping at the first.
+        doing: is told what is being read.
+
+    >>> import tempfile
+    >>> from askance import Warner
+    >>> folder, channel = Path(tempfile.mkdtemp()), Warner("2/3")
+    >>> write_reports(folder / "a.jsonl", ["yes", "no"], channel=channel, ids=["1", "2"])
+    >>> write_reports(folder / "b.jsonl", ["no", "no"], channel=channel, ids=["2", "3"])
+    >>> found = aggregate([folder / "a.jsonl", folder / "b.jsonl"], skip_bad=True)
+    >>> found.evidence.counts, found.refused
+    (array([2, 1]), {'duplicate id': 1})
+    """
+    evidence: Evidence | None = None
+    refusals, seen = Refusals(skip=skip_bad), _SeenIds()
+    for path in _as_paths(paths):
+        doing(f"reading {path}")
+        if kind_of_file(path) == "other":
+            evidence = _with_state(evidence, path)
+            continue
+        read, told = 0, _TOLD_EVERY
+        for block in _blocks(path, refusals, None if evidence is None else ReportSchema(evidence.channel)):
+            reports, _ = _sound(block, refusals, seen)
+            evidence = _with_reports(evidence or _no_evidence(block.schema.channel), reports)
+            read += len(block.places)
+            if read >= told:
+                doing(f"reading {path}: {read:,} reports")
+                told += _TOLD_EVERY
+    assert evidence is not None
+    return Aggregation(evidence, refusals.counts, refusals.first)
+
+
+def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    listed = [as_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    if not listed:
+        raise InputError("no files are given.", remedy="Give at least one file of reports, or state.")
+    met: set[Path] = set()
+    for path in listed:
+        if path.resolve() in met:
+            raise InputError(f"{path} is given twice.", remedy="Name every file once: its reports would count twice.")
+        met.add(path.resolve())
+    return listed
+
+
+def _no_evidence(channel: AnyChannel) -> Evidence:
+    return StatisticsTally(channel) if isinstance(channel, StatisticsChannel) else Tally(channel)
+
+
+def _with_reports(evidence: Evidence, reports: AnyReports) -> Evidence:
+    if isinstance(evidence, StatisticsTally):
+        assert isinstance(reports, Reports)
+        return evidence.add(reports)
+    assert not isinstance(reports, Reports)
+    return evidence.add(reports)
+
+
+def _with_state(evidence: Evidence | None, path: Path) -> Evidence:
+    state = load(path)
+    if not isinstance(state, (Tally, StatisticsTally)):
+        raise FormatError(f"{path} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
+    if evidence is None:
+        return state
+    try:
+        if isinstance(evidence, Tally) and isinstance(state, Tally):
+            return evidence.merge(state)
+        if isinstance(evidence, StatisticsTally) and isinstance(state, StatisticsTally):
+            return evidence.merge(state)
+    except IncompatibleEvidenceError:
+        pass
+    raise IncompatibleEvidenceError(
+        f"{path} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
+        f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}).",
+        remedy="Keep one state per channel.",
+    )

@@ -1,0 +1,63 @@
+"""State files of sums of noised statistics: `statistics/1`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from askance.channels.registry import build_channel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.errors import FormatError, InputError
+from askance.evidence.statistics_tally import StatisticsTally
+from askance.formats.fields import REWRITE, Fields
+
+STATISTICS_FORMAT = "statistics/1"
+
+_BYTES = 8
+
+
+def statistics_to_parts(tally: StatisticsTally) -> tuple[dict[str, Any], bytes]:
+    """Header (channel, fingerprint, number of reports and of sums) and payload: little-endian integers of 64 bits.
+
+    Sums of some channels may be negative, so they keep their sign; the same tally is the same bytes on every machine.
+
+    >>> from askance import PerValue
+    >>> header, payload = statistics_to_parts(StatisticsTally(PerValue(3, 2, l1_norm=1), [5, 0, 260], 300))
+    >>> header["n"], header["sums"], payload.hex()
+    (300, 3, '050000000000000000000000000000000401000000000000')
+    """
+    header = {
+        "askance": STATISTICS_FORMAT,
+        "channel": tally.channel.specification(),
+        "fingerprint": tally.channel.fingerprint,
+        "n": tally.n_observations,
+        "sums": len(tally.sums),
+    }
+    return header, tally.sums.astype(f"<i{_BYTES}").tobytes()
+
+
+def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> StatisticsTally:
+    """The sums; refused when the channel they name does not have the fingerprint they state."""
+    fields = Fields(header, name)
+    specification = fields.read("channel", dict)
+    n, size = fields.read("n", int), fields.read("sums", int)
+    if len(payload) != size * _BYTES:
+        raise FormatError(
+            f"{name} announces {size} sums of {_BYTES} bytes and holds {len(payload)} bytes; allowed: as many as "
+            "announced.",
+            remedy=REWRITE,
+        )
+    try:
+        channel = build_channel(specification)
+        if not isinstance(channel, StatisticsChannel):
+            raise InputError(f"{channel.kind} noises answers, not statistics.", remedy=REWRITE)
+        tally = StatisticsTally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n)
+    except InputError as error:
+        raise FormatError(f"{name} does not describe sums of reports: {error.message}", remedy=error.remedy) from None
+    if channel.fingerprint != fields.read("fingerprint", str, optional=True):
+        raise FormatError(
+            f"{name} was collected through thresholds other than those this version gives the channel.",
+            remedy="Read it with the version of askance that wrote it.",
+        )
+    return tally
