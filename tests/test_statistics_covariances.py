@@ -20,7 +20,7 @@ from askance.design import (
     small_level_traces,
 )
 from askance.design.statistics_covariances import all_reports, report_matrix, statistics_asymptotics
-from askance.errors import InputError, NotIdentifiedError, ShapeError
+from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, ShapeError
 from tests.errata.exact import Exact, covariance, exact, expected_conditional_covariance, floats
 from tests.errata.structured import asymmetric_flips, bits_of_norm, coordinate_release, per_value
 
@@ -283,9 +283,9 @@ def test_the_crossover_is_where_both_cost_the_same(dimension: int) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ShapeError, match="dim=2"):
+    with pytest.raises(IncompatibleEvidenceError, match="dim=2"):
         asymptotics(PAPER, CoordinateRelease(3, 1), STRONG)
-    with pytest.raises(ShapeError, match="4 codes"):
+    with pytest.raises(IncompatibleEvidenceError, match="4 codes"):
         asymptotics(PAPER, SubsetSelection(["a", "b", "c", "d"], 1), STRONG)
     with pytest.raises(InputError, match="averaging is 'mean'"):
         asymptotics(PAPER, CoordinateRelease(2, 1), STRONG, averaging="mean")  # type: ignore[call-overload]
