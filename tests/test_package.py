@@ -32,11 +32,15 @@ def python(code: str) -> str:
 # -- importing ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("names", ["", "; [getattr(askance, name) for name in askance.__all__]"], ids=["bare", "names"])
-def test_import_costs_little_more_than_numpy(names: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "most"),
+    [("", 0.3), ("; [getattr(askance, name) for name in askance.__all__]", 0.5)],
+    ids=["bare", "every name"],
+)
+def test_import_costs_little_more_than_numpy(names: str, most: float) -> None:
     clock = "import time, numpy; start = time.process_time(); import askance{}; print(time.process_time() - start)"
     seconds = [float(python(clock.format(names))) for _ in range(5)]
-    assert statistics.median(seconds) < 0.3
+    assert statistics.median(seconds) < most
 
 
 USES = {

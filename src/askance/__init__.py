@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, estimate_mean, project
     from askance.evidence import Responses, StatisticsTally, Tally
     from askance.formats import load, save
-    from askance.models import Enumerated, Softmax
+    from askance.models import Enumerated, RandomField, Softmax
     from askance.survey import regress
 
 #: Where each public name lives.
 _HOME = {
     "askance.errors": ["AskanceError"],
     "askance.categories": ["Categories"],
-    "askance.models": ["Enumerated", "Softmax"],
+    "askance.models": ["Enumerated", "RandomField", "Softmax"],
     "askance.channels": [
         "BallRelease",
         "CliqueRelease",
@@ -102,6 +102,7 @@ __all__ = [
     "NoisyLabels",
     "PerValue",
     "QuadraticRelease",
+    "RandomField",
     "RandomizedResponse",
     "RegressionFit",
     "Responses",

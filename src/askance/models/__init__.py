@@ -2,6 +2,7 @@
 
 from askance.models.enumerated import Enumerated
 from askance.models.protocols import FiniteModel, HasFisherInformation, Model
+from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-__all__ = ["Enumerated", "FiniteModel", "HasFisherInformation", "Model", "Softmax"]
+__all__ = ["Enumerated", "FiniteModel", "HasFisherInformation", "Model", "RandomField", "Softmax"]
