@@ -21,8 +21,8 @@ from askance.cli.command import askance as root
 from askance.formats import channel_to_toml, line_schema, read_reports, write_reports
 from askance.formats.report_schema import ReportSchema
 
+from .report_examples import is_published, satisfies, truths
 from .test_cli import Outcome, assert_one_line, call, flags, parsed, spawn
-from .test_report_files import is_published, satisfies, truths
 
 EXAMPLES = [
     pytest.param(entry, example, id=f"{entry.kind}-{number}")
