@@ -95,11 +95,11 @@ def _checker(truth: Sequence[int], k: int) -> Callable[[Any], None]:
     return check
 
 
-_MULTI_FREQ = Environment(
+MULTI_FREQ = Environment(
     "multi-freq-ldpy", ("multi-freq-ldpy==0.2.5",), packages=("multi-freq-ldpy", "numpy", "numba")
 )
 # Importing any of its oracles imports scikit-learn and statsmodels, which its metadata do not declare.
-_PURE_LDP = Environment("pure-ldp", ("pure-ldp==1.2.0", "scikit-learn", "statsmodels"), packages=("pure-ldp", "numpy"))
+PURE_LDP = Environment("pure-ldp", ("pure-ldp==1.2.0", "scikit-learn", "statsmodels"), packages=("pure-ldp", "numpy"))
 
 COMPARISON = Comparison(
     name="randomized-response",
@@ -107,9 +107,9 @@ COMPARISON = Comparison(
     cases=tuple({"k": k} for k in (2, 16, 256)),
     ours=Side("askance", askance_batch),
     peers=(
-        Side("multi-freq-ldpy", multi_freq_ldpy_loop, _MULTI_FREQ),
-        Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, _MULTI_FREQ),
-        Side("pure-ldp", pure_ldp, _PURE_LDP),
+        Side("multi-freq-ldpy", multi_freq_ldpy_loop, MULTI_FREQ),
+        Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, MULTI_FREQ),
+        Side("pure-ldp", pure_ldp, PURE_LDP),
         Side("askance, one answer a call", askance_single),
     ),
 )

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from benchmarks.comparisons.statistics_wide import wide_channel
-from benchmarks.comparisons.streaming_memory import _peak_megabytes
+from benchmarks.comparisons.streaming_memory import peak_megabytes
 from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Target
 
 _CHUNK = 10**4
@@ -36,9 +36,9 @@ def growth_while_streaming() -> float:
     for chunk in range(_CHUNKS):
         tally = tally.add(channel.randomize(truth))
         if chunk + 1 == _WARM_UP_CHUNKS:
-            settled = _peak_megabytes()
+            settled = peak_megabytes()
     assert tally.n_observations == _CHUNK * _CHUNKS
-    return _peak_megabytes() - settled
+    return peak_megabytes() - settled
 
 
 COMPARISON = Comparison(

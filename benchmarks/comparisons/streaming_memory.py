@@ -41,12 +41,12 @@ def growth_while_streaming() -> float:
         truth = rng.integers(16, size=_CHUNK, dtype=np.uint8)
         tally = tally.add(channel.randomize(truth))
         if chunk + 1 == _WARM_UP_CHUNKS:
-            settled = _peak_megabytes()
+            settled = peak_megabytes()
     assert tally.n_observations == _CHUNK * _CHUNKS
-    return _peak_megabytes() - settled
+    return peak_megabytes() - settled
 
 
-def _peak_megabytes() -> float:
+def peak_megabytes() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 

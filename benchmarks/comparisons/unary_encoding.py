@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from benchmarks.comparisons.randomized_response import _MULTI_FREQ, _PURE_LDP
+from benchmarks.comparisons.randomized_response import MULTI_FREQ, PURE_LDP
 from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Throughput, WrongResultError
 
 LEVEL = 1.0
@@ -116,9 +116,9 @@ COMPARISON = Comparison(
     cases=({"labels": LABELS},),
     ours=Side("askance", askance_batch),
     peers=(
-        Side("multi-freq-ldpy", multi_freq_ldpy_loop, _MULTI_FREQ),
-        Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, _MULTI_FREQ),
-        Side("pure-ldp", pure_ldp, _PURE_LDP),
+        Side("multi-freq-ldpy", multi_freq_ldpy_loop, MULTI_FREQ),
+        Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, MULTI_FREQ),
+        Side("pure-ldp", pure_ldp, PURE_LDP),
         Side("askance, one report a call", askance_single),
     ),
     # A peer's report takes a kilobyte.

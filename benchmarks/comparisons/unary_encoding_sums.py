@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.comparisons.randomized_response import _MULTI_FREQ, _PURE_LDP
+from benchmarks.comparisons.randomized_response import MULTI_FREQ, PURE_LDP
 from benchmarks.comparisons.unary_encoding import KEEP, LABELS, LEVEL, truth
 from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Target, Throughput, WrongResultError
 
@@ -80,7 +80,7 @@ COMPARISON = Comparison(
     unit="reports/s",
     cases=({"labels": LABELS},),
     ours=Side("askance", askance),
-    peers=(Side("multi-freq-ldpy", multi_freq_ldpy, _MULTI_FREQ), Side("pure-ldp", pure_ldp, _PURE_LDP)),
+    peers=(Side("multi-freq-ldpy", multi_freq_ldpy, MULTI_FREQ), Side("pure-ldp", pure_ldp, PURE_LDP)),
     # A peer's report takes a kilobyte.
     sizes=Sizes(smallest=2_000, largest=50_000),
     target=Target(20e6, at_least=True),
