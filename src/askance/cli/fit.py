@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from askance.survey.misfit import ChannelTest
 
 
-@click.command("fit", short_help="Regress a hidden answer on covariates.")
+@click.command("fit", short_help="Regress a hidden answer on covariates, or estimate from a state.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="of the intervals")
 @click.option(
     "--save", metavar="FILE", type=click.Path(path_type=Path), help="keep coefficients and covariance (not the formula)"
