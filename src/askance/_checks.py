@@ -138,7 +138,7 @@ def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
     if not 0 < level <= 30:
         raise InputError(
             f"{name} is {shown(level)}; allowed: above 0, at most 30.",
-            remedy="Levels between 0.5 and 4 are usual; use Direct() if no privacy is wanted.",
+            remedy="Levels between 0.5 and 4 are usual; Direct (on the command line: direct) has no privacy at all.",
         )
     return level
 
@@ -152,7 +152,7 @@ def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise InputError(
             f"{name} is {shown(value)}; allowed: a whole number, at least {minimum} and at most {maximum:,}.",
-            remedy=f"Give {name} as a number such as {max(minimum, 100)}.",
+            remedy=f"Give {name} as a number such as {max(minimum, min(100, maximum))}.",
         )
     return int(value)
 

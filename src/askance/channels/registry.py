@@ -60,7 +60,9 @@ def _read_labels(text: str) -> int | list[str]:
 def _read_whole(text: str) -> int:
     entry = text.strip()
     if not (entry.isascii() and entry.isdecimal() and len(entry) < 19):
-        raise InputError(f"{shown(text)} is no whole number; allowed: digits.", remedy="Write 4, for example.")
+        raise InputError(
+            f"{shown(text)} is no count; allowed: digits, at most 18 of them.", remedy="Write 4, for example."
+        )
     return int(entry)
 
 

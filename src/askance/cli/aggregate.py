@@ -10,6 +10,7 @@ import click
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import progress
 from askance.cli.randomize import channel_as_json, channel_rows
+from askance.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from askance.formats.reports import Aggregation
@@ -32,10 +33,27 @@ def aggregate_command(reports: tuple[Path, ...], output: Path, skip_bad: bool, a
     """
     from askance.formats import aggregate, save
 
+    _refuse_reports(output)
     with progress() as doing:
         found = aggregate(reports, skip_bad, doing=doing)
+        if found.refused and not found.evidence.n_observations:
+            first = next(iter(found.first_refused.values()))
+            raise FormatError(
+                f"all {sum(found.refused.values()):,} reports were refused; the first: {first}",
+                remedy="No state was written.",
+            )
         save(found.evidence, output)
     _print(found, output, as_json)
+
+
+def _refuse_reports(output: Path) -> None:
+    """A state may replace a state, but never the reports it is made of."""
+    from askance.formats.report_schema import kind_of_file
+
+    if output.is_file() and kind_of_file(output) != "other":
+        raise InputError(
+            f"-o {output} is a file of reports, which a state would replace.", remedy="Give the state another name."
+        )
 
 
 def _print(found: Aggregation, output: Path, as_json: bool) -> None:

@@ -32,13 +32,17 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
 
     certificate = certify(channel)
     if as_json:
-        print_json({"channel": channel.specification(), **certificate.to_json()})
+        sampler = {} if isinstance(channel, FiniteChannel) else {"thresholds": channel.thresholds(), "of": 2**62}
+        print_json({"channel": channel.specification(), **certificate.to_json(), **sampler})
         return
     level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
     rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
     rows = [
         ("privacy level", level),
-        ("most revealing observations", shorten(list(certificate.worst_observations))),
+        (
+            "most revealing observations",
+            f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
+        ),
         ("unbiased estimation possible", ("yes, of every statistic" if certificate.unbiased else "no") + rounding),
         ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
         if isinstance(channel, FiniteChannel)

@@ -29,10 +29,17 @@ if TYPE_CHECKING:
 @click.option(
     "--state", metavar="FILE", type=click.Path(path_type=Path), help="a state of `askance aggregate`, instead of DATA"
 )
+@click.option("--names", metavar="A,B,…", help="with --state: what the statistics are called")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @survey_options
 def fit_command(
-    confidence: float, save: Path | None, plot: Path | None, state: Path | None, as_json: bool, **given: Any
+    confidence: float,
+    save: Path | None,
+    plot: Path | None,
+    state: Path | None,
+    names: str | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
@@ -49,6 +56,8 @@ def fit_command(
     from askance.survey.misfit import channel_fit_test
 
     normal_quantile(confidence)  # refused before any work is done
+    if names is not None and state is None:
+        raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
     if state is not None:
         from askance.cli.fit_state import fit_state
 
@@ -58,7 +67,7 @@ def fit_command(
                 f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
                 remedy="A state knows its own channel; covariates need DATA and --formula.",
             )
-        fit_state(state, given["method"], confidence, save, plot, as_json)
+        fit_state(state, given["method"], confidence, save, plot, names, as_json)
         return
     with one_line_warnings(), progress() as doing:
         result = fit_survey(doing, **given)

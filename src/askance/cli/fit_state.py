@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 
 
 def fit_state(
-    path: Path, method: str | None, confidence: float, save: Path | None, plot: Path | None, as_json: bool
+    path: Path,
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    plot: Path | None,
+    names: str | None,
+    as_json: bool,
 ) -> None:
     """Print the shares of answers, or the means of statistics, that a state file holds sums of."""
     from askance.estimation import estimate, estimate_mean
@@ -39,12 +46,14 @@ def fit_state(
             raise InputError(
                 "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
             )
-        _print_means(estimate_mean(evidence), confidence, as_json)
+        _print_means(_named(estimate_mean(evidence), names), confidence, as_json)
         return
     if not isinstance(evidence, Tally):
         raise InputError(
             f"{path} holds a fit; allowed: a state of reports.", remedy="Make one with `askance aggregate REPORTS`."
         )
+    if names is not None:
+        raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
     with one_line_warnings():
         fit = estimate(Enumerated.saturated(evidence.channel.outputs), evidence, method)
     if save is not None:
@@ -52,6 +61,18 @@ def fit_state(
 
         save_file(fit, save)
     _print_shares(fit, confidence, as_json)
+
+
+def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
+    """The means under names of the user's own."""
+    if names is None:
+        return means
+    given = tuple(name.strip() for name in names.split(","))
+    if len(given) != len(means.names):
+        raise InputError(
+            f"--names has {len(given)} names; allowed: {len(means.names)}.", remedy="Name every statistic, in order."
+        )
+    return dataclasses.replace(means, names=given)
 
 
 def _print_means(means: MeanStatistics, confidence: float, as_json: bool) -> None:

@@ -224,7 +224,10 @@ def _noise_table(
     require_suffix(output)
     with progress() as doing:
         doing(f"reading {path}")
-        table = read_table(path)
+        labels = _labels_of(channel)
+        # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
+        table = read_table(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
+        _refuse_headless(table, path)
         ids = None if id_column is None else _read_ids(table[id_column], path)
         chosen = _chosen(table, names, id_column, channel, path)
         with report_writer(output, channel, ids=ids is not None) as writer:
@@ -232,6 +235,15 @@ def _noise_table(
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
                 writer.write(_noised(channel, chosen, rows, path), None if ids is None else ids[rows])
     _print_summary(channel, writer.written, output, as_json)
+
+
+def _refuse_headless(table: Columns, path: Path) -> None:
+    """A first line of numbers is a respondent, not names: taken as names, it would be lost."""
+    if table.names and all(_NUMBER.fullmatch(name.strip()) for name in table.names):
+        raise InputError(
+            f"the first line of {path} is {shorten(table.names)}; allowed: names of columns.",
+            remedy="Put a line of names in front.",
+        )
 
 
 def _pieces(n: int, width: int) -> Iterator[slice]:
@@ -247,10 +259,14 @@ def _chosen(
     found = [name.strip() for name in names] if names is not None else [n for n in table.names if n != id_column]
     wanted = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
     if len(found) != wanted:
+        count = f"{len(found)} columns are chosen" if len(found) != 1 else "1 column is chosen"
         raise ShapeError(
-            f"{path}: {len(found)} columns are chosen ({shorten(found) or 'none'}); allowed with {channel.kind}: "
-            f"{wanted}.",
+            f"{path}: {count} ({shorten(found) or 'none'}); allowed with {channel.kind}: {wanted}.",
             remedy="Name them with --columns, in the order of the channel, and the column of ids with --id-column.",
+        )
+    if len(set(found)) < len(found):
+        raise InputError(
+            f"--columns names {shown(max(found, key=found.count))} twice.", remedy="Name every column once."
         )
     columns = [table[name] for name in found]
     for column in columns:

@@ -26,6 +26,7 @@ class Certificate:
         worst_observations: the observations at which the level is attained.
         proved_by: how: "enumeration" or "structure".
         stated_level: the level that was asked for, where the channel keeps it.
+        complete: whether all worst observations are listed, or only examples.
         bias_bound: share of φ by which β may miss it; 0 unless a channel's directions are only nearly Gaussian.
     """
 
@@ -37,6 +38,7 @@ class Certificate:
     proved_by: str
     stated_level: float | None = None
     bias_bound: float = 0.0
+    complete: bool = True
 
     def _stated(self) -> dict[str, Any]:
         return {"stated_level": self.stated_level, "holds": self.holds, "bias_bound": self.bias_bound}
@@ -54,6 +56,7 @@ class Certificate:
             "unbiased": self.unbiased,
             "rounding": self.rounding,
             "worst_observations": list(self.worst_observations),
+            "worst_observations_complete": self.complete,
             "proved_by": self.proved_by,
         } | ({} if self.stated_level is None else self._stated())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -114,6 +115,7 @@ class Recommendation:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
+        table.append("tr Σ is the predicted error of θ, summed over the parameters, times the number of respondents.")
         who = "" if self.n is None else f", {self.n:,} respondents"
         table.insert(0, f"privacy level {self.privacy_level:g}, θ = {shown(self.theta.tolist())}{who}")
         return "\n".join([*table, *(f"left out: {name}: {reason}" for name, reason in self.skipped.items())])
@@ -181,6 +183,9 @@ BUILDERS: dict[str, Callable[[_Case], AnyChannel]] = {
     "coordinate-release, tuned": _tuned_release,
     "per-value": lambda case: _per_value(case, tuned=False),
     "per-value, tuned": lambda case: _per_value(case, tuned=True),
+    "per-value, one-hot": lambda case: PerValue(
+        len(case.model.outputs), case.level, l1_norm=1, density=Fraction(1, len(case.model.outputs))
+    ),
     "hypercube": lambda case: Hypercube(case.model.dimension, case.level, **case.bounds),
     "hybrid": lambda case: Hybrid(case.model.dimension, case.level, **case.bounds),
     "ball-release": lambda case: BallRelease(

@@ -26,6 +26,7 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
             rounding=None,
             worst_observations=channel.worst_observations(),
             proved_by="structure",
+            complete=False,
             stated_level=channel.stated_level,
             bias_bound=channel.bias_bound,
         )

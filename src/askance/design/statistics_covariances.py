@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def statistics_asymptotics(
         raise NotIdentifiedError(
             f"{channel.kind} says nothing about some statistic.", remedy="Rebuild the channel from its parameters."
         )
-    truth, directions = truths_of(model, channel)
+    truth, directions, _ = truths_of(model, channel)
     probabilities = np.exp(model.log_probabilities(theta))
     information = model.fisher_information(theta)
     full = invert_information(information, model.parameter_names, "the model")
@@ -90,11 +91,28 @@ def statistics_asymptotics(
     return StatisticsAsymptotics(full, full @ total @ full, total - information, marginal)
 
 
-def truths_of(model: FiniteModel, channel: StatisticsChannel) -> tuple[AnyArray, FloatArray]:
-    """What the respondents behind every output hand to the channel (m rows), and how its statistics give φ: (d, d′).
+class Truths(NamedTuple):
+    """What respondents hand to a channel, and how its statistics s give the model's: φ = directions · s + offset.
 
-    A channel built on the outputs themselves has the indicators of outputs as statistics, so φ = Φ · indicators.
+    Attributes:
+        rows: the truth behind every output, m rows.
+        directions: shape (d, d′).
+        offset: shape (d,).
     """
+
+    rows: AnyArray
+    directions: FloatArray
+    offset: FloatArray
+
+
+def truths_of(model: FiniteModel, channel: StatisticsChannel) -> Truths:
+    """How a channel's statistics are those of a model; refused where they are not.
+
+    A channel built on the outputs themselves has the indicators of outputs as statistics, so φ = Φ · indicators. So has
+    a channel on vectors with as many statistics as there are outputs: one-hot codes. Estimated indicators need not sum
+    to 1 there; what is missing is spread evenly, which is free information: φ = Φ (s + (1 − Σs)/m).
+    """
+    zero = np.zeros(model.dimension)
     outputs = channel.truth_labels
     if outputs is not None:
         if outputs != model.outputs:
@@ -102,7 +120,11 @@ def truths_of(model: FiniteModel, channel: StatisticsChannel) -> tuple[AnyArray,
                 f"the model is about {model.outputs.shown()}, the channel about {outputs.shown()}.",
                 remedy="Build both from the same labels, in the same order.",
             )
-        return model.outputs.decode(np.arange(len(model.outputs))), model.table
+        return Truths(model.outputs.decode(np.arange(len(model.outputs))), model.table, zero)
+    outputs_of_model = len(model.outputs)
+    if channel.truth_width == channel.dimension == outputs_of_model != model.dimension:
+        centre = model.table.mean(axis=1)
+        return Truths(np.eye(outputs_of_model), model.table - centre[:, None], centre)
     truth = np.ascontiguousarray(model.table.T)
     shape = (len(truth), channel.dimension)
     if channel.truth_width != model.dimension or shape != truth.shape:
@@ -116,7 +138,7 @@ def truths_of(model: FiniteModel, channel: StatisticsChannel) -> tuple[AnyArray,
             f"{channel.kind} estimates functions of what is noised, not the statistics of the model themselves.",
             remedy="Take a channel on vectors, such as coordinate-release; estimate_mean shows the means alone.",
         )
-    return truth, np.eye(model.dimension)
+    return Truths(truth, np.eye(model.dimension), zero)
 
 
 def report_matrix(channel: StatisticsChannel, truth: AnyArray) -> FloatArray | None:

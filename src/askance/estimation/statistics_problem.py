@@ -32,7 +32,7 @@ class StatisticsProblem:
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
         self.model, self.evidence = model, evidence
-        self.truth, self.statistics_of_truth = truths_of(model, evidence.channel)
+        self.truths = truths_of(model, evidence.channel)
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
@@ -67,7 +67,8 @@ class StatisticsMoments:
 
     def __init__(self, problem: StatisticsProblem, averaging: Averaging) -> None:
         self._problem, self._averaging = problem, averaging
-        self.statistics: FloatArray = problem.statistics_of_truth @ problem.evidence.mean(averaging)
+        truths = problem.truths
+        self.statistics: FloatArray = truths.directions @ problem.evidence.mean(averaging) + truths.offset
 
     def start(self) -> FloatArray:
         """θ = 0."""
@@ -85,9 +86,9 @@ class StatisticsMoments:
         """Cov(μ̂) when outputs follow p_θ, shape (d, d)."""
         problem = self._problem
         spread = problem.evidence.channel.mean_covariance(
-            problem.truth, problem.model.probabilities(theta), self._averaging
+            problem.truths.rows, problem.model.probabilities(theta), self._averaging
         )
-        outer = problem.statistics_of_truth
+        outer = problem.truths.directions
         return np.asarray(outer @ spread @ outer.T / problem.n_observations)
 
     def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:

@@ -332,6 +332,17 @@ def json_line(content: Mapping[str, Any]) -> str:
 # -- the schema of lines, for those who write them in other languages --------------------------------------------------
 
 
+def report_line(channel: AnyChannel, truth: Any, id: str | None = None) -> str:
+    """What one device sends: its truth noised (by a cryptographic source) into one line of JSON.
+
+    >>> from askance import PerValue
+    >>> line = report_line(PerValue(3, 4), [0, 1, 1], id="b7")
+    >>> line.startswith('{"id":"b7","channel":"')
+    True
+    """
+    return json_line(ReportSchema(channel).record(channel.randomize_one(truth), id)).rstrip("\n")
+
+
 def line_schema(channel: AnyChannel) -> dict[str, Any]:
     """The JSON Schema of one report of a channel as a line: stricter than the published one, which is for all channels.
 

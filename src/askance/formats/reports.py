@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from askance.formats.disk import as_path, whole_file
 from askance.formats.files import load
 from askance.formats.report_lines import LineWriter, read_lines
 from askance.formats.report_parquet import ParquetWriter, read_parquet
-from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of_file
+from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of_file, opened
 
 #: What report files add up to.
 Evidence: TypeAlias = Tally | StatisticsTally
@@ -333,7 +334,23 @@ def _with_reports(evidence: Evidence, reports: AnyReports) -> Evidence:
     return evidence.add(reports)
 
 
+def _refuse_headless(path: Path) -> None:
+    """Say what is wrong with the likeliest files that are neither reports nor states."""
+    with opened(path) as file:
+        beginning = file.read(256)
+    if not beginning.strip():
+        raise FormatError(f"{path} is empty.", remedy="Leave it out.")
+    if beginning.startswith(b"\x1f\x8b"):
+        raise FormatError(f"{path} is compressed.", remedy="Unpack it first.")
+    if re.match(rb'\s*\{\s*"(id|channel)"', beginning):
+        raise FormatError(
+            f"{path} holds reports without the header that says which channel made them.",
+            remedy="Put the line that `askance randomize KIND … --header` prints in front.",
+        )
+
+
 def _with_state(evidence: Evidence | None, path: Path) -> Evidence:
+    _refuse_headless(path)
     state = load(path)
     if not isinstance(state, (Tally, StatisticsTally)):
         raise FormatError(f"{path} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")

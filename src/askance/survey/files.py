@@ -26,12 +26,14 @@ _READABLE = ".csv and .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta, .sav"
 _UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
-def read_table(path: str | Path) -> Columns:
+def read_table(path: str | Path, *, texts: bool = False) -> Columns:
     """Read a table: CSV or TSV (plain, .gz, .bz2, .xz, .zip), Parquet, Stata (.dta), SPSS (.sav).
 
     In text files the first line holds the names; empty cells and NA, N/A, NaN, NULL are missing values. A CSV file may
     use commas, semicolons (then also decimal commas) or tabs. Values of Stata and SPSS files are replaced by their
     labels in columns where every value has one. SPSS needs `pip install "askance[files]"`.
+
+    With `texts`, cells of text files stay as they are written, and only empty ones are missing.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.csv"
@@ -51,7 +53,7 @@ def read_table(path: str | Path) -> Columns:
     if kind not in (".csv", ".tsv", ".tab", ".txt", ".zip"):
         raise InputError(f"{path} is of no known kind; allowed: {_READABLE}.", remedy="Rename or convert it.")
     content = _unpacked(place, last)
-    return Columns.of(_read_text(content, str(path), tabs=kind in (".tsv", ".tab")))
+    return Columns.of(_read_text(content, str(path), tabs=kind in (".tsv", ".tab"), texts=texts))
 
 
 def _unpacked(path: Path, suffix: str) -> bytes:
@@ -71,7 +73,7 @@ def _unpacked(path: Path, suffix: str) -> bytes:
         raise FormatError(f"{path} cannot be unpacked ({first_line(error)}).", remedy="Get the file again.") from None
 
 
-def _read_text(content: bytes, name: str, *, tabs: bool) -> Any:
+def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -89,6 +91,12 @@ def _read_text(content: bytes, name: str, *, tabs: bool) -> Any:
             table = csv.read_csv(
                 pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
             )
+            if texts:
+                types = dict.fromkeys(table.column_names, pa.string())
+                convert = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+                table = csv.read_csv(
+                    pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
+                )
         except pa.ArrowInvalid as error:
             reason = first_line(error)
             continue

@@ -124,6 +124,10 @@ class StatisticsChannel(Described):
         """Two truths (one row each) between which the level is attained: what an audit tells apart."""
 
     @abstractmethod
+    def thresholds(self) -> dict[str, Any]:
+        """What a device in another language needs to draw the same law: whole numbers over 2⁶², plain JSON."""
+
+    @abstractmethod
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         """What decides the sampler and β, as plain JSON values."""
 

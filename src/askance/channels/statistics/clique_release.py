@@ -353,6 +353,11 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             given["clique_probabilities"] = [str(p) for p in self._given]
         return given
 
+    def thresholds(self) -> dict[str, Any]:
+        """Cliques are drawn by `cliques` (over 2⁶²); then as in subset selection on the table of the clique."""
+        tables = [{"subset_size": each.subset_size, "inside": each.keep} for each in self.releases]
+        return {"cliques": list(self._drawn), "tables": tables}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         thresholds = [[release.cells, release.subset_size, release.keep] for release in self.releases]
         return list(self.tables.sizes), [list(clique) for clique in self.tables.cliques], thresholds, self._drawn

@@ -281,6 +281,10 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         bounds.pop("statistics", None)
         return given | bounds
 
+    def thresholds(self) -> dict[str, Any]:
+        """A 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²; coordinates are drawn by `release`."""
+        return {"release": apportion(self._release), "keep": self.flips.keep, "raised": self.flips.raised}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
         return self.flips.keep, self.flips.raised, self._cumulative.tolist(), edges

@@ -217,6 +217,10 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             given["radius"] = str(self._radius)
         return given | {"candidates": self.candidates}
 
+    def thresholds(self) -> dict[str, Any]:
+        """K, s, and p over 2⁶²: with probability p the choice is one of the s best of K candidates."""
+        return {"candidates": self.candidates, "top": self.choice.top, "keep": self.choice.keep}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         choice = [self.choice.candidates, self.choice.top, self.choice.keep]
         return self.dim, str(self._radius), choice, FINENESS, directions.TABLE_DIGEST

@@ -333,6 +333,10 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
         bounds.pop("statistics", None)
         return {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled} | bounds
 
+    def thresholds(self) -> dict[str, Any]:
+        """Row i of `codes`: the probabilities of the codes at grid point i, over 2⁶²; `sampled` statistics are sent."""
+        return {"sampled": self.sampled, "codes": [list(row) for row in self.table.weights]}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         table = self.table
         edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]

@@ -255,6 +255,10 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
         bounds.pop("statistics", None)
         return {"dim": self.dimension, "privacy_level": str(self._level)} | bounds
 
+    def thresholds(self) -> dict[str, Any]:
+        """Signs agree with the corner (rather than disagree) with probability agree/2⁶²."""
+        return {"agree": self.coin.keep}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
         return self.dimension, self.coin.keep, self.coin.raised, edges

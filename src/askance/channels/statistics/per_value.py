@@ -374,6 +374,10 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             given["possible"] = self._bounds.values(self._possible).tolist()
         return given | self._bounds.parameters()
 
+    def thresholds(self) -> dict[str, Any]:
+        """A 1 is sent as 1 with probability keep/2⁶², a 0 with probability raised/2⁶²."""
+        return {"keep": self.flips.keep, "raised": self.flips.raised}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         possible = None if self._possible is None else self._possible.tolist()
         norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]

@@ -214,5 +214,9 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
             "subset_size": self.subset_size,
         }
 
+    def thresholds(self) -> dict[str, Any]:
+        """The true label is among the `subset_size` sent ones with probability inside/2⁶²; the others are uniform."""
+        return {"subset_size": self.release.subset_size, "inside": self.release.keep}
+
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         return labels_as_json(self.outputs), self.subset_size, self.release.keep
