@@ -95,9 +95,7 @@ def _checker(truth: Sequence[int], k: int) -> Callable[[Any], None]:
     return check
 
 
-MULTI_FREQ = Environment(
-    "multi-freq-ldpy", ("multi-freq-ldpy==0.2.5",), packages=("multi-freq-ldpy", "numpy", "numba")
-)
+MULTI_FREQ = Environment("multi-freq-ldpy", ("multi-freq-ldpy==0.2.5",), packages=("multi-freq-ldpy", "numpy", "numba"))
 # Importing any of its oracles imports scikit-learn and statsmodels, which its metadata do not declare.
 PURE_LDP = Environment("pure-ldp", ("pure-ldp==1.2.0", "scikit-learn", "statsmodels"), packages=("pure-ldp", "numpy"))
 
