@@ -12,6 +12,7 @@ import numpy as np
 
 import acceptance.finite_surveys
 import acceptance.planning
+import acceptance.private_fields
 import acceptance.regression_surveys
 import acceptance.statistics_channels  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS

@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     )
     from askance.design import asymptotics, audit, certify, plan_survey, recommend
     from askance.errors import AskanceError
-    from askance.estimation import DistributionFit, Fit, RegressionFit, estimate, estimate_mean, project
+    from askance.estimation import (
+        DistributionFit,
+        FieldFit,
+        Fit,
+        RegressionFit,
+        estimate,
+        estimate_field,
+        estimate_mean,
+        project,
+    )
     from askance.evidence import Responses, StatisticsTally, Tally
     from askance.formats import load, save
     from askance.models import Enumerated, RandomField, Softmax
@@ -73,7 +82,16 @@ _HOME = {
     ],
     "askance.design": ["asymptotics", "audit", "certify", "plan_survey", "recommend"],
     "askance.evidence": ["Responses", "StatisticsTally", "Tally"],
-    "askance.estimation": ["DistributionFit", "Fit", "RegressionFit", "estimate", "estimate_mean", "project"],
+    "askance.estimation": [
+        "DistributionFit",
+        "FieldFit",
+        "Fit",
+        "RegressionFit",
+        "estimate",
+        "estimate_field",
+        "estimate_mean",
+        "project",
+    ],
     "askance.formats": ["load", "save"],
     "askance.survey": ["regress"],
 }
@@ -94,6 +112,7 @@ __all__ = [
     "DisguisedResponse",
     "DistributionFit",
     "Enumerated",
+    "FieldFit",
     "Fit",
     "ForcedResponse",
     "Hybrid",
@@ -117,6 +136,7 @@ __all__ = [
     "build_channel",
     "certify",
     "estimate",
+    "estimate_field",
     "estimate_mean",
     "load",
     "plan_survey",

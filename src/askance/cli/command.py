@@ -15,6 +15,7 @@ from askance.cli.misuse import GuidedGroup, run_or_exit
 from askance.cli.plan import plan_group
 from askance.cli.randomize import randomize_group
 from askance.cli.sensitivity import sensitivity_command
+from askance.cli.synth import synth_command
 
 
 @click.group(cls=GuidedGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,6 +36,7 @@ askance.add_command(fit_command)
 askance.add_command(plan_group)
 askance.add_command(randomize_group)
 askance.add_command(sensitivity_command)
+askance.add_command(synth_command)
 
 
 def run() -> None:

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     "--state", metavar="FILE", type=click.Path(path_type=Path), help="a state of `askance aggregate`, instead of DATA"
 )
 @click.option("--names", metavar="A,B,…", help="with --state: what the statistics are called")
+@click.option("--field", is_flag=True, help="with --state of clique release: fit a random field")
+@click.option(
+    "--variables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: TOML of names and labels"
+)
+@click.option(
+    "--tables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: where tables go (.csv, .json)"
+)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @survey_options
 def fit_command(
@@ -38,6 +45,9 @@ def fit_command(
     plot: Path | None,
     state: Path | None,
     names: str | None,
+    field: bool,
+    variables: Path | None,
+    tables: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -51,6 +61,8 @@ def fit_command(
     Or, without covariates, print the shares of answers or the means of statistics behind aggregated reports:
 
         askance fit --state telemetry.state
+
+    With --field, a random field from a state of clique release.
     """
     from askance.estimation.fit import normal_quantile
     from askance.survey.misfit import channel_fit_test
@@ -58,8 +70,13 @@ def fit_command(
     normal_quantile(confidence)  # refused before any work is done
     if names is not None and state is None:
         raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
+    if ((variables or tables) and not field) or (field and state is None):
+        raise InputError(
+            "--field, --variables and --tables belong together, and to --state.",
+            remedy="Write --state FILE --field --variables people.toml.",
+        )
     if state is not None:
-        from askance.cli.fit_state import fit_state
+        from askance.cli.fit_state import fit_field_of, fit_state
 
         others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
         if others:
@@ -67,6 +84,10 @@ def fit_command(
                 f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
                 remedy="A state knows its own channel; covariates need DATA and --formula.",
             )
+        if field:
+            _refuse_for_field(names, plot)
+            fit_field_of(state, variables, given["method"], confidence, save, tables, as_json)
+            return
         fit_state(state, given["method"], confidence, save, plot, names, as_json)
         return
     with one_line_warnings(), progress() as doing:
@@ -89,6 +110,12 @@ def fit_command(
     click.echo(result.summary(confidence))
     if test.p_value < 1:
         click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+
+
+def _refuse_for_field(names: str | None, plot: Path | None) -> None:
+    for name, value, remedy in (("--names", names, "Use --variables."), ("--plot", plot, "Leave it out.")):
+        if value is not None:
+            raise InputError(f"{name} is given with --field.", remedy=remedy)
 
 
 def fit_as_json(fit: RegressionFit, confidence: float, test: ChannelTest) -> dict[str, Any]:

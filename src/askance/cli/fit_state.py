@@ -63,6 +63,29 @@ def fit_state(
     _print_shares(fit, confidence, as_json)
 
 
+def fit_field_of(
+    path: Path,
+    variables: Path | None,
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    tables: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit a random field to a state of clique release."""
+    from askance.cli.fit_field import fit_field
+    from askance.evidence import StatisticsTally
+    from askance.formats import load
+
+    evidence = load(path)
+    if not isinstance(evidence, StatisticsTally):
+        raise InputError(
+            f"{path} is no state of noised tables; allowed with --field: one of clique-release.",
+            remedy="Leave --field out.",
+        )
+    fit_field(evidence, variables, method, confidence, save, tables, as_json)
+
+
 def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
     """The means under names of the user's own."""
     if names is None:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
+from askance.estimation.field_fit import FieldFit
 from askance.estimation.fit import DistributionFit
 from askance.estimation.regression_fit import RegressionFit
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
+from askance.formats.field_fit_file import FIELD_FORMAT, field_fit_from_parts, field_fit_to_parts
 from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
 from askance.formats.report_schema import refuse_reports
 from askance.formats.statistics_file import STATISTICS_FORMAT, statistics_from_parts, statistics_to_parts
@@ -20,7 +22,7 @@ from askance.formats.tally_file import TALLY_FORMAT, tally_from_parts, tally_to_
 _LONGEST = 1 << 30
 
 
-def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit, path: str | Path) -> None:
+def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit, path: str | Path) -> None:
     """Write a tally or a fit to a file, whole or not at all.
 
     >>> import tempfile, pathlib
@@ -37,6 +39,8 @@ def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit, path:
         data = pack(*statistics_to_parts(thing))
     elif isinstance(thing, DistributionFit | RegressionFit):
         data = pack(fit_to_json(thing))
+    elif isinstance(thing, FieldFit):
+        data = pack(*field_fit_to_parts(thing))
     else:
         raise InputError(
             f"cannot save a {type(thing).__name__}; allowed: Tally, StatisticsTally, Fit.",
@@ -46,7 +50,7 @@ def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit, path:
     write_whole(path, data)
 
 
-def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit:
+def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
     """Read what `save` wrote; anything else is refused with a reason."""
     refuse_reports(path)
     header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
@@ -57,7 +61,9 @@ def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | Regres
         return statistics_from_parts(header, payload, str(path))
     if version == FIT_FORMAT:
         return fit_from_json(header, str(path))
-    known = ", ".join(map(repr, (TALLY_FORMAT, STATISTICS_FORMAT, FIT_FORMAT)))
+    if version == FIELD_FORMAT:
+        return field_fit_from_parts(header, payload, str(path))
+    known = ", ".join(map(repr, (TALLY_FORMAT, STATISTICS_FORMAT, FIT_FORMAT, FIELD_FORMAT)))
     raise FormatError(
         f"{path} has format {shown(version)}; this version reads {known}.",
         remedy="Use the version of askance that wrote it.",

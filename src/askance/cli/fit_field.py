@@ -1,0 +1,52 @@
+"""`askance fit --state STATE --field`: a random field from a state of noised tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from askance.cli.output import print_json
+from askance.cli.progress import one_line_warnings
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.evidence import StatisticsTally
+
+
+def fit_field(
+    evidence: StatisticsTally,
+    variables: Path | None,
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    tables: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit the field whose tables a state holds sums of; print it, keep the fit (`save`) and its tables.
+
+    Args:
+        evidence: the state.
+        variables: a TOML file with names and labels of variables, and perhaps other cliques.
+        method: "moments" (default), "ridge", "one-step" or "marginal".
+        confidence: of the intervals.
+        save: where the fit goes; `askance synth` reads it.
+        tables: where the tables go: .csv or .json.
+        as_json: whether to print JSON.
+    """
+    from askance.estimation.field_estimation import estimate_field
+    from askance.formats.field_fit_file import field_for, write_field_fit, write_field_tables
+
+    if tables is not None and tables.suffix not in (".csv", ".json"):
+        raise InputError(f"--tables is {tables}; allowed: a name ending in .csv or .json.", remedy="Name it so.")
+    with one_line_warnings():
+        fit = estimate_field(field_for(evidence.channel, variables), evidence, method or "moments")  # type: ignore[arg-type]
+    if save is not None:
+        write_field_fit(fit, save)
+    if tables is not None:
+        write_field_tables(fit, tables, confidence)
+    if as_json:
+        print_json(fit.to_json(confidence))
+    else:
+        click.echo(fit.summary(confidence))

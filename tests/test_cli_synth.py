@@ -1,0 +1,225 @@
+"""Fitted fields on disk, `askance fit --state --field` and `askance synth`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from askance import CliqueRelease, PerValue, StatisticsTally, save
+from askance.categories import LabelSet
+from askance.cli.fit_field import fit_field
+from askance.cli.synth import synth_command
+from askance.errors import FormatError, InputError
+from askance.estimation.field_estimation import estimate_field
+from askance.estimation.field_fit import FieldFit
+from askance.formats.container import pack, unpack
+from askance.formats.field_fit_file import (
+    field_fit_from_parts,
+    field_fit_to_parts,
+    field_for,
+    read_field_fit,
+    write_field_fit,
+    write_field_tables,
+)
+from askance.models.random_field import RandomField
+
+from .test_cli import assert_one_line, call
+
+DESCRIPTION = """
+[variables]
+smokes = ["no", "yes"]
+age = ["young", "middle", "old"]
+ill = [false, true]
+"""
+CHANNEL = CliqueRelease([2, 3, 2], [[0, 1], [1, 2]], 3)
+
+
+@pytest.fixture(scope="module")
+def tally() -> StatisticsTally:
+    rng = np.random.default_rng(0)
+    return StatisticsTally(CHANNEL).add(CHANNEL.simulate(rng.integers(0, [2, 3, 2], (5000, 3)), rng))
+
+
+@pytest.fixture
+def description(tmp_path: Path) -> Path:
+    (tmp_path / "people.toml").write_text(DESCRIPTION, encoding="utf-8")
+    return tmp_path / "people.toml"
+
+
+@pytest.fixture
+def fit(tally: StatisticsTally, description: Path) -> FieldFit:
+    return estimate_field(field_for(CHANNEL, description), tally)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(synth_command, list(map(str, arguments)))
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", [True, False])
+def test_a_fit_is_read_as_it_was_written(tally: StatisticsTally, tmp_path: Path, covariance: bool) -> None:
+    labels: dict[str, LabelSet] = {
+        "smokes": ["no", "yes"],
+        "age": ["young", "middle", "old"],
+        "ill": [False, True],
+    }
+    field = RandomField(
+        labels,
+        [["smokes", "age"], ["ill"]],
+        impossible=[{"smokes": "yes", "age": "young"}],
+    )
+    fit = estimate_field(field, tally, covariance=covariance)
+    write_field_fit(fit, tmp_path / "people.field")
+    again = read_field_fit(tmp_path / "people.field")
+    np.testing.assert_array_equal(again.theta, fit.theta)
+    np.testing.assert_array_equal(again.covariance, fit.covariance)
+    assert again.to_json() == fit.to_json()
+    assert again.summary() == fit.summary()
+    assert again.field.categories == field.categories
+    assert again.field.impossible == field.impossible
+
+
+def test_damaged_and_foreign_files_are_refused(fit: FieldFit, tmp_path: Path) -> None:
+    path = tmp_path / "people.field"
+    write_field_fit(fit, path)
+    good = path.read_bytes()
+    for bad in (good[:-1], good + b"x", good[:-9] + bytes(9), b"", b"a,b\n"):
+        path.write_bytes(bad)
+        with pytest.raises(FormatError):
+            read_field_fit(path)
+    header, payload = unpack(good, "good")
+    changes: list[tuple[str, object]] = [
+        ("askance", "field/2"),
+        ("cliques", [["nobody"]]),
+        ("measured", [["smokes", "age"]]),
+        ("measured", 3),
+        ("raw_cells", 11),
+        ("covariance", False),
+        ("variables", {"smokes": 2}),
+        ("diagnostics", {}),
+        ("n", "many"),
+    ]
+    for name, value in changes:
+        path.write_bytes(pack({**header, name: value}, payload))
+        with pytest.raises(FormatError):
+            read_field_fit(path)
+    with pytest.raises(FormatError, match="not finite"):
+        field_fit_from_parts(header, payload[:-8] + np.array([np.nan]).tobytes(), "name")
+    assert field_fit_to_parts(field_fit_from_parts(header, payload, "name"))[1] == payload
+
+
+def test_tables_as_csv_and_json(fit: FieldFit, tmp_path: Path) -> None:
+    write_field_tables(fit, tmp_path / "tables.csv")
+    with (tmp_path / "tables.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    write_field_tables(fit, tmp_path / "tables.json")
+    content = json.loads((tmp_path / "tables.json").read_text(encoding="utf-8"))
+    assert len(rows) == len(content) == fit.field.dimension == 12
+    assert rows[1]["variables"] == "smokes|age"
+    assert rows[1]["cell"] == "no|middle"
+    for row, entry, share in zip(rows, content, fit.statistics, strict=True):
+        assert float(row["share"]) == entry["share"] == pytest.approx(share)
+        assert float(row["unbiased"]) == entry["unbiased"]
+        assert float(row["lower"]) < share < float(row["upper"])
+
+
+def test_fields_from_channels_and_descriptions(description: Path, tmp_path: Path) -> None:
+    assert field_for(CHANNEL).variables == ("0", "1", "2")
+    assert field_for(CHANNEL, description).variables == ("smokes", "age", "ill")
+    bits = PerValue(12, 1, l1_norm=2)
+    with pytest.raises(InputError, match="per-value does not know"):
+        field_for(bits)
+    description.write_text('cliques = [["smokes", "age"], ["age", "ill"]]\n' + DESCRIPTION, encoding="utf-8")
+    assert field_for(bits, description).dimension == 12
+    for text in ("variables = 3", "x = 1", "[variables", "[variables]\na = 1", 'cliques = [["nobody"]]'):
+        description.write_text(text, encoding="utf-8")
+        with pytest.raises(FormatError):
+            field_for(CHANNEL, description)
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def test_fit_prints_saves_and_writes_tables(
+    tally: StatisticsTally, description: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved, tables = tmp_path / "people.field", tmp_path / "tables.csv"
+    fit_field(tally, description, None, 0.9, saved, tables, False)
+    assert "90 % interval" in capsys.readouterr().out
+    assert read_field_fit(saved).method == "moments"
+    assert tables.read_text(encoding="utf-8").startswith("table,variables,cell,share")
+    fit_field(tally, None, "ridge", 0.95, None, None, True)
+    assert json.loads(capsys.readouterr().out)["method"] == "ridge"
+    with pytest.raises(InputError, match=r"\.csv or \.json"):
+        fit_field(tally, None, None, 0.95, None, tmp_path / "tables.xlsx", True)
+    with pytest.raises(InputError, match="moments"):
+        fit_field(tally, None, "best", 0.95, None, None, True)
+
+
+def test_synth_writes_labels(fit: FieldFit, tmp_path: Path) -> None:
+    source, target = tmp_path / "people.field", tmp_path / "records.csv"
+    write_field_fit(fit, source)
+    result = run(source, "-n", 2000, "--seed", 1, "-o", target, "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.output)
+    assert content["records"] == 2000
+    assert content["privacy_level"] == pytest.approx(3)
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2000
+    assert {row["age"] for row in rows} == {"young", "middle", "old"}
+    share = np.mean([row["smokes"] == "yes" for row in rows])
+    # Once in two million times beyond five deviations.
+    assert abs(share - fit.marginal(["smokes"]).estimate[1]) < 5 * 0.5 / np.sqrt(2000)
+    first = target.read_bytes()
+    assert "synthetic records written" in run(source, "-n", 2000, "--seed", 1, "-o", target).output
+    assert target.read_bytes() == first
+    run(source, "-n", 2000, "--seed", 2, "-o", target)
+    assert target.read_bytes() != first
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["-n", 0, "--seed", 1, "-o", "a.csv"], "-n is 0"),
+        (["-n", 5, "--seed", -1, "-o", "a.csv"], "--seed is -1"),
+        (["-n", 5, "--seed", 1, "-o", "a.parquet"], r"ending in \.csv"),
+    ],
+)
+def test_synth_refuses(fit: FieldFit, tmp_path: Path, options: list[object], text: str) -> None:
+    write_field_fit(fit, tmp_path / "people.field")
+    result = run(tmp_path / "people.field", *options)
+    with pytest.raises(InputError, match=text):
+        raise result.exception or AssertionError(result.output)
+
+
+def test_synth_refuses_what_is_no_field(tmp_path: Path, tally: StatisticsTally) -> None:
+    from askance import save
+
+    save(tally, tmp_path / "tally")
+    result = run(tmp_path / "tally", "-n", 5, "--seed", 1, "-o", tmp_path / "a.csv")
+    with pytest.raises(FormatError, match="a fitted field"):
+        raise result.exception or AssertionError(result.output)
+
+
+def test_a_state_becomes_a_field_and_synthetic_records(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    channel = CliqueRelease([2, 3], [[0, 1]], 2)
+    state, kept, tables, made = (str(tmp_path / name) for name in ("a.state", "a.field", "t.csv", "s.csv"))
+    save(StatisticsTally(channel).add(channel.simulate(rng.integers(0, [2, 3], (20_000, 2)), rng)), state)
+    (tmp_path / "v.toml").write_text('[variables]\nsmokes = ["no", "yes"]\nage = ["young", "middle", "old"]\n')
+    named = ("--variables", str(tmp_path / "v.toml"))
+    outcome = call("fit", "--state", state, "--field", *named, "--save", kept, "--tables", tables)
+    assert (outcome.code, "smokes" in outcome.out) == (0, True)
+    assert call("synth", kept, "-n", "50", "--seed", "1", "-o", made).code == 0
+    assert Path(made).read_text().splitlines()[0] == "smokes,age"
+    assert_one_line(call("fit", "--state", state, *named), ("--field",))
+    assert_one_line(call("fit", "--field"), ("--state",))
+    assert_one_line(call("fit", "--state", state, "--field", "--names", "a"), ("--names",))
