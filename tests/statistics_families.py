@@ -107,6 +107,11 @@ def _vectors(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> An
     return np.asarray(vectors * (radius * lengths / np.linalg.norm(vectors, axis=1, keepdims=True)))
 
 
+def _cube(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> AnyArray:
+    vectors = rng.uniform(-1, 1, (n, channel.truth_width))
+    return np.where(rng.random(vectors.shape) < 0.4, np.rint(vectors), vectors)
+
+
 Truths = Callable[[StatisticsChannel, int, np.random.Generator], AnyArray]
 _TRUTHS: dict[str, Truths] = {
     "ball-release": _vectors,
@@ -117,6 +122,7 @@ _TRUTHS: dict[str, Truths] = {
     "per-value": _per_value,
     "quadratic-release": _vectors,
     "subset-selection": _labels,
+    "triple-release": _cube,
 }
 
 # Parameters of other sizes than the examples have: the smallest, and some beyond one word of 64 bits.
@@ -140,6 +146,7 @@ _OTHER_SIZES: dict[str, list[dict[str, Any]]] = {
     ],
     "quadratic-release": [{"dim": 20}, {"dim": 3, "candidates": 64}],
     "subset-selection": [{"outputs": 2}, {"outputs": 64}, {"outputs": 100}],
+    "triple-release": [{"dim": 2}, {"dim": 20}],
 }
 
 
@@ -230,9 +237,20 @@ def _record_of(channel: StatisticsChannel, columns: FloatArray) -> AnyArray:
     return records
 
 
+def _vector_of(channel: StatisticsChannel, columns: FloatArray) -> AnyArray:
+    """Vectors of −1, 0 and 1 with these products; the first that is not 0 is 1, since v and −v have the same."""
+    size = channel.truth_width
+    matrices = np.zeros((len(columns), size, size))
+    first, second = np.triu_indices(size)
+    matrices[:, first, second] = matrices[:, second, first] = columns
+    leading = np.argmax(np.diagonal(matrices, axis1=1, axis2=2) > 0, axis=1)
+    return np.asarray(matrices[np.arange(len(columns)), leading])
+
+
 _FROM_STATISTICS: dict[str, Callable[[StatisticsChannel, FloatArray], AnyArray]] = {
     "clique-release": _record_of,
     "subset-selection": _label_of,
+    "triple-release": _vector_of,
 }
 
 
@@ -260,6 +278,7 @@ _LABELS: dict[str, Callable[[str], tuple[Any, ...]]] = {
     "hypercube": lambda label: (_bits(label),),
     "per-value": lambda label: (_bits(label),),
     "subset-selection": lambda label: (_bits(label),),
+    "triple-release": lambda label: tuple(map(int, label.split(":"))),
 }
 
 

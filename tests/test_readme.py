@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+def found_in(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
 def blocks(language: str) -> list[str]:
-    return [
-        block
-        for page in PAGES
-        for block in re.findall(
-            rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-        )
-    ]
+    return [block for page in PAGES for block in found_in(page.read_text(encoding="utf-8"), language)]
 
 
 COMMANDS = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
@@ -39,6 +38,28 @@ def test_every_command_shown_runs(command: str, tmp_path: Path, monkeypatch: pyt
     result = CliRunner().invoke(askance, arguments, catch_exceptions=False)
     assert result.exit_code == 0
     assert result.output.strip()
+
+
+@pytest.mark.parametrize("page", ["private-regression.md", "private-fields.md"])
+def test_the_commands_of_a_whole_survey_run_one_after_the_other(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    description = found_in(text, "toml")[0]
+    (tmp_path / "people.toml").write_text(description, encoding="utf-8")
+    content = tomllib.loads(description)
+    columns = {name: [low + (high - low) * 0.4, high] for name, (low, high) in content.get("bounds", {}).items()}
+    columns |= content.get("variables", {})
+    rows = [",".join(str(values[(i >> j) % 2]) for j, values in enumerate(columns.values())) for i in range(400)]
+    (tmp_path / "people.csv").write_text("\n".join([",".join(columns), *rows]), encoding="utf-8")
+    commands = [line for block in found_in(text, "text") for line in block.splitlines()]
+    assert len(commands) >= 4
+    for command in commands:
+        program, *arguments = shlex.split(command, comments=True)
+        assert program == "askance"
+        result = CliRunner().invoke(askance, arguments, catch_exceptions=False)
+        assert (result.exit_code, result.stderr) == (0, "") or "too few to say anything" in result.stderr
 
 
 def test_every_command_of_the_program_is_shown() -> None:

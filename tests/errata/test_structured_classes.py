@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import CoordinateRelease, Enumerated, PerValue, asymptotics, certify
+from askance import CoordinateRelease, Enumerated, PerValue, TripleRelease, asymptotics, certify
 from askance._kernels.draw import TOTAL
 from askance.channels.statistics.calibration import Flips
 from askance.design import (
@@ -315,3 +315,15 @@ def test_flips_tuned_to_a_dense_truth_never_lose() -> None:
     raised = 0.5 / (0.5 + math.exp(4) * 0.5)
     halved.flips = Flips(TOTAL // 2, round(raised * TOTAL))
     assert cost(symmetric) / cost(halved) == pytest.approx(0.66, abs=5e-3)
+
+
+def test_the_triple_is_accounted_for_as_a_whole() -> None:
+    """Row 19: by enumeration the class spends the stated level, and less than three times what one bit would."""
+    channel = TripleRelease(2, 3)
+    exact = channel.enumerate_exactly()
+    assert exact is not None
+    largest = max(Fraction(max(row), min(row)) for row in exact.weights)
+    assert largest == channel.largest_ratio()
+    assert 2.999 < math.log(largest) <= 3
+    one_bit = math.log(channel.flips.keep / channel.flips.raised)
+    assert one_bit < math.log(largest) < 3 * one_bit

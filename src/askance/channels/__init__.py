@@ -18,6 +18,7 @@ from askance.channels.statistics import (
     Reports,
     StatisticsChannel,
     SubsetSelection,
+    TripleRelease,
 )
 from askance.channels.sufficient import SufficientChannel, sufficient_channel
 from askance.channels.survey_designs import Crosswise, DisguisedResponse, ForcedResponse, UnrelatedQuestion, Warner
@@ -51,6 +52,7 @@ __all__ = [
     "StatisticsChannel",
     "SubsetSelection",
     "SufficientChannel",
+    "TripleRelease",
     "UnrelatedQuestion",
     "Warner",
     "build_answer_channel",

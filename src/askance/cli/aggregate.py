@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import progress
-from askance.cli.randomize import channel_as_json, channel_rows
 from askance.errors import FormatError, InputError
 
 if TYPE_CHECKING:

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 @click.option(
     "--tables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: where tables go (.csv, .json)"
 )
+@click.option(
+    "--release",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="with --state: a linear regression, as `askance plan regression` planned it",
+)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @survey_options
 def fit_command(
@@ -48,6 +54,7 @@ def fit_command(
     field: bool,
     variables: Path | None,
     tables: Path | None,
+    release: Path | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -62,7 +69,7 @@ def fit_command(
 
         askance fit --state telemetry.state
 
-    With --field, a random field from a state of clique release.
+    With --field, a random field from a state of clique release; with --release, a private linear regression.
     """
     from askance.estimation.fit import normal_quantile
     from askance.survey.misfit import channel_fit_test
@@ -75,6 +82,8 @@ def fit_command(
             "--field, --variables and --tables belong together, and to --state.",
             remedy="Write --state FILE --field --variables people.toml.",
         )
+    if release is not None and state is None:
+        raise InputError("--release is given without --state.", remedy="Give the state of its reports with --state.")
     if state is not None:
         from askance.cli.fit_state import fit_field_of, fit_state
 
@@ -84,6 +93,12 @@ def fit_command(
                 f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
                 remedy="A state knows its own channel; covariates need DATA and --formula.",
             )
+        if release is not None:
+            _refuse_with_release(field=field, names=names, save=save, plot=plot, method=given["method"])
+            from askance.cli.fit_regression import fit_regression
+
+            fit_regression(state, release, confidence, as_json)
+            return
         if field:
             _refuse_for_field(names, plot)
             fit_field_of(state, variables, given["method"], confidence, save, tables, as_json)
@@ -116,6 +131,15 @@ def _refuse_for_field(names: str | None, plot: Path | None) -> None:
     for name, value, remedy in (("--names", names, "Use --variables."), ("--plot", plot, "Leave it out.")):
         if value is not None:
             raise InputError(f"{name} is given with --field.", remedy=remedy)
+
+
+def _refuse_with_release(**given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            raise InputError(
+                f"--{name} is given with --release; allowed: --confidence, --json.",
+                remedy="Leave it out; --json prints all that is known, to be kept in a file.",
+            )
 
 
 def fit_as_json(fit: RegressionFit, confidence: float, test: ChannelTest) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
+from askance.cli.plan_private import field_command, regression_command
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 
 @click.group("plan", cls=GuidedGroup, short_help="How many respondents a design needs.")
 def plan_group() -> None:
-    """Respondents needed for a goal, or what a number of respondents buys, design by design."""
+    """Respondents needed for a goal, or what a number of respondents buys, design by design; and what devices send."""
+
+
+plan_group.add_command(regression_command)
+plan_group.add_command(field_command)
 
 
 @plan_group.command("survey")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +14,32 @@ from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, ChannelEntry
 from askance.channels.statistics.base import StatisticsChannel
-from askance.cli.channel_options import as_text, build_from_flags, channel_options, example_flags, in_flags
+from askance.cli.channel_options import build_from_flags, channel_options, example_flags, in_flags
+from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
+from askance.cli.people import (
+    label_of,
+    pieces_of,
+    read_ids,
+    read_labels,
+    read_people,
+    require_complete,
+    require_numbers,
+)
 from askance.cli.progress import progress
-from askance.errors import InputError, LabelError, MissingValueError, ShapeError
+from askance.cli.randomize_records import randomize_records
+from askance.cli.randomize_release import randomize_release
+from askance.errors import InputError, LabelError, ShapeError
 
 if TYPE_CHECKING:
     from askance._arrays import AnyArray
-    from askance.categories import Categories, Label
+    from askance.categories import Categories
     from askance.survey.tables import Column, Columns
 
 _SOURCE = (
     "Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed."
 )
-# Records noised at a time.
-_PIECE = 1 << 16
-# Numbers noised at a time, where records are long.
-_NUMBERS = 1 << 22
-_NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
-# Characters of a channel's parameters in a table.
-_LONGEST = 160
 
 
 @click.group("randomize", cls=GuidedGroup, short_help="Noise records on the device, before they are sent.")
@@ -89,6 +93,8 @@ def _command_for(entry: ChannelEntry) -> click.Command:
     return command
 
 
+randomize_group.add_command(randomize_records)
+randomize_group.add_command(randomize_release)
 _OWN = ("record", "id", "input", "columns", "id_column", "output", "header", "as_json")
 for _entry in registry.entries(None):
     randomize_group.add_command(_command_for(_entry))
@@ -148,7 +154,7 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
     report: Any
     labels = _labels_of(channel)
     if labels is not None:
-        label = _label(text, labels)
+        label = label_of(text, labels)
         if label is None:
             raise LabelError(
                 f"--record is {shown(text)}; allowed: {shorten(labels.labels)}.", remedy="Give one of them."
@@ -173,24 +179,6 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
 def _labels_of(channel: AnyChannel) -> Categories | None:
     """The labels of the answers that a channel noises; None where it noises numbers."""
     return channel.outputs if isinstance(channel, FiniteChannel) else channel.truth_labels
-
-
-def _label(value: Any, labels: Categories) -> Label | None:
-    """The label that a value of a table, or a text, stands for: itself, or the one that is written like it."""
-    if labels.are_codes:
-        text = _written(value)
-        return int(text) if re.fullmatch("[0-9]{1,18}", text) and int(text) < len(labels) else None
-    alike = [label for label in labels if type(label) is type(value) and label == value]
-    alike = alike or [label for label in labels if _written(label) == _written(value)]
-    return alike[0] if len(alike) == 1 else None
-
-
-def _written(value: Any) -> str:
-    """A value as people write it: 1 for 1.0, true for True."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value).strip()
 
 
 def _numbers(values: Any) -> AnyArray:
@@ -219,37 +207,20 @@ def _noise_table(
 ) -> None:
     """Noise the rows of a table into a file of reports."""
     from askance.formats.reports import report_writer, require_suffix
-    from askance.survey.files import read_table
 
     require_suffix(output)
     with progress() as doing:
         doing(f"reading {path}")
         labels = _labels_of(channel)
         # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
-        table = read_table(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
-        _refuse_headless(table, path)
-        ids = None if id_column is None else _read_ids(table[id_column], path)
+        table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
+        ids = None if id_column is None else read_ids(table[id_column], path)
         chosen = _chosen(table, names, id_column, channel, path)
         with report_writer(output, channel, ids=ids is not None) as writer:
-            for rows in _pieces(len(table), len(chosen)):
+            for rows in pieces_of(len(table), len(chosen)):
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
                 writer.write(_noised(channel, chosen, rows, path), None if ids is None else ids[rows])
     _print_summary(channel, writer.written, output, as_json)
-
-
-def _refuse_headless(table: Columns, path: Path) -> None:
-    """A first line of numbers is a respondent, not names: taken as names, it would be lost."""
-    if table.names and all(_NUMBER.fullmatch(name.strip()) for name in table.names):
-        raise InputError(
-            f"the first line of {path} is {shorten(table.names)}; allowed: names of columns.",
-            remedy="Put a line of names in front.",
-        )
-
-
-def _pieces(n: int, width: int) -> Iterator[slice]:
-    step = max(1, min(_PIECE, _NUMBERS // width))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
 
 
 def _chosen(
@@ -270,44 +241,10 @@ def _chosen(
         )
     columns = [table[name] for name in found]
     for column in columns:
-        _require_complete(column, path)
+        require_complete(column, path)
         if _labels_of(channel) is None:
-            _require_numbers(column, path)
+            require_numbers(column, path)
     return columns
-
-
-def _require_complete(column: Column, path: Path) -> None:
-    if column.missing.any():
-        raise MissingValueError(
-            f"{path}, row {int(column.missing.argmax()) + 1}: column {column.name!r} is missing.",
-            remedy="Leave respondents with missing values out, and count them.",
-        )
-
-
-def _require_numbers(column: Column, path: Path) -> None:
-    if column.kind in ("number", "boolean") or not len(column.values):
-        return
-    texts = [str(value) for value in column.values.tolist()]
-    row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
-    raise InputError(
-        f"{path}, row {row + 1}: column {column.name!r} is {shown(texts[row])}; allowed: numbers.",
-        remedy="Turn texts into numbers first, or choose other columns with --columns.",
-    )
-
-
-def _read_ids(column: Column, path: Path) -> list[str]:
-    _require_complete(column, path)
-    ids = [_written(value) for value in column.values.tolist()]
-    met: set[str] = set()
-    for row, id in enumerate(ids):
-        if id in met or not id:
-            raise InputError(
-                f"{path}, row {row + 1}: column {column.name!r} is {shown(id)}{' a second time' if id else ''}; "
-                "allowed: one text per respondent.",
-                remedy="Give every respondent an id of their own, or leave --id-column out.",
-            )
-        met.add(id)
-    return ids
 
 
 def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: Path) -> Any:
@@ -316,7 +253,7 @@ def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: P
 
     labels = _labels_of(channel)
     if labels is not None:
-        return channel.randomize(_read_labels(columns[0], labels, rows, path))
+        return channel.randomize(read_labels(columns[0], labels, rows, path))
     truth = _numbers(np.column_stack([column.values[rows] for column in columns]))
     try:
         return channel.randomize(truth)
@@ -324,20 +261,6 @@ def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: P
         row, error = _first_refused(channel.randomize, truth)
         what = _without_row(error.message, [column.name for column in columns])
         raise type(error)(f"{path}, row {rows.start + row + 1}: {what}", remedy=error.remedy) from None
-
-
-def _read_labels(column: Column, labels: Categories, rows: slice, path: Path) -> list[Label]:
-    values = column.values[rows].tolist()
-    label_of = {value: _label(value, labels) for value in set(values)}
-    found = [label_of[value] for value in values]
-    if None in found:
-        row = found.index(None)
-        raise LabelError(
-            f"{path}, row {rows.start + row + 1}: column {column.name!r} is {shown(values[row])}; allowed: "
-            f"{shorten(labels.labels)}.",
-            remedy="Recode the column, or give the channel these labels.",
-        )
-    return [label for label in found if label is not None]
 
 
 def _first_refused(randomize: Callable[[Any], Any], truth: AnyArray) -> tuple[int, InputError]:
@@ -368,24 +291,3 @@ def _print_summary(channel: AnyChannel, written: int, output: Path, as_json: boo
         return
     rows = [("reports", f"{written:,}"), *channel_rows(channel)]
     print_table(f"reports written to {output}", ["", ""], rows)
-
-
-def channel_as_json(channel: AnyChannel) -> dict[str, Any]:
-    """Channel and level, for programs; a level that is not bounded is null."""
-    level = channel.privacy_level
-    return {
-        "channel": channel.specification(),
-        "fingerprint": channel.fingerprint,
-        "privacy_level": level if math.isfinite(level) else None,
-    }
-
-
-def channel_rows(channel: AnyChannel) -> list[tuple[str, str]]:
-    """Channel and level, for people."""
-    level = channel.privacy_level
-    parameters = ", ".join(f"{name} {as_text(value)}" for name, value in channel.parameters().items())
-    cut = parameters if len(parameters) <= _LONGEST else f"{parameters[: _LONGEST - 1]}…"
-    return [
-        ("channel", f"{channel.kind}: {cut}"),
-        ("privacy level", f"{level:.10g}" if math.isfinite(level) else "unbounded"),
-    ]

@@ -13,6 +13,7 @@ from askance.design.closed_forms import (
 )
 from askance.design.conditional_covariances import conditional_asymptotics
 from askance.design.covariances import Asymptotics, asymptotics
+from askance.design.field_release import plan_field
 from askance.design.plan import Plan, PlannedDesign, plan_survey
 from askance.design.proof import Certificate
 from askance.design.recommend import Recommendation, Recommended, recommend
@@ -41,6 +42,7 @@ __all__ = [
     "design_at_level",
     "guess_survey",
     "per_value_excess_covariance",
+    "plan_field",
     "plan_survey",
     "randomized_response_excess_covariance",
     "recommend",

@@ -4,10 +4,15 @@ from askance.estimation.field_estimation import estimate_field
 from askance.estimation.field_evidence import NoisyTables
 from askance.estimation.field_fit import FieldFit
 from askance.estimation.fit import Diagnostics, DistributionFit, Fit, Interval, LocalMaximum, ProbabilityTable, WaldTest
+from askance.estimation.linear_estimation import estimate_linear
+from askance.estimation.linear_fit import LinearFit
 from askance.estimation.mean_statistics import MeanStatistics, estimate_mean
 from askance.estimation.methods import METHODS, estimate
+from askance.estimation.moment_release import MomentRelease
 from askance.estimation.projection import project
 from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.regression_plan import plan_regression
+from askance.estimation.scale_pilot import ScalePilot
 
 __all__ = [
     "METHODS",
@@ -16,14 +21,19 @@ __all__ = [
     "FieldFit",
     "Fit",
     "Interval",
+    "LinearFit",
     "LocalMaximum",
     "MeanStatistics",
+    "MomentRelease",
     "NoisyTables",
     "ProbabilityTable",
     "RegressionFit",
+    "ScalePilot",
     "WaldTest",
     "estimate",
     "estimate_field",
+    "estimate_linear",
     "estimate_mean",
+    "plan_regression",
     "project",
 ]

@@ -227,6 +227,20 @@ def field_for(channel: StatisticsChannel, description: str | Path | None = None)
         raise FormatError(f"{description} does not describe a field: {error.message}", remedy=error.remedy) from None
 
 
+def read_field(path: str | Path) -> RandomField:
+    """The field of a description that has variables and cliques; see `field_for`."""
+    given = _read_description(path)
+    if "variables" not in given or "cliques" not in given:
+        raise FormatError(
+            f"{path} has {shown(list(given))}; allowed: variables and cliques.",
+            remedy='Write cliques = [["smokes", "ill"]] and a table [variables].',
+        )
+    try:
+        return RandomField(given["variables"], given["cliques"], impossible=given.get("impossible", ()))
+    except InputError as error:
+        raise FormatError(f"{path} does not describe a field: {error.message}", remedy=error.remedy) from None
+
+
 def _read_description(path: str | Path) -> Mapping[str, Any]:
     known = ("variables", "cliques", "impossible")
     data = read_whole(path, limit=_LONGEST)

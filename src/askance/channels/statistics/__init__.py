@@ -10,6 +10,7 @@ from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.quadratic_release import QuadraticRelease
 from askance.channels.statistics.reports import Column, Reports
 from askance.channels.statistics.subset_selection import SubsetSelection
+from askance.channels.statistics.triple_release import TripleRelease
 
 __all__ = [
     "Averaging",
@@ -27,4 +28,5 @@ __all__ = [
     "Reports",
     "StatisticsChannel",
     "SubsetSelection",
+    "TripleRelease",
 ]

@@ -1,0 +1,370 @@
+"""Triple release: a pair of coordinates is drawn, the noised bits of v_i², v_i v_j and v_j² are sent together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray, IntArray
+from askance._checks import Number, as_count, as_floats, as_positive_level
+from askance._kernels import draw
+from askance._kernels.draw import TOTAL
+from askance.channels.randomness import LONGEST_DRAW, WordSource
+from askance.channels.registry import CHOICE_OF_CALIBRATION, COUNT, LEVEL, Example, Parameter, register
+from askance.channels.statistics.base import (
+    Averaging,
+    Calibration,
+    Enumeration,
+    HasReportLikelihood,
+    StatisticsChannel,
+    require_finite,
+)
+from askance.channels.statistics.choices import require_averaging, require_calibration
+from askance.channels.statistics.flips import Flips
+from askance.channels.statistics.reports import Column
+from askance.channels.thresholds import apportion, exp_rounded_down
+from askance.errors import EmptyDataError, InputError
+
+# Coordinates are rounded to multiples of one over this: products and thresholds are then whole numbers.
+_FINENESS = 1 << 15
+# Thresholds are multiples of this, so that (kept − raised) times a share is a whole number.
+_STEP = 1 << 30
+_LARGEST_DIM = 1 << 10
+# A proof by enumeration lists the 8 codes of every pair for all vectors of −1, 0 and 1.
+_ENUMERATED_DIM = 3
+# Coordinates may exceed 1 by this: rounding, not a wrong scale.
+_HAIR = 1e-12
+_CODES = 8
+
+
+@register(
+    family="statistics",
+    summary="draw a pair of coordinates and send noised bits of their squares and their product",
+    use="the paper's regression is to be repeated; quadratic-release has far less noise at every level",
+    parameters=[
+        Parameter("dim", COUNT, "numbers per respondent"),
+        Parameter("privacy_level", LEVEL, "the level to spend"),
+        Parameter("calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"),
+    ],
+    examples=[
+        Example(dim=2, privacy_level=1),
+        Example(dim=3, privacy_level=2, calibration="paper"),
+        Example(dim=3, privacy_level=4),
+    ],
+)
+class TripleRelease(StatisticsChannel, HasReportLikelihood):
+    """Vectors v in [−1, 1]^k; draw a pair i < j, make bits of means v_i², (1 + v_i v_j)/2 and v_j², keep each with q.
+
+    The statistics are the upper triangle of v vᵀ, row by row, as for `QuadraticRelease`.
+
+    **Level**, with s = 1 − q and g = q − s. The three bits are about the same two numbers, so the level is neither that
+    of one bit nor three times it: it is the largest over reports of max_v S/min_v S.
+
+    - Report (0, 1, 0): S = (q − g v_i²)(1 + g v_i v_j)/2 (q − g v_j²). With m = |v_i v_j|, the two squares give at most
+      (q − gm)², and (q − gm)²(1 + gm) falls in m: the maximum is q²/2, at v = (0, 0). The minimum s³, at (1, −1), is
+      the smallest of every factor.
+    - (1, 1, 1): at most q³, at (1, 1). The squares give at least (s + gm)², and (s + gm)²(1 − gm)/2 is least at an end,
+      where it is s²/2 (m = 0). The ratio 2q³/s² is 4qs ≤ 1 times the one above.
+    - (1, 1, 0): at most q · ½ max_b (1 + gb)(q − gb²) ≤ ½ q²(1 + gq/4), and at least
+      ½ s min_a (s + ga²)(1 − ga) ≥ ½ s²(1 − g/8). The ratio is below the first because (1 − g)(1 + g/4) ≤ 1 − g/8.
+    - The others are these with v_j negated or i and j swapped.
+
+    Hence level = log(q²/(2s³)), exactly, and "exact" keeps bits accordingly. The paper says "suitable noise"; "paper"
+    is its per-value recipe for three values, q = e^{α/6}/(1 + e^{α/6}). Thresholds are multiples of 2³⁰ over 2⁶² and
+    coordinates of 2⁻¹⁵, which makes every probability a whole number over 2⁶²; rounding moves a coordinate by at most
+    2⁻¹⁶.
+
+    Averages are taken within the reports that are about a product: a pair is drawn with probability 2/(k(k − 1)), a
+    square is in a share 2/k of the reports.
+
+    Args:
+        dim: k, the length of a respondent's vector, at least 2.
+        privacy_level: α.
+        calibration: "exact" (default), or "paper" to keep bits as above and report the level that really has.
+
+    >>> channel = TripleRelease(3, 4)
+    >>> round(channel.privacy_level, 6), round(TripleRelease(3, 4, calibration="paper").privacy_level, 3)
+    (4.0, 1.721)
+    >>> reports = channel.simulate(np.tile([0.6, -0.8, 0.0], (200_000, 1)), np.random.default_rng(1))
+    >>> abs(channel.mean(channel.sums(reports), len(reports)).round(1))
+    array([0.4, 0.5, 0. , 0.6, 0. , 0. ])
+    """
+
+    kind = "triple-release"
+    #: Products of rounded coordinates miss those of the coordinates by at most this.
+    bias_bound = 2.0**-15
+
+    def __init__(self, dim: int, privacy_level: Number, *, calibration: Calibration = "exact") -> None:
+        self.dim = as_count(dim, "dim", minimum=2, maximum=_LARGEST_DIM)
+        self._level = as_positive_level(privacy_level)
+        self.stated_level = float(self._level)
+        self.calibration = require_calibration(calibration)
+        self.flips = _exact_flips(self._level) if self.calibration == "exact" else _paper_flips(self._level)
+        self.dimension = self.dim * (self.dim + 1) // 2
+        self._first, self._second = np.triu_indices(self.dim, 1)
+        self.pairs = len(self._first)
+        self.columns = (
+            Column("pair", "integer", limit=self.pairs, description="which pair was drawn, (0,1), (0,2), … in order"),
+            Column("code", "integer", limit=_CODES, description="4, 2 and 1 for bits of square, product and square"),
+        )
+        self.sums_size = self.pairs * _CODES
+
+    @property
+    def truth_width(self) -> int:
+        """k: how many numbers describe one respondent."""
+        return self.dim
+
+    @property
+    def statistic_names(self) -> tuple[str, ...]:
+        """The two coordinates that are multiplied, from 0."""
+        return tuple(f"{i},{j}" for i, j in zip(*(part.tolist() for part in np.triu_indices(self.dim)), strict=True))
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """The statistics v_i², v_i v_j and v_j² of every pair, shape (pairs, 3)."""
+        place = np.zeros((self.dim, self.dim), dtype=np.int64)
+        place[np.triu_indices(self.dim)] = np.arange(self.dimension)
+        i, j = self._first, self._second
+        return np.stack([place[i, i], place[i, j], place[j, j]], axis=1)
+
+    @cached_property
+    def _is_square(self) -> AnyArray:
+        first, second = np.triu_indices(self.dim)
+        return np.asarray(first == second)
+
+    # -- drawing ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _drawn(self) -> list[int]:
+        return apportion([Fraction(1, self.pairs)] * self.pairs)
+
+    @cached_property
+    def _cumulative(self) -> IntArray:
+        return np.cumsum(np.array(self._drawn, dtype=np.int64))
+
+    def _many_words(self, n: int) -> int:
+        return 4 * n
+
+    def _read(self, truth: AnyArray, offset: int) -> AnyArray:
+        """Coordinates in units of 2⁻¹⁵, int64."""
+        values = as_floats(truth, "the vectors")
+        require_finite(values, offset)
+        wrong = np.abs(values) > 1 + _HAIR
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            raise InputError(
+                f"statistic {column} of row {row + offset} is {values[row, column]:g}; allowed: −1 to 1.",
+                remedy="Divide by the largest possible value, or clip on the device and count how often.",
+            )
+        return np.rint(values * _FINENESS).astype(np.int64)
+
+    def _thresholds(self, units: IntArray, pair: IntArray) -> IntArray:
+        """How many of 2⁶² words make each of the three bits a 1, exactly, shape (n, 3)."""
+        rows = np.arange(len(units))
+        left, right = units[rows, self._first[pair]], units[rows, self._second[pair]]
+        unit = (self.flips.keep - self.flips.raised) // (2 * _FINENESS**2)
+        shares = np.stack([2 * left * left, _FINENESS**2 + left * right, 2 * right * right], axis=1)
+        return np.asarray(self.flips.raised + unit * shares)
+
+    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
+        step, shift = LONGEST_DRAW // 4, np.uint64(draw.DISCARDED_BITS)
+        for start in range(0, len(encoded), step):
+            rows = slice(start, min(start + step, len(encoded)))
+            count = rows.stop - rows.start
+            words = (source(4 * count) >> shift).astype(np.int64).reshape(4, count)
+            pair = np.searchsorted(self._cumulative, words[0], side="right")
+            bits = self._thresholds(encoded[rows], pair) > words[1:].T
+            out["pair"][rows], out["code"][rows] = pair, bits @ np.array([4, 2, 1])
+
+    # -- estimating ------------------------------------------------------------------------------------------------
+
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """How often each pair was sent with each code."""
+        return np.bincount(columns["pair"].astype(np.int64) * _CODES + columns["code"], minlength=self.sums_size)
+
+    def _seen(self, sums: IntArray) -> tuple[FloatArray, FloatArray]:
+        """How many reports are about each statistic, and how many of them have its bit, shape (d,) each."""
+        counts = sums.reshape(self.pairs, _CODES)
+        totals, ones = np.zeros(self.dimension), np.zeros(self.dimension)
+        for place, bit in enumerate((4, 2, 1)):
+            np.add.at(totals, self._places[:, place], counts.sum(axis=1))
+            np.add.at(ones, self._places[:, place], counts[:, (np.arange(_CODES) & bit) > 0].sum(axis=1))
+        return totals, ones
+
+    @cached_property
+    def _sent(self) -> FloatArray:
+        """How often each statistic is sent, shape (d,)."""
+        return np.asarray(np.where(self._is_square, 2 / self.dim, 1 / self.pairs))
+
+    def _values(self, shares: FloatArray) -> FloatArray:
+        """Products from means of bits: t for squares, 2t − 1 for others."""
+        return np.asarray(np.where(self._is_square, shares, 2 * shares - 1))
+
+    @property
+    def _widths(self) -> FloatArray:
+        return np.where(self._is_square, 1.0, 2.0)
+
+    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """μ̂ from the share of ones among the reports about a product, or over all as printed."""
+        seen, ones = self._seen(sums)
+        if require_averaging(averaging) == "printed":
+            return self._values((ones - self.flips.raise_probability * seen) / (self.flips.gain * self._sent * n))
+        if not seen.all():
+            missing = np.flatnonzero(seen == 0)
+            raise EmptyDataError(
+                f"no report is about statistic {missing[0]} ({len(missing)} of {self.dimension} were never drawn).",
+                remedy='Collect more reports, or take averaging="printed".',
+            )
+        return self._values(self.flips.debias(ones / seen))
+
+    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """Of the debiased bits of each product, over how often it is sent."""
+        seen, ones = self._seen(sums)
+        smoothed = (ones + 0.5) / (seen + 1)
+        within = smoothed * (1 - smoothed) / self.flips.gain**2
+        if require_averaging(averaging) == "within":
+            return np.asarray(self._widths**2 * within * n / np.maximum(seen, 1))
+        debiased = self.flips.debias(smoothed)
+        return np.asarray(self._widths**2 * ((within + debiased**2) / self._sent - debiased**2))
+
+    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        """The printed β: the three products that were sent, over the probability of sending them."""
+        pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
+        shares = np.zeros((len(pair), self.dimension))
+        bits = (code[:, None] & np.array([4, 2, 1])) > 0
+        places = self._places[pair]
+        np.put_along_axis(shares, places, self.flips.debias(bits.astype(np.float64)) / self._sent[places], axis=1)
+        return self._values(shares)
+
+    def _statistics(self, rows: AnyArray) -> FloatArray:
+        vectors, (first, second) = as_floats(rows, "the vectors"), np.triu_indices(self.dim)
+        return np.asarray(vectors[:, first] * vectors[:, second])
+
+    def _shares(self, truth: AnyArray) -> FloatArray:
+        products = self._statistics(truth)
+        return np.asarray(np.where(self._is_square, products, (1 + products) / 2))
+
+    def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
+        shares = self._shares(truth)
+        mean, second = weights @ shares, (shares * weights[:, None]).T @ shares
+        members = np.zeros((self.pairs, self.dimension))
+        np.put_along_axis(members, self._places, 1.0, axis=1)
+        together = members.T @ members / self.pairs / np.outer(self._sent, self._sent)
+        within = self.flips.variance(mean)
+        if require_averaging(averaging) == "within":
+            covariance = together * (second - np.outer(mean, mean))
+            np.fill_diagonal(covariance, within / self._sent)
+        else:
+            covariance = together * second
+            np.fill_diagonal(covariance, (within + mean**2) / self._sent)
+            covariance -= np.outer(mean, mean)
+        return np.asarray(covariance * np.outer(self._widths, self._widths))
+
+    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
+        pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
+        total = np.full((len(pair), len(truth)), -math.log(self.pairs))
+        ones = self.flips.ones(self._shares(truth)).T
+        for place, bit in enumerate((4, 2, 1)):
+            seen = ones[self._places[pair, place]]
+            total += np.log(np.where((code & bit)[:, None] > 0, seen, 1 - seen))
+        return total
+
+    # -- proving ---------------------------------------------------------------------------------------------------
+
+    def largest_ratio(self) -> Fraction:
+        """q²/(2s³), exactly: which pair was drawn says nothing about the truth."""
+        return _ratio(self.flips)
+
+    def worst_observations(self) -> tuple[str, ...]:
+        """Squares small, product of one sign, for every pair; of the first where they are many."""
+        shown = self.pairs if self.dim <= _ENUMERATED_DIM else 1
+        return tuple(f"{pair}:{code}" for pair in range(shown) for code in (0, 2))
+
+    def is_unbiased(self) -> bool:
+        """Bits of ones and zeros differ."""
+        return self.flips.keep > self.flips.raised
+
+    def worst_pair(self) -> tuple[AnyArray, AnyArray]:
+        """Zeros, and corners: all coordinates are 1, but the first is −1 where there is no other sign to tell."""
+        corner = np.ones((1, self.dim))
+        corner[0, 0] = -1.0
+        return np.zeros((1, self.dim)), corner
+
+    def enumerate_exactly(self) -> Enumeration | None:
+        """On all vectors of −1, 0 and 1, among which the level is attained."""
+        if self.dim > _ENUMERATED_DIM:
+            return None
+        points = np.array(list(product((-1, 0, 1), repeat=self.dim)))
+        units, statistics = points * _FINENESS, self._statistics(points).T.astype(np.int64)
+        span, raised = self.flips.keep - self.flips.raised, self.flips.raised
+        sent = [sum(self._drawn[pair] for pair in np.argwhere(self._places == s)[:, 0]) for s in range(self.dimension)]
+        scale = span * math.lcm(*sent)
+        widths = [int(width) for width in self._widths]
+        weights, beta = [], []
+        for pair in range(self.pairs):
+            thresholds = self._thresholds(units, np.full(len(units), pair)).tolist()
+            for bits in product((0, 1), repeat=3):
+                weights.append(
+                    [
+                        self._drawn[pair]
+                        * math.prod(ones if bit else TOTAL - ones for ones, bit in zip(row, bits, strict=True))
+                        for row in thresholds
+                    ]
+                )
+                values = [scale * (1 - width) for width in widths]
+                for place, bit in zip(self._places[pair].tolist(), bits, strict=True):
+                    share = (TOTAL * bit - raised) * TOTAL * (scale // (span * sent[place]))
+                    values[place] += widths[place] * share
+                beta.append(values)
+        return Enumeration(
+            observations=[f"{pair}:{code}" for pair in range(self.pairs) for code in range(_CODES)],
+            statistics=[[Fraction(int(value)) for value in row] for row in statistics],
+            weights=weights,
+            total=TOTAL**4,
+            beta=list(zip(*beta, strict=True)),
+            beta_scale=scale,
+        )
+
+    # -- describing ------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry, from which the same thresholds are built again."""
+        given: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
+        return given | ({"calibration": self.calibration} if self.calibration != "exact" else {})
+
+    def thresholds(self) -> dict[str, Any]:
+        """Pairs are drawn by `pairs` (over 2⁶²); a 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²."""
+        return {"pairs": list(self._drawn), "keep": self.flips.keep, "raised": self.flips.raised}
+
+    def _fingerprint_parts(self) -> tuple[Any, ...]:
+        return self.dim, self.flips.keep, self.flips.raised, _FINENESS
+
+
+def _ratio(flips: Flips) -> Fraction:
+    return Fraction(flips.keep**2 * TOTAL, 2 * flips.raised**3)
+
+
+def _exact_flips(level: Fraction) -> Flips:
+    """The smallest s, a multiple of 2⁻³², with q²/(2s³) ≤ e^level: found by halving."""
+    limit = exp_rounded_down(level)
+    unsafe, safe = 0, TOTAL // 2 // _STEP
+    while safe - unsafe > 1:
+        middle = (unsafe + safe) // 2
+        raised = middle * _STEP
+        if _ratio(Flips(TOTAL - raised, raised)) <= limit:
+            safe = middle
+        else:
+            unsafe = middle
+    return Flips(TOTAL - safe * _STEP, safe * _STEP)
+
+
+def _paper_flips(level: Fraction) -> Flips:
+    """Every one of three bits is kept with probability e^{α/6}/(1 + e^{α/6})."""
+    raised = math.ceil(TOTAL / (1 + exp_rounded_down(level / 6)) / _STEP) * _STEP
+    return Flips(TOTAL - raised, raised)

@@ -1,0 +1,125 @@
+"""Tables of respondents whose records are to be noised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askance._checks import shorten, shown
+from askance.errors import InputError, LabelError, MissingValueError
+
+if TYPE_CHECKING:
+    from askance._arrays import FloatArray
+    from askance.categories import Categories, Label
+    from askance.survey.tables import Column, Columns
+
+# Records noised at a time.
+_PIECE = 1 << 16
+# Numbers noised at a time, where records are long.
+_NUMBERS = 1 << 22
+_NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
+
+
+def read_people(path: Path, *, texts: bool = False) -> Columns:
+    """The table of a file; see `read_table`. A file without names of columns is refused."""
+    from askance.survey.files import read_table
+
+    table = read_table(path, texts=texts)
+    _refuse_headless(table, path)
+    return table
+
+
+def numbers_of(table: Columns, name: str, path: Path) -> FloatArray:
+    """A column of numbers without gaps, shape (n,)."""
+    column = table[name]
+    require_complete(column, path)
+    require_numbers(column, path)
+    return column.values.astype(float)
+
+
+def _refuse_headless(table: Columns, path: Path) -> None:
+    """A first line of numbers is a respondent, not names: taken as names, it would be lost."""
+    if table.names and all(_NUMBER.fullmatch(name.strip()) for name in table.names):
+        raise InputError(
+            f"the first line of {path} is {shorten(table.names)}; allowed: names of columns.",
+            remedy="Put a line of names in front.",
+        )
+
+
+def pieces_of(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows of so many numbers: as many at a time as are quickly noised."""
+    step = max(1, min(_PIECE, _NUMBERS // width))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def require_complete(column: Column, path: Path) -> None:
+    """Refuse a column with gaps."""
+    if column.missing.any():
+        raise MissingValueError(
+            f"{path}, row {int(column.missing.argmax()) + 1}: column {column.name!r} is missing.",
+            remedy="Leave respondents with missing values out, and count them.",
+        )
+
+
+def require_numbers(column: Column, path: Path) -> None:
+    """Refuse a column of texts."""
+    if column.kind in ("number", "boolean") or not len(column.values):
+        return
+    texts = [str(value) for value in column.values.tolist()]
+    row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
+    raise InputError(
+        f"{path}, row {row + 1}: column {column.name!r} is {shown(texts[row])}; allowed: numbers.",
+        remedy="Turn texts into numbers first, or choose other columns with --columns.",
+    )
+
+
+def read_ids(column: Column, path: Path) -> list[str]:
+    """Ids as texts, each once."""
+    require_complete(column, path)
+    ids = [as_written(value) for value in column.values.tolist()]
+    met: set[str] = set()
+    for row, id in enumerate(ids):
+        if id in met or not id:
+            raise InputError(
+                f"{path}, row {row + 1}: column {column.name!r} is {shown(id)}{' a second time' if id else ''}; "
+                "allowed: one text per respondent.",
+                remedy="Give every respondent an id of their own, or leave --id-column out.",
+            )
+        met.add(id)
+    return ids
+
+
+def as_written(value: Any) -> str:
+    """A value as people write it: 1 for 1.0, true for True."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).strip()
+
+
+def label_of(value: Any, labels: Categories) -> Label | None:
+    """The label that a value of a table, or a text, stands for: itself, or the one that is written like it."""
+    if labels.are_codes:
+        text = as_written(value)
+        return int(text) if re.fullmatch("[0-9]{1,18}", text) and int(text) < len(labels) else None
+    alike = [label for label in labels if type(label) is type(value) and label == value]
+    alike = alike or [label for label in labels if as_written(label) == as_written(value)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def read_labels(column: Column, labels: Categories, rows: slice, path: Path) -> list[Label]:
+    """The labels that the values of some rows stand for."""
+    values = column.values[rows].tolist()
+    meaning = {value: label_of(value, labels) for value in set(values)}
+    found = [meaning[value] for value in values]
+    if None in found:
+        row = found.index(None)
+        raise LabelError(
+            f"{path}, row {rows.start + row + 1}: column {column.name!r} is {shown(values[row])}; allowed: "
+            f"{shorten(labels.labels)}.",
+            remedy="Recode the column, or give the channel these labels.",
+        )
+    return [label for label in found if label is not None]

@@ -1,0 +1,154 @@
+"""`askance plan regression` and `askance plan field`: what devices are to send, before anybody is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from askance.cli.output import print_json, print_table
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.estimation.moment_release import MomentRelease
+    from askance.estimation.scale_pilot import ScalePilot
+    from askance.models.gaussian_field import GaussianField
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("regression", short_help="What devices send for a private linear regression.")
+@click.argument("description", type=_FILE)
+@click.option("--privacy-level", metavar="LEVEL", required=True, help="of the one report of every respondent")
+@click.option("--respondents", type=int, metavar="N", help="how many are expected")
+@click.option(
+    "--channel",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="auto, quadratic, moments, per-value, coordinate-release or triple-release",
+)
+@click.option("--pilot", is_flag=True, help="plan a pilot that finds centres and scales, instead")
+@click.option("--pilot-state", metavar="STATE", type=_FILE, help="take centres and scales from this state of a pilot")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where the release goes (.json)")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def regression_command(
+    description: Path,
+    privacy_level: str,
+    respondents: int | None,
+    channel: str,
+    pilot: bool,
+    pilot_state: Path | None,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Decide what devices send, for the regression that the TOML file DESCRIPTION describes.
+
+    \b
+        outcome = "spending"
+        [bounds]                 # from public knowledge, not from the data
+        age = [18, 90]
+        spending = [0, 500]
+
+    Columns are standardised on the device: by a table [scales] of public centres and scales if there is one, by those
+    of a pilot (--pilot first, asking some respondents; then --pilot-state, asking the others), or else by the bounds.
+    Examples:
+
+        askance plan regression people.toml --privacy-level 4 --respondents 50000 -o release.json
+
+        askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json
+    """
+    from askance.estimation.regression_plan import plan_regression
+    from askance.estimation.scale_pilot import ScalePilot
+    from askance.formats.release_file import read_regression, write_release
+
+    field = read_regression(description)
+    if pilot and (pilot_state is not None or channel != "auto"):
+        raise InputError("--pilot is given with --pilot-state or --channel.", remedy="Plan the pilot first, alone.")
+    release: MomentRelease | ScalePilot
+    if pilot:
+        release = ScalePilot(field, privacy_level)
+    else:
+        if pilot_state is not None:
+            field = _after_pilot(field, pilot_state)
+        release = plan_regression(field, privacy_level, channel=channel, n_respondents=respondents)  # type: ignore[arg-type]
+    write_release(release, output)
+    if as_json:
+        print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
+        return
+    what = "pilot" if isinstance(release, ScalePilot) else release.encoding
+    columns = zip(field.names, field.low, field.high, field.centres, field.scales, strict=True)
+    rows = [(name, f"{low:g} … {high:g}", f"{mid:.5g}", f"{scale:.5g}") for name, low, high, mid, scale in columns]
+    title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
+    shown = 2 if pilot else 4  # a pilot has no scales yet
+    print_table(title, ["column", "bounds", "centre", "scale"][:shown], [row[:shown] for row in rows])
+    if pilot_state is not None:
+        click.echo("ask others than in the pilot: who reports twice spends both levels")
+    click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
+
+
+def _after_pilot(field: GaussianField, path: Path) -> GaussianField:
+    """The field with the scales that the reports of a pilot tell."""
+    from askance.estimation.scale_pilot import ScalePilot
+    from askance.evidence import StatisticsTally
+    from askance.formats import load
+
+    tally = load(path)
+    if not isinstance(tally, StatisticsTally):
+        raise InputError(f"{path} is no state of a pilot.", remedy="Make one with `askance aggregate REPORTS`.")
+    found = ScalePilot.of_tally(field, tally).estimate(tally)
+    return field.with_scales((found.centres, found.scales))
+
+
+@click.command("field", short_help="What devices send for a private random field.")
+@click.argument("description", type=_FILE)
+@click.option("--privacy-level", metavar="LEVEL", required=True, help="of the one report of every respondent")
+@click.option(
+    "--channel",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="auto, cliques (each tells one table) or records (each tells the whole record)",
+)
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where the channel goes (.toml)")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def field_command(description: Path, privacy_level: str, channel: str, output: Path, as_json: bool) -> None:
+    """Choose the channel for the random field that the TOML file DESCRIPTION describes.
+
+    \b
+        cliques = [["smokes", "age"], ["age", "ill"]]
+        [variables]
+        smokes = ["no", "yes"]
+        age = 4
+        ill = 2
+
+    Example:
+
+        askance plan field people.toml --privacy-level 2 -o channel.toml
+    """
+    from askance.design.field_release import plan_field
+    from askance.formats import channel_to_toml
+    from askance.formats.disk import write_whole
+    from askance.formats.field_fit_file import read_field
+
+    field = read_field(description)
+    chosen = plan_field(field, privacy_level, channel=channel)  # type: ignore[arg-type]
+    write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
+    memory = field.memory_estimate()
+    if as_json:
+        told = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
+        print_json({**told, "treewidth": field.treewidth, "memory": memory})
+        return
+    rows = [
+        (" · ".join(field.variables[v] for v in clique), str(release.cells), f"{100 * drawn:.3g} %")
+        for clique, release, drawn in zip(
+            chosen.tables.cliques, chosen.releases, chosen.clique_probabilities, strict=True
+        )
+    ]
+    title = f"clique-release, privacy level {chosen.privacy_level:.6g}, written to {output}"
+    print_table(title, ["table", "cells", "drawn"], rows)
+    click.echo(f"exact inference: treewidth {field.treewidth}, tables of {memory:,} bytes")
+    click.echo(
+        f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
+    )

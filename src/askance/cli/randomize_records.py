@@ -1,0 +1,74 @@
+"""`askance randomize records`: records of a random field, noised on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from askance.cli.channel_summary import channel_as_json, channel_rows
+from askance.cli.output import print_json, print_table
+from askance.cli.people import pieces_of, read_ids, read_labels, read_people, require_complete
+from askance.cli.progress import progress
+from askance.errors import InputError
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("records", short_help="records of a random field, with labels")
+@click.argument("path", metavar="CHANNEL", type=_FILE)
+@click.option("--variables", metavar="FILE", type=_FILE, required=True, help="TOML of names and labels of variables")
+@click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with one column per variable")
+@click.option("--id-column", metavar="NAME", help="the column of ids")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
+@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+def randomize_records(
+    path: Path, variables: Path, input: Path, id_column: str | None, output: Path, as_json: bool
+) -> None:
+    """Noise the records of a table through CHANNEL, a TOML file of `askance plan field`.
+
+    Columns are found by name, and hold the labels of --variables; an unknown label stops the command. Random numbers
+    come from the cryptographic source of the system: nothing can be repeated, there is no --seed. Example:
+
+        askance randomize records channel.toml --variables people.toml --input people.csv -o reports.jsonl
+    """
+    import numpy as np
+
+    from askance.channels.statistics.clique_release import CliqueRelease
+    from askance.formats import read_channel
+    from askance.formats.field_fit_file import field_for
+    from askance.formats.reports import report_writer, require_suffix
+
+    require_suffix(output)
+    channel = read_channel(path)
+    if not isinstance(channel, CliqueRelease):
+        raise InputError(
+            f"{path} describes {channel.kind}; allowed: clique-release.", remedy="Make one with `askance plan field`."
+        )
+    field = field_for(channel, variables)
+    if tuple(field.sizes) != tuple(channel.tables.sizes):
+        raise InputError(
+            f"{variables} has variables of {list(field.sizes)} values; allowed: {list(channel.tables.sizes)}, as in "
+            f"{path}.",
+            remedy="Give the description that the channel was planned with.",
+        )
+    with progress() as doing:
+        doing(f"reading {input}")
+        table = read_people(input)
+        columns = [table[name] for name in field.variables]
+        for column in columns:
+            require_complete(column, input)
+        ids = None if id_column is None else read_ids(table[id_column], input)
+        with report_writer(output, channel, ids=ids is not None) as writer:
+            for rows in pieces_of(len(table), len(columns)):
+                doing(f"noising {input}: row {rows.start + 1:,} of {len(table):,}")
+                codes = [
+                    known.encode(read_labels(column, known, rows, input), name)
+                    for (name, known), column in zip(field.categories.items(), columns, strict=True)
+                ]
+                reports = channel.randomize(np.column_stack(codes))
+                writer.write(reports, None if ids is None else ids[rows])
+    if as_json:
+        print_json({"reports": writer.written, "output": str(output), **channel_as_json(channel)})
+        return
+    print_table(f"reports written to {output}", ["", ""], [("reports", f"{writer.written:,}"), *channel_rows(channel)])

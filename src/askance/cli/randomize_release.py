@@ -1,0 +1,86 @@
+"""`askance randomize release`: records of a private regression, noised on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from askance.cli.channel_summary import channel_as_json, channel_rows
+from askance.cli.output import print_json, print_table
+from askance.cli.people import numbers_of, pieces_of, read_ids, read_people
+from askance.cli.progress import progress
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance._arrays import FloatArray, IntArray
+    from askance.channels.statistics.reports import Reports
+    from askance.estimation.moment_release import MomentRelease
+    from askance.estimation.scale_pilot import ScalePilot
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("release", short_help="records of a private regression, as planned in a file")
+@click.argument("path", metavar="RELEASE", type=_FILE)
+@click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with the columns of the release")
+@click.option("--id-column", metavar="NAME", help="the column of ids")
+@click.option("--strict", is_flag=True, help="refuse records outside the bounds, instead of clipping them")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
+@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+def randomize_release(
+    path: Path, input: Path, id_column: str | None, strict: bool, output: Path, as_json: bool
+) -> None:
+    """Noise the records of a table as RELEASE says, a file of `askance plan regression`.
+
+    Columns are found by name. Values outside the bounds are clipped, and counted in what is printed here, on the
+    device; the counts are not private and do not go into the reports. Random numbers come from the cryptographic source
+    of the system: nothing can be repeated, there is no --seed. Example:
+
+        askance randomize release release.json --input people.csv -o reports.jsonl
+    """
+    import numpy as np
+
+    from askance.formats.release_file import read_release
+    from askance.formats.reports import report_writer, require_suffix
+
+    require_suffix(output)
+    release = read_release(path)
+    names = release.field.names
+    clipped = np.zeros(len(names), dtype=np.int64)
+    with progress() as doing:
+        doing(f"reading {input}")
+        table = read_people(input)
+        columns = [numbers_of(table, name, input) for name in names]
+        ids = None if id_column is None else read_ids(table[id_column], input)
+        values = np.column_stack(columns)
+        if strict:
+            _require_within(release, values, input)
+        with report_writer(output, release.channel, ids=ids is not None) as writer:
+            for rows in pieces_of(len(values), len(names)):
+                doing(f"noising {input}: row {rows.start + 1:,} of {len(values):,}")
+                reports, lost = _noised(release, values[rows])
+                clipped += lost
+                writer.write(reports, None if ids is None else ids[rows])
+    counts = dict(zip(names, clipped.tolist(), strict=True))
+    if as_json:
+        told = {"reports": writer.written, "output": str(output), "clipped": counts}
+        print_json({**told, **channel_as_json(release.channel)})
+        return
+    lost_text = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"
+    rows_shown = [("reports", f"{writer.written:,}"), ("values clipped", lost_text), *channel_rows(release.channel)]
+    print_table(f"reports written to {output}", ["", ""], rows_shown)
+
+
+def _noised(release: MomentRelease | ScalePilot, values: FloatArray) -> tuple[Reports, IntArray]:
+    """Reports of some respondents, and how many of their values were clipped, by column."""
+    encoded = release.encode(values[:, :-1], values[:, -1])
+    return release.channel.randomize(encoded.rows), encoded.clipped
+
+
+def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, path: Path) -> None:
+    try:
+        release.field.require_within_bounds(values[:, :-1], values[:, -1])
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", remedy="Correct the table, or leave --strict out.") from None

@@ -1,0 +1,77 @@
+"""Which tables of a random field respondents are asked for: its cliques, or whole records."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance._checks import Number, did_you_mean, shown
+from askance.channels.statistics.clique_release import CliqueRelease
+from askance.channels.statistics.table_release import TableRelease
+from askance.errors import InputError
+from askance.models.random_field import RandomField
+
+#: "cliques": one of the field's tables is drawn and told; "records": the whole record is told; "auto": the better.
+FieldRelease: TypeAlias = Literal["auto", "cliques", "records"]
+# Whole records are considered up to this many: the fit weighs all of them against each other.
+_MOST_RECORDS = 1 << 11
+
+
+def plan_field(field: RandomField, privacy_level: Number, *, channel: FieldRelease = "auto") -> CliqueRelease:
+    """The channel with which the tables of a field are learned best at a level.
+
+    Telling one clique spends the level on a small table, but a report is about one of δ cliques only; telling the whole
+    record is about all of them, through a table of |Y| cells. From a level of about log |Y| on the record wins. "auto"
+    compares the noise of the field's tables (standard errors summed over all cells, for uniform truth: the guess that
+    needs no data) and takes the smaller. How often each clique is drawn follows from the sizes of their tables.
+
+    Args:
+        field: what is to be fitted.
+        privacy_level: of one report.
+        channel: "auto" (default), "cliques" or "records".
+
+    >>> field = RandomField([3] * 4, [[i, j] for i in range(4) for j in range(i + 1, 4)])
+    >>> len(plan_field(field, 1).tables.cliques), len(plan_field(field, 5).tables.cliques)
+    (6, 1)
+    """
+    if channel not in get_args(FieldRelease):
+        raise InputError(
+            f"channel is {shown(channel)}; allowed: {', '.join(get_args(FieldRelease))}.",
+            remedy=did_you_mean(channel, get_args(FieldRelease), 'Leave it out for "auto".'),
+        )
+    cliques = None if channel == "records" else CliqueRelease(field.sizes, field.cliques, privacy_level)
+    if cliques is not None and (channel == "cliques" or math.prod(field.sizes) > _MOST_RECORDS):
+        return cliques
+    records = CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level)
+    if cliques is None or table_noise(field, records).sum() < table_noise(field, cliques).sum():
+        return records
+    return cliques
+
+
+def table_noise(field: RandomField, channel: CliqueRelease) -> FloatArray:
+    """Standard error of a cell of every clique of the field, of one report, for uniform truth, times its cells.
+
+    A table of w cells that respondents tell with probability π has n Var = v/π in every cell; debiased cells sum to 1,
+    so that they have correlation −1/(w − 1), and the sum of m of them n Var = m v (1 − (m − 1)/(w − 1))/π. Where a
+    clique lies in several tables the least is taken.
+    """
+    noise = np.full(len(field.cliques), np.inf)
+    for table, release, drawn in zip(
+        channel.tables.cliques, channel.releases, channel.clique_probabilities, strict=True
+    ):
+        variance = _cell_variance(release) / drawn
+        for number, clique in enumerate(field.cliques):
+            if not set(clique) <= set(table):
+                continue
+            cells = math.prod(field.sizes[v] for v in clique)
+            merged = release.cells // cells
+            spread = merged * variance * (1 - (merged - 1) / (release.cells - 1))
+            noise[number] = min(noise[number], cells * math.sqrt(spread))
+    return noise
+
+
+def _cell_variance(release: TableRelease) -> float:
+    return float(release.total_variance) / release.cells

@@ -1,0 +1,151 @@
+"""Which channel and which radius a regression takes: from public numbers alone, before anything is collected."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance._checks import Number, as_count, as_fraction, as_positive_level, as_probability
+from askance.channels.statistics.ball_release import BallRelease
+from askance.channels.statistics.base import Calibration, StatisticsChannel
+from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.per_value import PerValue
+from askance.channels.statistics.quadratic_release import QuadraticRelease
+from askance.channels.statistics.triple_release import TripleRelease
+from askance.errors import InputError
+from askance.estimation.moment_release import Encoding, MomentRelease, as_radius, longest_vector, require_encoding
+from askance.models.gaussian_field import GaussianField
+
+#: ω: the outcome is made this much larger before it is noised, because every coefficient depends on its products.
+OUTCOME_WEIGHT = 1.5
+#: Shares of the guessed population that may lie within the radius; the first is the boldest.
+_SHARES = (0.3, 0.75, 0.95, 1.0)
+# Less shrinking is worth its noise as long as the noise of A (s√p) stays below this, where 1 is a variance.
+_QUIET = 0.04
+# Shrinking the vector of moments does more harm than shrinking z: its noise must be lower by this factor.
+_MOMENTS_MUST_GAIN = 0.8
+_GUESSES = 4096
+
+
+def plan_regression(
+    field: GaussianField,
+    privacy_level: Number,
+    *,
+    channel: Encoding | Literal["auto"] = "auto",
+    n_respondents: int | None = None,
+    share_within: Number | None = None,
+    outcome_weight: Number = OUTCOME_WEIGHT,
+    calibration: Calibration = "exact",
+) -> MomentRelease:
+    """The release for a field.
+
+    All choices are made for a public guess of the population, independent standard normal x and y within their bounds:
+    the radius is a quantile of the guessed lengths. A small radius means less noise but shrinks more respondents, which
+    weights them down. By default 30 % of the guessed people lie within it, and more as soon as the noise that
+    `n_respondents` leave is small beside that.
+
+    Args:
+        field: columns, bounds and scales.
+        privacy_level: of one report.
+        channel: an encoding of `MomentRelease`, or "auto": quadratic or moments, whichever has less noise.
+        n_respondents: how many are expected.
+        share_within: share of the guessed population within the radius (1: all that is possible, nobody is shrunk).
+        outcome_weight: ω, what y is multiplied by where there is a radius.
+        calibration: "exact" (default) or "paper" for per-value, coordinate-release and triple-release.
+
+    >>> field = GaussianField(8, x_bounds=(-3, 3), y_bounds=(-3, 3), scales=(np.zeros(9), np.ones(9)))
+    >>> plan_regression(field, 1, n_respondents=16_000)
+    MomentRelease(GaussianField(8 features, clipped at 3 scales), quadratic at level 1)
+    """
+    level = as_positive_level(privacy_level)
+    if n_respondents is not None:
+        as_count(n_respondents, "n_respondents", minimum=1)
+    if channel != "auto" and require_encoding(channel) not in ("quadratic", "moments"):
+        return MomentRelease(field, _bounded_channel(field, str(level), channel, calibration), channel)
+    if calibration != "exact":
+        raise InputError(
+            f"calibration is {calibration!r} with channel {channel!r}; allowed: exact.",
+            remedy="The paper prints per-value and coordinate release only.",
+        )
+    omega = float(as_fraction(outcome_weight, "outcome_weight"))
+    if not 0.01 <= omega <= 100:
+        raise InputError(f"outcome_weight is {omega:g}; allowed: 0.01 to 100.", remedy="1.5 is usual.")
+    weights = np.ones(field.width)
+    weights[-1] = omega
+    share = None if share_within is None else float(as_probability(share_within, "share_within"))
+    make = _with_radius
+    if channel != "auto":
+        return make(field, str(level), channel, weights, share, n_respondents)
+    quadratic = make(field, str(level), "quadratic", weights, share, n_respondents)
+    moments = make(field, str(level), "moments", weights, share, n_respondents)
+    better = predicted_noise(moments) < _MOMENTS_MUST_GAIN * predicted_noise(quadratic)
+    return moments if better else quadratic
+
+
+def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:
+    """The standard error of a product x_i x_j that the channel alone adds: ρ²/(κ√n) or ρ/(m√n)."""
+    channel = release.channel
+    assert isinstance(channel, (QuadraticRelease, BallRelease))
+    power = 2 if isinstance(channel, QuadraticRelease) else 1
+    return float(channel.radius**power / channel.choice.gain / math.sqrt(n_respondents))
+
+
+def _with_radius(
+    field: GaussianField,
+    level: str,
+    encoding: Encoding,
+    weights: FloatArray,
+    share: float | None,
+    n: int | None,
+) -> MomentRelease:
+    """The release whose radius has that share of the guess within it; None: as bold as the noise asks for."""
+
+    def build(within: float) -> MomentRelease:
+        radius = as_radius(_radius(field, encoding, weights, within))
+        channel: StatisticsChannel
+        if encoding == "quadratic":
+            channel = QuadraticRelease(field.width, level, radius)
+        else:
+            channel = BallRelease(field.width * (field.width + 1) // 2 - 1, level, radius)
+        return MomentRelease(field, channel, encoding, weights)
+
+    if share is not None:
+        return build(share)
+    boldest = build(_SHARES[0])
+    if n is None:
+        return boldest
+    for within in reversed(_SHARES[1:]):
+        release = build(within)
+        if predicted_noise(release, n) * math.sqrt(field.n_features) <= _QUIET:
+            return release
+    return boldest
+
+
+def _radius(field: GaussianField, encoding: Encoding, weights: FloatArray, within: float) -> float:
+    if within >= 1:
+        return longest_vector(field, encoding, weights)
+    drawn = np.random.default_rng(0).standard_normal((_GUESSES, field.n_features + 1)).clip(field.least, field.most)
+    people = np.column_stack([np.ones(_GUESSES), drawn])
+    if encoding == "quadratic":
+        return float(np.quantile(np.linalg.norm(people * weights, axis=1), within))
+    # The encoding itself, with a radius beyond all lengths.
+    wide = MomentRelease(field, BallRelease(field.width * (field.width + 1) // 2 - 1, 1, 10**9), "moments", weights)
+    return float(np.quantile(np.linalg.norm(wide.encode_standard(people)[0], axis=1), within))
+
+
+def _bounded_channel(
+    field: GaussianField, level: str, encoding: Encoding, calibration: Calibration
+) -> StatisticsChannel:
+    """Per-value or coordinate release of the products within their bounds, or the paper's triple."""
+    if encoding == "triple-release":
+        return TripleRelease(field.width, level, calibration=calibration)
+    first, second = (indices[1:] for indices in field.triangle)
+    largest = field.limits[first] * field.limits[second]
+    lower = np.where(first == second, 0.0, -largest)
+    dim, width = len(first), largest - lower
+    if encoding == "per-value":
+        return PerValue(dim, level, calibration=calibration, statistics="bounded", lower=lower, statistic_bound=width)
+    return CoordinateRelease(dim, level, calibration=calibration, lower=lower, statistic_bound=width)

@@ -1,0 +1,141 @@
+"""A private pilot: centres and scales of columns of which only bounds are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import Number, as_count
+from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.reports import Reports
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
+from askance.estimation.moment_release import Encoded
+from askance.evidence.statistics_tally import StatisticsTally
+from askance.models.gaussian_field import GaussianField
+
+#: Thresholds a column is compared with.
+THRESHOLDS = 16
+# Where a column may lie and how wide it may be, as shares of its bounds: the grid of the posterior.
+_CENTRES = np.linspace(0, 1, 81)
+_WIDTHS = np.geomspace(0.015, 0.4, 40)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What a pilot found; centres and scales of the p columns of x and, last, of y, shape (p + 1,) each."""
+
+    centres: FloatArray
+    scales: FloatArray
+    n_observations: int
+
+
+class ScalePilot:
+    """Each respondent tells one noised bit: whether one of their p + 1 numbers is above one of T thresholds.
+
+    The thresholds of a column are evenly spread over its bounds; column and threshold are drawn by `CoordinateRelease`
+    on the T(p + 1) bits, whose level is that of one bit. A mean alone would say nothing about the scale; which bits
+    were raised says both. A column is taken for normal with centre μ and standard deviation σ, so that a bit is 1 with
+    probability s + g Φ((μ − t)/σ). The centre is the mean of μ, the scale the geometric mean of σ, over the posterior
+    on a grid: σ between 1.5 and 40 % of the bounds, all orders of size equally likely, μ anywhere. The normal curve is
+    a ruler and no claim: a wrong scale costs precision, not privacy, and no bias, since the intercept is estimated too.
+
+    Respondents of the pilot must not be asked again: then everybody reports once, and the level is that of one report.
+
+    Args:
+        field: its bounds must be finite.
+        privacy_level: of one report.
+        thresholds: T.
+
+    >>> rng = np.random.default_rng(2)
+    >>> field = GaussianField(1, x_bounds=(0, 100), y_bounds=(-50, 50))
+    >>> pilot = ScalePilot(field, 2)
+    >>> x = rng.normal(30, 10, (8000, 1))
+    >>> tally = StatisticsTally(pilot.channel).add(pilot.simulate(x, 0.5 * x[:, 0], rng))
+    >>> found = pilot.estimate(tally)
+    >>> bool(abs(found.centres[0] - 30) < 3), bool(abs(np.log(found.scales[0] / 10)) < 0.3)
+    (True, True)
+    """
+
+    def __init__(self, field: GaussianField, privacy_level: Number, *, thresholds: int = THRESHOLDS) -> None:
+        if not np.isfinite(field.high - field.low).all():
+            raise InputError(
+                "a pilot needs bounds of every column; allowed: finite x_bounds and y_bounds.",
+                remedy="Give bounds from public knowledge, or public scales and no pilot.",
+            )
+        self.field = field
+        self.thresholds = as_count(thresholds, "thresholds", minimum=2, maximum=1000)
+        self.channel = CoordinateRelease(self.thresholds * (field.n_features + 1), privacy_level)
+
+    @property
+    def privacy_level(self) -> float:
+        """Of one report."""
+        return self.channel.privacy_level
+
+    @cached_property
+    def _places(self) -> FloatArray:
+        """The thresholds as shares of the bounds, shape (T,)."""
+        return np.asarray((np.arange(self.thresholds) + 0.5) / self.thresholds)
+
+    def encode(self, x: ArrayLike, y: ArrayLike) -> Encoded:
+        """The T(p + 1) bits of every respondent; what lies outside the bounds counts as clipped."""
+        table = self.field.read(x, y)
+        shares = (table - self.field.low) / (self.field.high - self.field.low)
+        above = shares[:, :, None] > self._places
+        clipped = ((shares < 0) | (shares > 1)).sum(axis=0)
+        return Encoded.of(above.reshape(len(table), -1).astype(np.float64), clipped, self.field.names)
+
+    def randomize(self, x: ArrayLike, y: ArrayLike) -> Reports:
+        """Noise every respondent with a cryptographic source."""
+        return self.channel.randomize(self.encode(x, y).rows)
+
+    def simulate(self, x: ArrayLike, y: ArrayLike, rng: np.random.Generator) -> Reports:
+        """Noise every respondent with a seeded generator: for experiments, not for people."""
+        return self.channel.simulate(self.encode(x, y).rows, rng)
+
+    def specification(self) -> dict[str, Any]:
+        """Plain JSON values: what devices need to know."""
+        channel = self.channel.specification()
+        return {"field": self.field.specification(), "thresholds": self.thresholds, "channel": channel}
+
+    @classmethod
+    def from_specification(cls, given: Mapping[str, Any]) -> Self:
+        """The pilot that `specification` wrote down."""
+        field, level = GaussianField.from_specification(given["field"]), given["channel"]["privacy_level"]
+        return cls(field, level, thresholds=given["thresholds"])
+
+    @classmethod
+    def of_tally(cls, field: GaussianField, tally: StatisticsTally) -> Self:
+        """The pilot of a field that a tally is of; refused where there is none."""
+        columns, channel = field.n_features + 1, tally.channel
+        if isinstance(channel, CoordinateRelease) and channel.dimension % columns == 0:
+            pilot = cls(field, channel.parameters()["privacy_level"], thresholds=channel.dimension // columns)
+            if pilot.channel == channel:
+                return pilot
+        raise IncompatibleEvidenceError(
+            f"{channel!r} is not the pilot of {columns} columns.",
+            remedy="Give the state of the pilot's reports, and the description it was planned with.",
+        )
+
+    def estimate(self, tally: StatisticsTally) -> Scales:
+        """Centres and scales in the units of the data."""
+        from scipy.special import ndtr
+
+        self.channel.require_same(tally.channel)
+        if not tally.n_observations:
+            raise EmptyDataError("there are no reports of the pilot.", remedy="Add them to the tally first.")
+        zeros, ones = tally.sums.reshape(2, self.field.n_features + 1, self.thresholds)
+        flips = self.channel.flips
+        raised = flips.ones(ndtr((_CENTRES[:, None, None] - self._places) / _WIDTHS[:, None]))
+        # One table of likelihoods (centres, widths) per column.
+        heights = np.einsum("jt,abt->jab", ones, np.log(raised)) + np.einsum("jt,abt->jab", zeros, np.log1p(-raised))
+        posterior = np.exp(heights - heights.max(axis=(1, 2), keepdims=True))
+        posterior /= posterior.sum(axis=(1, 2), keepdims=True)
+        centres = np.einsum("jab,a->j", posterior, _CENTRES)
+        widths = np.exp(np.einsum("jab,b->j", posterior, np.log(_WIDTHS)))
+        extent = self.field.high - self.field.low
+        return Scales(self.field.low + extent * centres, extent * widths, tally.n_observations)

@@ -1,0 +1,129 @@
+"""Private regressions on disk: `release/1` and `pilot/1`, which devices hold, and their descriptions as TOML."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from askance._checks import shown
+from askance.errors import FormatError, InputError
+from askance.estimation.moment_release import MomentRelease
+from askance.estimation.scale_pilot import ScalePilot
+from askance.formats.disk import read_whole, write_whole
+from askance.formats.fields import Fields
+from askance.models.gaussian_field import GaussianField
+
+RELEASE_FORMAT, PILOT_FORMAT = "release/1", "pilot/1"
+# Of a file, in bytes.
+_LONGEST = 1 << 24
+_MAKE = "Make one with `askance plan regression`."
+
+
+def write_release(release: MomentRelease | ScalePilot, path: str | Path) -> None:
+    """Write what devices need as JSON: columns, bounds, scales, encoding and channel. Nothing in it is secret."""
+    kind = RELEASE_FORMAT if isinstance(release, MomentRelease) else PILOT_FORMAT
+    content = {"askance": kind, **release.specification(), "fingerprint": release.channel.fingerprint}
+    write_whole(path, (json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8"))
+
+
+def read_release(path: str | Path) -> MomentRelease | ScalePilot:
+    """Read what `write_release` wrote; the channel must have the probabilities it had then."""
+    try:
+        content = json.loads(read_whole(path, limit=_LONGEST).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path} is not JSON ({error}).", remedy=_MAKE) from None
+    fields = Fields(content, str(path))
+    kind = fields.read("askance", str)
+    if kind not in (RELEASE_FORMAT, PILOT_FORMAT):
+        raise FormatError(
+            f"{path} has format {shown(kind)}; allowed: {RELEASE_FORMAT!r} or {PILOT_FORMAT!r}.", remedy=_MAKE
+        )
+    release: MomentRelease | ScalePilot
+    try:
+        release = (MomentRelease if kind == RELEASE_FORMAT else ScalePilot).from_specification(content)
+    except InputError as error:
+        raise FormatError(f"{path} does not describe a release: {error.message}", remedy=error.remedy) from None
+    except (KeyError, TypeError, IndexError) as error:
+        raise FormatError(f"{path} does not describe a release: {error!r} is wrong or missing.", remedy=_MAKE) from None
+    if release.channel.fingerprint != fields.read("fingerprint", str):
+        raise FormatError(
+            f"the channel in {path} has not the fingerprint that stands there: probabilities have changed.",
+            remedy="Take the file as it was written, and the version of askance that the devices have.",
+        )
+    return release
+
+
+def read_regression(path: str | Path) -> GaussianField:
+    """A regression described in TOML: the outcome, and (low, high) of every column, in the order of the coefficients.
+
+    outcome = "spending"
+
+    [bounds]
+    age = [18, 90]
+    income = [0, 200000]
+    spending = [0, 500]
+
+    [scales]            # optional: centre and scale of every column, where they are public
+    age = [45, 15]
+    income = [50000, 30000]
+    spending = [80, 60]
+    """
+    try:
+        content = tomllib.loads(read_whole(path, limit=_LONGEST).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            f"{path} is not TOML ({error}).", remedy='Write outcome = "y" and a table [bounds].'
+        ) from None
+    unknown = [name for name in content if name not in ("outcome", "bounds", "scales")]
+    if unknown:
+        raise FormatError(
+            f"{path} has {shown(unknown[0])}; allowed: outcome, bounds, scales.", remedy="Take it out, or correct it."
+        )
+    bounds, outcome = _pairs(content, "bounds", path), content.get("outcome")
+    if outcome not in bounds or len(bounds) < 2:
+        raise FormatError(
+            f"outcome in {path} is {shown(outcome)}; allowed: one of at least two columns of [bounds].",
+            remedy="Give bounds of the outcome, and of every other column.",
+        )
+    names = [name for name in bounds if name != outcome]
+    scales = None
+    if "scales" in content:
+        given = _pairs(content, "scales", path)
+        if set(given) != set(bounds):
+            raise FormatError(
+                f"[scales] in {path} has {shown(list(given))}; allowed: all columns of [bounds].",
+                remedy="Give centre and scale of every column, or of none (then a pilot can find them).",
+            )
+        scales = tuple(zip(*(given[name] for name in [*names, outcome]), strict=True))
+    try:
+        return GaussianField(
+            len(names),
+            x_bounds=tuple(zip(*(bounds[name] for name in names), strict=True)),
+            y_bounds=bounds[outcome],
+            scales=scales,
+            feature_names=names,
+            outcome_name=outcome,
+        )
+    except InputError as error:
+        raise FormatError(f"{path} does not describe a regression: {error.message}", remedy=error.remedy) from None
+
+
+def _pairs(content: Mapping[str, Any], name: str, path: str | Path) -> dict[str, tuple[float, float]]:
+    """A table of two numbers each."""
+    table, found = content.get(name), {}
+    if not isinstance(table, dict) or not table:
+        raise FormatError(
+            f"{name} in {path} is {shown(table)}; allowed: a table.", remedy=f"Write [{name}] and age = [18, 90]."
+        )
+    for column, pair in table.items():
+        numbers = isinstance(pair, list) and len(pair) == 2 and all(type(value) in (int, float) for value in pair)
+        if not numbers:
+            raise FormatError(
+                f"{column} in [{name}] of {path} is {shown(pair)}; allowed: two numbers.",
+                remedy=f"Write {column} = [18, 90].",
+            )
+        found[column] = (float(pair[0]), float(pair[1]))
+    return found

@@ -1,0 +1,342 @@
+"""Linear regression as a field: all it takes are the second moments of z = (1, x_1, …, x_p, y)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray, IntArray
+from askance._checks import as_array, as_count, as_floats, shown
+from askance.errors import InputError, MissingValueError, NotIdentifiedError, ShapeError
+
+# Values beyond this many scales are clipped.
+_CLIP = 3.0
+# A column between low and high is taken to have a standard deviation of this share of its width until told better.
+_SCALE_OF_WIDTH = 0.25
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """Respondents in units of scales, and how many values had to be clipped.
+
+    Attributes:
+        z: (1, x, y) of every respondent, shape (n, p + 2); x and y standardised and clipped.
+        clipped: how many values of each column were clipped, x first, then y, shape (p + 1,).
+        names: of these columns.
+    """
+
+    z: FloatArray
+    clipped: IntArray
+    names: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """What was clipped, in plain words; empty where nothing was."""
+        return clipped_message(self.clipped, len(self.z), self.names) if self.clipped.any() else ""
+
+
+def clipped_message(clipped: IntArray, n: int, names: Sequence[str]) -> str:
+    """How many values of n rows were clipped, and in which column most.
+
+    >>> clipped_message(np.array([3, 1]), 10, ["age", "income"])
+    "4 values were clipped, most in 'age' (30.0 % of rows)"
+    """
+    worst = int(np.argmax(clipped))
+    share = 100 * float(clipped[worst]) / max(n, 1)
+    return f"{int(clipped.sum()):,} values were clipped, most in {names[worst]!r} ({share:.1f} % of rows)"
+
+
+class GaussianField:
+    """y = w₀ + w·x + noise, through second moments of z = (1, x, y) with x and y standardised by public numbers.
+
+    With A = E[(1, x)(1, x)ᵀ] and b = E[(1, x) y], w = A⁻¹ b; the intercept is a coordinate of its own, so centres need
+    not be means. A device standardises, (x_j − centre_j)/scale_j, and clips at ± `clip` scales and at the bounds: every
+    coordinate then has a known limit, which is what channels need. Bounds and scales must come from public knowledge
+    or from a private pilot (`ScalePilot`), never from the data that are to be protected.
+
+    Args:
+        n_features: p.
+        x_bounds: (low, high) of the columns of x; numbers, or p numbers each.
+        y_bounds: (low, high) of y.
+        scales: (centres, scales) of the p columns of x and, last, of y (p + 1 numbers each); default: the middle of
+            the bounds, and a quarter of their width.
+        clip: in scales (default 3).
+        feature_names: of the p columns (default x0, x1, …).
+        outcome_name: of y (default "y").
+
+    >>> field = GaussianField(2, x_bounds=([0, 0], [10, 1]), y_bounds=(-1, 1))
+    >>> told = field.standardise([[5, 0.75], [20, 0.5]], [0.0, 0.5])
+    >>> told.z
+    array([[1., 0., 1., 0.],
+           [1., 2., 0., 1.]])
+    >>> told.message
+    "1 values were clipped, most in 'x0' (50.0 % of rows)"
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        x_bounds: Sequence[ArrayLike] | None = None,
+        y_bounds: Sequence[ArrayLike] | None = None,
+        scales: Sequence[ArrayLike] | None = None,
+        clip: float = _CLIP,
+        feature_names: Sequence[str] | None = None,
+        outcome_name: str = "y",
+    ) -> None:
+        self.n_features = as_count(n_features, "n_features", minimum=1, maximum=1000)
+        self.feature_names, self.outcome_name = _read_names(feature_names, outcome_name, self.n_features)
+        self.low, self.high = _read_bounds(x_bounds, y_bounds, self.n_features, required=scales is None)
+        self.centres, self.scales = self._read_scales(scales)
+        self.clip = float(as_floats(clip, "clip"))
+        if not 0 < self.clip < np.inf:
+            raise InputError(f"clip is {clip!r}; allowed: above 0, finite.", remedy="3 scales are usual.")
+        #: Where x and y are clipped on the standard scale, shape (p + 1,) each.
+        self.least = np.maximum((self.low - self.centres) / self.scales, -self.clip)
+        self.most = np.minimum((self.high - self.centres) / self.scales, self.clip)
+        if not (self.least < self.most).all():
+            column = int(np.argmin(self.least < self.most))
+            raise InputError(
+                f"{self.names[column]} has centre {self.centres[column]:g} and scale {self.scales[column]:g}; allowed: "
+                f"a centre near its bounds, {self.low[column]:g} to {self.high[column]:g}.",
+                remedy="Give scales that fit the bounds.",
+            )
+
+    def _read_scales(self, scales: Sequence[ArrayLike] | None) -> tuple[FloatArray, FloatArray]:
+        if scales is None:
+            return (self.low + self.high) / 2, _SCALE_OF_WIDTH * (self.high - self.low)
+        centres, widths = _pair(scales, "scales")
+        size = self.n_features + 1
+        read = [_columns(values, size, name) for values, name in ((centres, "centres of scales"), (widths, "scales"))]
+        if not (np.isfinite(read[0]).all() and np.isfinite(read[1]).all() and (read[1] > 0).all()):
+            raise InputError(
+                f"scales are {shown(scales)}; allowed: finite centres and scales above 0.",
+                remedy="Leave a column that does not vary out.",
+            )
+        return read[0], read[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns of x, then y."""
+        return (*self.feature_names, self.outcome_name)
+
+    @property
+    def width(self) -> int:
+        """k = p + 2: how many coordinates z has."""
+        return self.n_features + 2
+
+    @property
+    def limits(self) -> FloatArray:
+        """The largest |z_i| of every coordinate, shape (p + 2,)."""
+        return np.concatenate([[1.0], np.maximum(-self.least, self.most)])
+
+    def with_scales(self, scales: Sequence[ArrayLike]) -> Self:
+        """The same field with other centres and scales, such as those of a pilot."""
+        return type(self)(
+            self.n_features,
+            x_bounds=(self.low[:-1], self.high[:-1]),
+            y_bounds=(self.low[-1], self.high[-1]),
+            scales=scales,
+            clip=self.clip,
+            feature_names=self.feature_names,
+            outcome_name=self.outcome_name,
+        )
+
+    # -- on the device ---------------------------------------------------------------------------------------------
+
+    def read(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
+        """X and y as one table of finite numbers, shape (n, p + 1)."""
+        rows, target = self.read_x(x), as_floats(y, "y")
+        if target.shape != (len(rows),):
+            raise ShapeError(
+                f"x has {len(rows)} rows and y shape {target.shape}; allowed: one number per row of x.",
+                remedy="Pass matching columns.",
+            )
+        table = np.column_stack([rows, target])
+        _require_finite(table, self.names)
+        return table
+
+    def read_x(self, x: ArrayLike) -> FloatArray:
+        """X as a table of finite numbers, shape (n, p)."""
+        table = as_floats(x, "x")
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise ShapeError(
+                f"x has shape {table.shape}; allowed: (n, {self.n_features}), one row per respondent.",
+                remedy="Give one column per feature.",
+            )
+        _require_finite(table, self.names)
+        return table
+
+    def require_within_bounds(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Refuse records outside the bounds, where clipping them is not wanted."""
+        table = self.read(x, y)
+        outside = (table < self.low) | (table > self.high)
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise InputError(
+                f"{self.names[column]} of row {row} is {table[row, column]:g}; allowed: {self.low[column]:g} to "
+                f"{self.high[column]:g} ({int(outside.sum()):,} values are outside their bounds).",
+                remedy="Correct the record, give wider bounds, or let values be clipped and counted.",
+            )
+
+    def standardise(self, x: ArrayLike, y: ArrayLike) -> Standardised:
+        """What a device does first: (value − centre)/scale, clipped and counted."""
+        table = (self.read(x, y) - self.centres) / self.scales
+        clipped = table.clip(self.least, self.most)
+        # A value on its bound may miss it by rounding: that is no clipping.
+        counts = (np.abs(clipped - table) > 1e-9).sum(axis=0)
+        return Standardised(np.column_stack([np.ones(len(table)), clipped]), counts, self.names)
+
+    # -- on the server ---------------------------------------------------------------------------------------------
+
+    @property
+    def triangle(self) -> tuple[IntArray, IntArray]:
+        """The pairs (i, j), i ≤ j, of coordinates of z in the order of vectors of moments."""
+        return np.triu_indices(self.width)
+
+    @property
+    def moment_names(self) -> tuple[str, ...]:
+        """Of the moments, such as "x0·y"."""
+        labels = ("1", *self.names)
+        first, second = self.triangle
+        return tuple(f"{labels[i]}·{labels[j]}" for i, j in zip(first.tolist(), second.tolist(), strict=True))
+
+    def moments_of(self, z: ArrayLike) -> FloatArray:
+        """The products z_i z_j of every row, shape (n, k(k + 1)/2)."""
+        rows = as_floats(z, "z")
+        first, second = self.triangle
+        return np.asarray(rows[:, first] * rows[:, second])
+
+    def gram(self, moments: ArrayLike) -> FloatArray:
+        """A vector of moments as the symmetric matrix E[z zᵀ], shape (p + 2, p + 2)."""
+        matrix = np.empty((self.width, self.width))
+        first, second = self.triangle
+        matrix[first, second] = matrix[second, first] = as_floats(moments, "moments")
+        return matrix
+
+    def solve(self, gram: ArrayLike) -> FloatArray:
+        """w = A⁻¹ b on the standard scale, from E[z zᵀ], shape (p + 1,)."""
+        matrix = as_floats(gram, "gram")
+        design, target = matrix[:-1, :-1], matrix[:-1, -1]
+        if np.linalg.cond(design) > 1e12:
+            raise NotIdentifiedError(
+                "the columns of x are linearly dependent, or one of them does not vary: coefficients are not unique.",
+                remedy="Leave columns out.",
+            )
+        return np.asarray(np.linalg.solve(design, target))
+
+    def to_original(self) -> tuple[FloatArray, FloatArray]:
+        """Matrix T and vector t: (intercept, coefficients) in the units of the data are T w + t."""
+        scale = self.scales[-1]
+        matrix = np.diag(scale / np.concatenate([[1.0], self.scales[:-1]]))
+        matrix[0, 1:] = -scale * self.centres[:-1] / self.scales[:-1]
+        return matrix, self.centres[-1] * np.eye(1, self.n_features + 1)[0]
+
+    def predict(self, theta: ArrayLike, x: ArrayLike) -> FloatArray:
+        """w₀ + w·x for (intercept, coefficients) in the units of the data; x is clipped as on the devices."""
+        low, high = self.centres + self.scales * self.least, self.centres + self.scales * self.most
+        rows = self.read_x(x).clip(low[:-1], high[:-1])
+        coefficients = as_floats(theta, "theta")
+        return np.asarray(coefficients[0] + rows @ coefficients[1:])
+
+    def specification(self) -> dict[str, Any]:
+        """Plain JSON values that `from_specification` reads."""
+        bounds = {"low": self.low.tolist(), "high": self.high.tolist()}
+        given = {name: [None if np.isinf(v) else v for v in values] for name, values in bounds.items()}
+        return {
+            "features": list(self.feature_names),
+            "outcome": self.outcome_name,
+            **given,
+            "centres": self.centres.tolist(),
+            "scales": self.scales.tolist(),
+            "clip": self.clip,
+        }
+
+    @classmethod
+    def from_specification(cls, given: Mapping[str, Any]) -> Self:
+        """The field that `specification` wrote down."""
+        low = [-np.inf if value is None else value for value in given["low"]]
+        high = [np.inf if value is None else value for value in given["high"]]
+        return cls(
+            len(given["features"]),
+            x_bounds=(low[:-1], high[:-1]),
+            y_bounds=(low[-1], high[-1]),
+            scales=(given["centres"], given["scales"]),
+            clip=given["clip"],
+            feature_names=given["features"],
+            outcome_name=given["outcome"],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GaussianField) and self.specification() == other.specification()
+
+    def __hash__(self) -> int:
+        return hash((self.feature_names, self.centres.tobytes(), self.scales.tobytes(), self.clip))
+
+    def __repr__(self) -> str:
+        return f"GaussianField({self.n_features} features, clipped at {self.clip:g} scales)"
+
+
+def _require_finite(table: FloatArray, names: Sequence[str]) -> None:
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise MissingValueError(
+            f"{names[column]} of row {row} is {table[row, column]}; allowed: finite numbers.",
+            remedy="Leave respondents with missing values out, and count them.",
+        )
+
+
+def _read_names(given: Sequence[str] | None, outcome: str, size: int) -> tuple[tuple[str, ...], str]:
+    names = tuple(f"x{j}" for j in range(size)) if given is None else tuple(str(name) for name in given)
+    if len(names) != size or len({*names, str(outcome)}) != size + 1:
+        raise InputError(
+            f"feature_names are {shown(list(names))} and outcome_name is {shown(outcome)}; allowed: {size} names, and "
+            "another for the outcome.",
+            remedy="Name every column once.",
+        )
+    return names, str(outcome)
+
+
+def _pair(given: Sequence[ArrayLike], name: str) -> tuple[ArrayLike, ArrayLike]:
+    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != 2:
+        raise InputError(f"{name} is {shown(given)}; allowed: two, such as (0, 10).", remedy="Give (low, high).")
+    return given[0], given[1]
+
+
+def _columns(values: ArrayLike, size: int, name: str) -> FloatArray:
+    """One number for all columns, or one for each."""
+    array = as_floats(as_array(values, name), name)
+    if array.ndim > 1 or array.size not in (1, size):
+        raise ShapeError(
+            f"{name} has shape {array.shape}; allowed: one number, or {size}.",
+            remedy="Give one number for all columns, or one for each.",
+        )
+    return np.broadcast_to(array, size).astype(np.float64)
+
+
+def _read_bounds(
+    x_bounds: Sequence[ArrayLike] | None, y_bounds: Sequence[ArrayLike] | None, size: int, *, required: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Low and high of every column; infinite where none are needed."""
+    low, high = np.full(size + 1, -np.inf), np.full(size + 1, np.inf)
+    for given, name, part in ((x_bounds, "x_bounds", slice(0, size)), (y_bounds, "y_bounds", slice(size, size + 1))):
+        if given is None:
+            if required:
+                raise InputError(
+                    f"{name} is missing; allowed: (low, high), from public knowledge.",
+                    remedy="Give bounds that do not depend on the data, or public scales=(centres, scales).",
+                )
+            continue
+        ends = _pair(given, name)
+        low[part], high[part] = (_columns(end, part.stop - part.start, name) for end in ends)
+        wrong = ~(low[part] < high[part]) | (required & ~np.isfinite(high[part] - low[part]))
+        if wrong.any():
+            j = int(np.argmax(wrong))
+            raise InputError(
+                f"{name} of column {j} are {low[part][j]:g} and {high[part][j]:g}; allowed: finite, low below high.",
+                remedy="Give (low, high) from public knowledge.",
+            )
+    return low, high

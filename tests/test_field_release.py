@@ -1,0 +1,45 @@
+"""Which tables respondents are asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from askance import CliqueRelease, RandomField
+from askance.design.field_release import plan_field, table_noise
+from askance.errors import InputError
+
+PAIRS = RandomField([3, 2, 4], [[0, 1], [1, 2], [0, 2]])
+EVERYBODY = np.stack(np.unravel_index(np.arange(24), PAIRS.sizes), axis=1)
+
+
+@pytest.mark.parametrize("level", [1, 3, 6])
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_noise_of_tables_is_that_of_the_channel(level: int, whole: bool) -> None:
+    channel = CliqueRelease(PAIRS.sizes, [[0, 1, 2]] if whole else PAIRS.cliques, level)
+    covariance = channel.mean_covariance(EVERYBODY)
+    for number, clique in enumerate(PAIRS.cliques):
+        table = channel.tables.number([0, 1, 2] if whole else clique)
+        part = slice(channel.tables.offsets[table], channel.tables.offsets[table + 1])
+        cells = np.ravel_multi_index(EVERYBODY[:, clique].T, [PAIRS.sizes[v] for v in clique])
+        summed = np.eye(cells.max() + 1)[cells].T if whole else np.eye(cells.max() + 1)
+        errors = np.sqrt(np.diag(summed @ covariance[part, part] @ summed.T))
+        assert table_noise(PAIRS, channel)[number] == pytest.approx(errors.sum(), rel=1e-9)
+
+
+def test_records_are_told_from_some_level_on() -> None:
+    told = [len(plan_field(PAIRS, level).tables.cliques) for level in (0.5, 1, 2, 3, 4, 6, 8)]
+    assert told == sorted(told, reverse=True)
+    assert (told[0], told[-1]) == (3, 1)
+    assert plan_field(PAIRS, 8, channel="cliques").tables.cliques == PAIRS.cliques
+    assert len(plan_field(PAIRS, 0.5, channel="records").tables.cliques) == 1
+
+
+def test_many_records_are_never_told() -> None:
+    wide = RandomField([4] * 8, [[i, i + 1] for i in range(7)])
+    assert len(plan_field(wide, 30).tables.cliques) == 7
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(InputError, match="channel is 'cliqes'; allowed: auto, cliques, records. Did you mean"):
+        plan_field(PAIRS, 1, channel="cliqes")  # type: ignore[arg-type]
