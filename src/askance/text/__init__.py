@@ -1,0 +1,1 @@
+"""Sentences, tags and regions: a tagger from counts."""

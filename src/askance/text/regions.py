@@ -1,0 +1,250 @@
+"""Counts of tags in stretches of sentences: what an annotator tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from askance._arrays import FloatArray, IntArray
+from askance._checks import shown
+from askance.errors import InputError, LabelError
+from askance.text.corpus import NO_TAG, Corpus
+
+
+@dataclass(frozen=True)
+class Region:
+    """One stretch and what is known of it.
+
+    Attributes:
+        sentence: its number in the corpus.
+        start: first token, counted within the sentence from 0.
+        end: the token after the last.
+        counts: by tag, how many there are: a number, or (low, high).
+        closed: whether tags that are not in `counts` do not appear at all (every tag was looked for).
+    """
+
+    sentence: int
+    start: int
+    end: int
+    counts: Mapping[str, int | tuple[int, int]]
+    closed: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class RegionCounts:
+    """Regions of a corpus, held as integers.
+
+    Region r has the tokens start[r] … end[r] − 1 of the corpus. Its known tags are the entries e from offsets[r] up to
+    offsets[r + 1]: tag[e] appears at least low[e] and at most high[e] times. Tags without an entry do not appear where
+    closed[r], and were not looked for otherwise. A labelled token is a closed region of length 1 with count 1, and a
+    token with a few allowed tags one whose allowed tags have counts 0 to 1: all kinds of supervision are regions.
+    Regions may overlap; each is then taken as evidence of its own.
+
+    Attributes:
+        corpus: the sentences; only their words are used.
+        tagset: K names of tags.
+        start: shape (R,).
+        end: shape (R,).
+        closed: shape (R,).
+        offsets: shape (R + 1,).
+        tag: shape (E,).
+        low: shape (E,).
+        high: shape (E,), at most the length of the region.
+
+    >>> corpus = Corpus.of([["the", "dog", "barks"]])
+    >>> regions = RegionCounts.of(corpus, ["DT", "NN", "VB"], [Region(0, 0, 3, {"DT": 1, "NN": (1, 2), "VB": (0, 1)})])
+    >>> regions.lengths, regions.low, regions.high, regions.is_exact
+    (array([3]), array([1, 1, 0], dtype=int32), array([1, 2, 1], dtype=int32), array([False]))
+    """
+
+    corpus: Corpus
+    tagset: tuple[str, ...]
+    start: IntArray
+    end: IntArray
+    closed: npt.NDArray[np.bool_]
+    offsets: IntArray
+    tag: npt.NDArray[np.int16]
+    low: npt.NDArray[np.int32]
+    high: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, corpus: Corpus, tagset: Sequence[str], regions: Iterable[Region]) -> RegionCounts:
+        """From regions one by one, each checked."""
+        code = {name: k for k, name in enumerate(tagset)}
+        starts, ends, closed, sizes = [], [], [], []
+        entries: list[tuple[int, int, int]] = []
+        for region in regions:
+            check_region(region, int(corpus.lengths[region.sentence]), code, corpus.name(region.sentence))
+            base, length = int(corpus.starts[region.sentence]), region.end - region.start
+            starts.append(base + region.start)
+            ends.append(base + region.end)
+            closed.append(region.closed or len(region.counts) == len(code))
+            sizes.append(len(region.counts))
+            entries += sorted((code[name], *as_range(count, length)) for name, count in region.counts.items())
+        table = np.array(entries, dtype=np.int64).reshape(-1, 3)
+        return cls(
+            corpus,
+            tuple(tagset),
+            np.array(starts, dtype=np.int64),
+            np.array(ends, dtype=np.int64),
+            np.array(closed, dtype=bool),
+            np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64),
+            table[:, 0].astype(np.int16),
+            table[:, 1].astype(np.int32),
+            table[:, 2].astype(np.int32),
+        )
+
+    @classmethod
+    def of_labels(cls, corpus: Corpus) -> RegionCounts:
+        """Every labelled token as a region of its own: full supervision."""
+        tags = np.full(corpus.n_tokens, NO_TAG, dtype=np.int16) if corpus.tags is None else corpus.tags
+        where = np.flatnonzero(tags != NO_TAG)
+        ones = np.ones(len(where), dtype=np.int32)
+        offsets = np.arange(len(where) + 1)
+        return cls(corpus, corpus.tagset, where, where + 1, ones.astype(bool), offsets, tags[where], ones, ones)
+
+    @classmethod
+    def join(cls, parts: Sequence[RegionCounts]) -> RegionCounts:
+        """The regions of all, over their corpora one after the other; all must have the same tag set."""
+        tagset = parts[0].tagset
+        for part in parts:
+            if part.tagset != tagset:
+                raise LabelError(
+                    f"regions have the tag sets {shown(list(tagset))} and {shown(list(part.tagset))}; allowed: one.",
+                    remedy="Read them with one tag set.",
+                )
+        places = np.cumsum([0, *(part.corpus.n_tokens for part in parts)])
+        entries = np.cumsum([0, *(len(part.tag) for part in parts)])
+        return cls(
+            Corpus.join([part.corpus for part in parts]),
+            tagset,
+            np.concatenate([part.start + place for part, place in zip(parts, places, strict=False)]),
+            np.concatenate([part.end + place for part, place in zip(parts, places, strict=False)]),
+            np.concatenate([part.closed for part in parts]),
+            np.concatenate([[0], *(part.offsets[1:] + e for part, e in zip(parts, entries, strict=False))]),
+            np.concatenate([part.tag for part in parts]),
+            np.concatenate([part.low for part in parts]),
+            np.concatenate([part.high for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """Tokens of every region, shape (R,)."""
+        return self.end - self.start
+
+    @cached_property
+    def entry_region(self) -> IntArray:
+        """The region of every entry, shape (E,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @cached_property
+    def is_exact(self) -> npt.NDArray[np.bool_]:
+        """Whether all counts of a region are numbers rather than ranges, shape (R,)."""
+        ranged = np.bincount(self.entry_region, self.low != self.high, len(self))
+        return np.asarray(ranged == 0)
+
+    @cached_property
+    def token_counts(self) -> IntArray:
+        """In how many regions the tokens of each type lie, shape (types,)."""
+        cover = np.zeros(self.corpus.n_tokens + 1, dtype=np.int64)
+        np.add.at(cover, self.start, 1)
+        np.add.at(cover, self.end, -1)
+        weights = np.cumsum(cover)[:-1]
+        return np.bincount(self.corpus.tokens, weights, len(self.corpus.words)).astype(np.int64)
+
+    def take(self, numbers: npt.ArrayLike) -> RegionCounts:
+        """Some of the regions, by number or mask, in that order."""
+        chosen = np.asarray(numbers)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        sizes = np.diff(self.offsets)[chosen]
+        parts = [np.arange(self.offsets[r], self.offsets[r + 1]) for r in chosen.tolist()]
+        where = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return RegionCounts(
+            self.corpus,
+            self.tagset,
+            self.start[chosen],
+            self.end[chosen],
+            self.closed[chosen],
+            offsets,
+            self.tag[where],
+            self.low[where],
+            self.high[where],
+        )
+
+    def region(self, number: int) -> Region:
+        """One region, by names."""
+        sentence = int(np.searchsorted(self.corpus.starts, self.start[number], side="right")) - 1
+        base = int(self.corpus.starts[sentence])
+        entries = range(int(self.offsets[number]), int(self.offsets[number + 1]))
+        counts: dict[str, int | tuple[int, int]] = {}
+        for e in entries:
+            low, high = int(self.low[e]), int(self.high[e])
+            counts[self.tagset[self.tag[e]]] = low if low == high else (low, high)
+        start, end = int(self.start[number]) - base, int(self.end[number]) - base
+        return Region(sentence, start, end, counts, bool(self.closed[number]))
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Least and most of every tag in every region, dense, shape (R, K) each: for small problems and tests."""
+        shape = (len(self), len(self.tagset))
+        low, high = np.zeros(shape), np.where(self.closed[:, None], 0.0, self.lengths[:, None] * np.ones(shape))
+        low[self.entry_region, self.tag], high[self.entry_region, self.tag] = self.low, self.high
+        return low, high
+
+    def __repr__(self) -> str:
+        return f"RegionCounts({len(self):,} regions of {self.corpus!r}, {len(self.tagset)} tags)"
+
+
+def as_range(count: int | tuple[int, int], length: int) -> tuple[int, int]:
+    """Least and most, where most is at most the length."""
+    low, high = (count, count) if isinstance(count, int) else count
+    return low, min(high, length) if high != low else high
+
+
+def check_region(region: Region, length: int, tags: Mapping[str, int], sentence: str) -> None:
+    """Refuse a region outside its sentence, unknown tags, and counts that cannot be.
+
+    Args:
+        region: what is checked.
+        length: tokens of its sentence.
+        tags: the tag set.
+        sentence: what the sentence is called in messages.
+    """
+    where = f"region {region.start} to {region.end} of sentence {sentence}"
+    if not 0 <= region.start < region.end <= length:
+        raise InputError(
+            f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.",
+            remedy="Count tokens from 0; end is the token after the last.",
+        )
+    unknown = [name for name in region.counts if name not in tags]
+    if unknown:
+        raise LabelError(
+            f"{where} counts {shown(unknown[0])}; allowed: the tags {shown(list(tags))}.",
+            remedy="Correct the tag, or add it to the tag set.",
+        )
+    size, least, most = region.end - region.start, 0, 0
+    for name, count in region.counts.items():
+        low, high = (count, count) if isinstance(count, int) else count
+        if not 0 <= low <= high:
+            raise InputError(
+                f"{where} has {shown(count)} of {name}; allowed: whole numbers from 0, low at most high.",
+                remedy="Give a number, or [low, high].",
+            )
+        least, most = least + low, most + min(high, size)
+    if least > size:
+        raise InputError(
+            f"{where} has {size} tokens and counts of {least} together; allowed: at most {size}.",
+            remedy="Correct the counts, or the ends of the region.",
+        )
+    if (region.closed or len(region.counts) == len(tags)) and most < size:
+        raise InputError(
+            f"{where} has {size} tokens and counts of {most} together, every tag asked; allowed: {size}.",
+            remedy='Correct the counts, or list the tags that were looked for in "asked".',
+        )
