@@ -14,6 +14,7 @@ import acceptance.finite_surveys
 import acceptance.planning
 import acceptance.private_fields
 import acceptance.private_regression
+import acceptance.regression_defaults
 import acceptance.regression_surveys
 import acceptance.statistics_channels  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS

@@ -122,12 +122,16 @@ def test_more_respondents_are_shrunk_less() -> None:
     assert plan_regression(FIELD, 1, n_respondents=10**4).shrinks
 
 
-def test_auto_takes_what_has_less_noise() -> None:
-    wide = GaussianField(8, scales=(0, 1))
-    for level in (1, 2, 4, 8):
-        chosen = plan_regression(wide, level)
-        others = [predicted_noise(plan_regression(wide, level, channel=each)) for each in ("quadratic", "moments")]
-        assert predicted_noise(chosen) <= min(others) / 0.8
+def test_auto_is_quadratic_and_weighs_the_outcome_by_the_number_of_columns() -> None:
+    for columns, weight in ((3, 1.0), (8, 1.5), (15, 2.0)):
+        chosen = plan_regression(GaussianField(columns, scales=(0, 1)), 2)
+        assert (chosen.encoding, chosen.weights[-1]) == ("quadratic", weight)
+
+
+def test_a_wider_radius_has_more_noise() -> None:
+    field = GaussianField(8, scales=(0, 1))
+    noise = [predicted_noise(plan_regression(field, 1, share_within=share)) for share in ("1/4", "3/4", 1)]
+    assert noise == sorted(noise)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +164,7 @@ def test_what_is_clear_of_noise_is_left_alone() -> None:
 def test_lifting_acts_on_what_is_below_the_noise_and_ridge_on_all() -> None:
     design = np.diag([2.0, 1.0, -0.3])
     lifted, ridge = repair_design(design, 0.1, "lift"), repair_design(design, 0.1, "ridge")
-    level = 1.25 * 0.1 * np.sqrt(2)
+    level = 1.5 * 0.1 * np.sqrt(2)
     np.testing.assert_allclose(np.diag(lifted.repaired), [np.hypot(2, level), np.hypot(1, level), level])
     np.testing.assert_allclose(np.diag(ridge.repaired), [2 + level, 1 + level, level])
     assert 1.9 < lifted.directions < 2

@@ -27,7 +27,7 @@ from askance.estimation.methods import estimate
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_fit import RegressionFit
-from askance.estimation.regression_plan import OUTCOME_WEIGHT, plan_regression
+from askance.estimation.regression_plan import plan_regression
 from askance.estimation.scale_pilot import Scales
 from askance.evidence.responses import Responses
 from askance.evidence.statistics_tally import StatisticsTally
@@ -97,7 +97,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         pilot_share: Number = 0.2,
         calibration: Calibration = "exact",
         share_within: Number | None = None,
-        outcome_weight: Number = OUTCOME_WEIGHT,
+        outcome_weight: Number | None = None,
         clip: float = 3.0,
         repair: Repair = "auto",
         strength: float = STRENGTH,
