@@ -28,9 +28,11 @@ _SHRUNK = (
     "long vectors are shrunk to the channel's radius, which weights far-out respondents down: intervals are about the "
     "coefficients of that weighted regression (share_within=1 shrinks nobody, and has more noise)"
 )
-# A ridge of 1 is as strong as a whole standardised column; from half of that on, something can be said.
+# A ridge of 1 is as strong as a whole standardised column; from a third of that on, something can be said.
 _TOO_NOISY = 1.0
-_USABLE = 0.5
+_USABLE = 1 / 3
+# Slopes show where all being 0 is refused with this confidence; with this margin they will rather surely.
+_SIGNIFICANT, _MARGIN = 0.95, 1.5
 
 
 def estimate_linear(
@@ -84,7 +86,7 @@ def estimate_linear(
     messages = [
         *repaired.messages,
         *([_SHRUNK] if release.shrinks else []),
-        *_too_few(repaired, tally.n_observations, field.n_features),
+        *_too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:]),
     ]
     return _assemble(
         field,
@@ -220,16 +222,30 @@ def _slopes(field: GaussianField, design: FloatArray, standard: FloatArray) -> F
     return slopes
 
 
-def _too_few(repair: MomentRepair, n: int, columns: int) -> tuple[str, ...]:
-    """Whether noise is as large as what is to be seen; says so, and how many reports would do."""
+def _too_few(repair: MomentRepair, n: int, columns: int, slopes: FloatArray, covariance: FloatArray) -> tuple[str, ...]:
+    """Whether noise is as large as what is to be seen, or no slope shows; says so, and how many reports would do.
+
+    The slopes w are tested together, by wᵀC⁺w against χ² with p degrees of freedom, which k times as many reports make
+    k times as large if the slopes are as they look.
+    """
+    from scipy.stats import chi2
+
     level = STRENGTH * repair.noise * math.sqrt(columns)
-    if level <= _TOO_NOISY:
+    distance, limit = float(slopes @ np.linalg.pinv(covariance) @ slopes), float(chi2.ppf(_SIGNIFICANT, columns))
+    if level > _TOO_NOISY:
+        needed = float(f"{n * (level / _USABLE) ** 2:.2g}")
+        message = (
+            f"{n:,} reports are too few to say anything at this level: the noise of the moments (λ = {level:.2g}) is "
+            f"as large as the moments of standardised columns; about {needed:,.0f} would do"
+        )
+    elif distance < limit:
+        needed = float(f"{n * _MARGIN * limit / max(distance, 1.0):.2g}")
+        message = (
+            f"{n:,} reports are too few to say anything at this level: they do not tell the coefficients of x from 0 "
+            f"(p = {chi2.sf(distance, columns):.2g}); about {needed:,.0f} would do, if coefficients are as they look"
+        )
+    else:
         return ()
-    needed = float(f"{n * (level / _USABLE) ** 2:.2g}")
-    message = (
-        f"{n:,} reports are too few to say anything at this level: the noise of the moments (λ = {level:.2g}) is as "
-        f"large as the moments of standardised columns; about {needed:,.0f} would do"
-    )
     warnings.warn(f"linear regression: {message}.", RepairWarning, stacklevel=3)
     return (message,)
 

@@ -151,12 +151,30 @@ class Corpus:
     def take(self, numbers: Iterable[int]) -> Corpus:
         """Some of the sentences, in that order, with all types and tags."""
         chosen = np.fromiter(numbers, dtype=np.int64)
-        spans = [np.arange(self.starts[s], self.starts[s + 1]) for s in chosen]
-        where = np.concatenate([np.zeros(0, dtype=np.int64), *spans])
-        starts = np.concatenate([[0], np.cumsum(self.lengths[chosen])]).astype(np.int64)
+        sizes = self.lengths[chosen]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        where = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], sizes)
         ids = tuple(self.ids[s] for s in chosen) if self.ids else ()
         tags = None if self.tags is None else self.tags[where]
         return Corpus(self.words, self.tokens[where], starts, self.tagset, tags, ids)
+
+    def with_tags(self, codes: npt.ArrayLike, tagset: Sequence[str]) -> Corpus:
+        """The same sentences with other tags: their codes in a tag set, shape (N,)."""
+        tags = np.asarray(codes, dtype=np.int16)
+        if tags.shape != self.tokens.shape:
+            raise ShapeError(
+                f"there are {tags.shape} tags and {self.tokens.shape} tokens; allowed: one each.",
+                remedy="Give a tag for every token.",
+            )
+        return Corpus(self.words, self.tokens, self.starts, tuple(tagset), tags, self.ids)
+
+    def with_tagset(self, tagset: Sequence[str]) -> Corpus:
+        """The same tags within a larger tag set."""
+        if self.tags is None:
+            return Corpus(self.words, self.tokens, self.starts, tuple(tagset), None, self.ids)
+        place = {name: code for code, name in enumerate(tagset)}
+        codes = np.array([*(place[name] for name in self.tagset), NO_TAG], dtype=np.int16)  # −1 is the last entry
+        return self.with_tags(codes[self.tags], tagset)
 
     @classmethod
     def join(cls, parts: Sequence[Corpus]) -> Corpus:
@@ -168,7 +186,8 @@ class Corpus:
         types: dict[str, int] = {}
         tagset = tuple(sorted({name for part in parts for name in part.tagset}))
         place = {name: code for code, name in enumerate(tagset)}
-        tokens, tags, starts, ids, total = [], [], [np.zeros(1, dtype=np.int64)], [], 0
+        tokens, tags, starts, total = [], [], [np.zeros(1, dtype=np.int64)], 0
+        ids: list[str] = []
         for part in parts:
             recoded = np.array([types.setdefault(word, len(types)) for word in part.words], dtype=np.int32)
             tokens.append(recoded[part.tokens] if len(recoded) else part.tokens)

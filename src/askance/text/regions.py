@@ -164,9 +164,8 @@ class RegionCounts:
         chosen = np.asarray(numbers)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         sizes = np.diff(self.offsets)[chosen]
-        parts = [np.arange(self.offsets[r], self.offsets[r + 1]) for r in chosen.tolist()]
-        where = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
         return RegionCounts(
             self.corpus,
             self.tagset,

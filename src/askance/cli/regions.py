@@ -1,0 +1,124 @@
+"""`askance regions`: counts of tags in stretches of a labelled corpus."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from askance.cli.output import print_json, print_table
+from askance.cli.progress import progress
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.text.regions import RegionCounts
+
+
+@click.command("regions", short_help="Count tags in stretches of a labelled corpus.")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--window", metavar="W", required=True, help="tokens of a region, or `sentence`; shorter sentences whole")
+@click.option(
+    "--tags",
+    metavar="T",
+    default="all",
+    show_default=True,
+    help="what is counted: `all`, a number of tags drawn anew for each region, or tags such as NN,VB",
+)
+@click.option("--per-sentence", metavar="M", type=int, default=1, show_default=True, help="regions of each sentence")
+@click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="of the random numbers")
+@click.option(
+    "--tag-column", metavar="C", help="name or number (from 1) of the column with the tags; default: the first"
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="where they go (.jsonl)"
+)
+@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+def regions_command(
+    corpus: Path,
+    window: str,
+    tags: str,
+    per_sentence: int,
+    seed: int,
+    tag_column: str | None,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Make region counts from CORPUS, a labelled file (.tsv, .conllu or .jsonl, also with .gz).
+
+    Each region is a stretch of a sentence with the number of times that tags appear in it: what an annotator would tell
+    who counts instead of labelling. `askance train` learns a tagger from them. Where tags have commas in them, put
+    them in double quotes, as in a CSV file. Example:
+
+        askance regions train.tsv --window 5 --tags all -o regions.jsonl
+    """
+    import numpy as np
+
+    from askance.text.region_file import write_regions
+    from askance.text.region_sampling import sample_regions
+    from askance.text.tagged_text import read_tagged
+
+    size = _read_window(window)
+    if seed < 0:
+        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Give any whole number, such as 1.")
+    if per_sentence < 1:
+        raise InputError(f"--per-sentence is {per_sentence}; allowed: 1 or more.", remedy="Leave it out, for 1.")
+    _require_output(output, corpus)
+    with progress() as doing:
+        doing(f"reading {corpus}")
+        read = read_tagged(corpus, tag_column=tag_column)
+        doing("counting")
+        rng = np.random.default_rng(seed)
+        regions = sample_regions(read, window=size, tags=_read_tags(tags), per_sentence=per_sentence, rng=rng)
+        write_regions(output, regions)
+    _print(regions, {"window": window, "tags": tags, "seed": seed, "output": str(output)}, as_json)
+
+
+def _read_window(text: str) -> int | None:
+    if text == "sentence":
+        return None
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
+        raise InputError(
+            f"--window is {text!r}; allowed: a whole number from 1, or 'sentence'.", remedy="Give 5, for example."
+        )
+    return int(text)
+
+
+def _read_tags(text: str) -> Literal["all"] | int | list[str]:
+    if text == "all":
+        return "all"
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else next(csv.reader([text]))
+
+
+def _require_output(output: Path, corpus: Path) -> None:
+    if not output.name.lower().endswith((".jsonl", ".jsonl.gz")):
+        raise InputError(
+            f"-o is {output}; allowed: a name ending in .jsonl or .jsonl.gz.", remedy="Name it regions.jsonl."
+        )
+    if output.exists() and corpus.exists() and output.samefile(corpus):
+        raise InputError(f"-o {output} is the corpus, which would be replaced.", remedy="Give it another name.")
+
+
+def _print(regions: RegionCounts, asked: dict[str, object], as_json: bool) -> None:
+    corpus, tokens = regions.corpus, int(regions.lengths.sum())
+    content = {
+        "regions": len(regions),
+        "sentences": len(corpus),
+        "tokens": corpus.n_tokens,
+        "tokens_in_regions": tokens,
+        "tagset": list(regions.tagset),
+        **asked,
+    }
+    if as_json:
+        print_json(content)
+        return
+    rows = [
+        ("regions", f"{len(regions):,}, of {tokens / max(1, len(regions)):.1f} tokens on average"),
+        ("sentences", f"{len(corpus):,}, with {corpus.n_tokens:,} tokens"),
+        ("tags", f"{asked['tags']} of {len(regions.tagset)}"),
+        ("window", str(asked["window"])),
+        ("seed", str(asked["seed"])),
+    ]
+    print_table(f"regions written to {asked['output']}", ["", ""], rows)

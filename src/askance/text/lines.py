@@ -1,0 +1,130 @@
+"""Lines of text files: plain or gzip, UTF-8, in pieces, each with its number."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, TypeAlias
+
+from askance.errors import FormatError
+from askance.formats.disk import as_path, whole_file
+from askance.formats.report_schema import STRICT_JSON, cannot_read, json_line
+
+#: A path, or an open file of bytes such as standard input.
+Source: TypeAlias = str | os.PathLike[str] | BinaryIO
+
+# Bytes read at a time.
+_PIECE = 1 << 20
+# Of a line, in bytes: room for any sentence, none for a device that never ends.
+_LONGEST_LINE = 1 << 26
+_GZIP = b"\x1f\x8b"
+
+
+def name_of(source: Source) -> str:
+    """What a source is called in messages."""
+    if isinstance(source, (str, os.PathLike)):
+        return str(as_path(source))
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) and name != "<stdin>" else "standard input"
+
+
+def byte_lines(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Every line without its end, and its number from 1; for lines that may be refused one by one."""
+    for number, piece in _pieces(source):
+        lines = piece.split(b"\n")
+        for i, line in enumerate(lines if lines[-1] else lines[:-1]):
+            yield number + i, line.removesuffix(b"\r")
+
+
+def text_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Every line as text, and its number; decoded piece by piece, which is quick."""
+    for number, piece in _pieces(source):
+        try:
+            text = piece.decode("utf-8")
+        except UnicodeDecodeError as error:
+            bad = number + piece.count(b"\n", 0, error.start)
+            raise FormatError(
+                f"{name_of(source)}, line {bad} is not UTF-8 text ({error.reason}).", remedy="Save the file as UTF-8."
+            ) from None
+        # Only line feeds end lines: `splitlines` would also cut words at rarer characters.
+        lines = text.replace("\r\n", "\n").split("\n")
+        yield from enumerate(lines if lines[-1] else lines[:-1], number)
+
+
+def read_json(line: str) -> Any:
+    """One line of strict JSON: no NaN, no field twice, no half characters. ValueError says what is wrong."""
+    try:
+        content = STRICT_JSON.decode(line)
+    except RecursionError:
+        raise ValueError("it is not JSON (nested without end)") from None
+    except ValueError as error:
+        raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from None
+    if "\\ud" in line.lower():  # a half of a surrogate pair is no text, and could not be written again
+        try:
+            json_line({"": content}).encode()
+        except UnicodeEncodeError:
+            raise ValueError("it holds half a character (\\ud800 to \\udfff)") from None
+    return content
+
+
+@contextmanager
+def line_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that appears when all is written to it; packed where its name ends in .gz, the same bytes each time."""
+    target = as_path(path)
+    with whole_file(target) as file:
+        if target.suffix.lower() != ".gz":
+            yield file
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+
+
+def _pieces(source: Source) -> Iterator[tuple[int, bytes]]:
+    """The file in pieces of whole lines, each with the number of its first line."""
+    name, number, rest = name_of(source), 1, b""
+    with _opened(source) as file:
+        while data := _read(file, name):
+            if number == 1 and not rest:
+                data = data.removeprefix(b"\xef\xbb\xbf")
+            data = rest + data
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield number, data[:end]
+                number += data.count(b"\n")
+            rest = data[end:]
+            if len(rest) > _LONGEST_LINE:
+                raise FormatError(
+                    f"{name}, line {number} is longer than {_LONGEST_LINE:,} bytes; allowed: at most that.",
+                    remedy="Give a file of text, one token or one sentence a line.",
+                )
+    if rest:
+        yield number, rest
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    if not isinstance(source, (str, os.PathLike)):
+        yield source
+        return
+    path = as_path(source)
+    try:
+        with path.open("rb") as file:
+            if file.peek(2)[:2] != _GZIP:
+                yield file
+                return
+            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+                yield unpacked  # type: ignore[misc]
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def _read(file: BinaryIO, name: str) -> bytes:
+    try:
+        return file.read(_PIECE)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(
+            f"{name} cannot be unpacked ({str(error).rstrip('.')}).", remedy="Get the file again."
+        ) from None

@@ -1,0 +1,363 @@
+"""Region counts from and to files: `regions/1`, one JSON object a line, writable by hand.
+
+    {"askance": "regions/1", "tagset": ["DT", "NN", "VBZ"]}
+    {"id": "s1", "tokens": ["The", "dog", "barks"], "regions": [{"start": 0, "end": 3, "counts": {"NN": 1, "DT": 1}}]}
+
+- The first line is optional; without it the tag set is every tag that occurs in the files.
+- A region has the tokens from `start` up to, not including, `end`. `asked` lists the tags that the annotator looked
+  for; without it every tag of the tag set was. A tag that was looked for and has no count does not appear.
+- A count is a number, or a range [low, high] with null for an open end.
+- `tags`, where given, has one entry per token: its tag, a list of the tags it may have, or null. Each becomes a region
+  of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from json.encoder import encode_basestring
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import IntArray
+from askance._checks import as_list, shorten, shown
+from askance.errors import (
+    AskanceError,
+    EmptyDataError,
+    FormatError,
+    IncompatibleEvidenceError,
+    InputError,
+    LabelError,
+)
+from askance.formats.report_schema import json_line
+from askance.text.corpus import Corpus
+from askance.text.corpus_builder import CorpusBuilder
+from askance.text.lines import byte_lines, line_writer, name_of, read_json
+from askance.text.region_line import BadLineError, Reason, Sentence, read_sentence
+from askance.text.regions import RegionCounts, as_range, check_region
+
+REGIONS_FORMAT = "regions/1"
+
+_ERRORS: dict[Reason, type[AskanceError]] = {
+    "malformed": FormatError,
+    "unknown tag": LabelError,
+    "outside the sentence": InputError,
+    "impossible counts": InputError,
+}
+_SKIP = "Correct it, or leave such lines out with skip_bad=True (--skip-bad)."
+
+
+@dataclass(frozen=True, eq=False)
+class RegionFile:
+    """What files of regions hold.
+
+    Attributes:
+        regions: all of them; their corpus has tags where the files label tokens.
+        refused: how many lines were left out, by reason.
+        messages: the first that was left out for each reason, with file and line.
+    """
+
+    regions: RegionCounts
+    refused: Mapping[Reason, int]
+    messages: tuple[str, ...]
+
+    @property
+    def corpus(self) -> Corpus:
+        """The sentences."""
+        return self.regions.corpus
+
+    @property
+    def n_bad(self) -> int:
+        """How many lines were left out."""
+        return sum(self.refused.values())
+
+
+def read_regions(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    tagset: Iterable[str] | None = None,
+    skip_bad: bool = False,
+) -> RegionFile:
+    """Read files of regions, plain or packed with gzip.
+
+    Args:
+        paths: one file, or several with the same tag set.
+        tagset: the tags that may appear; default: those that the first lines of the files state, or else all that
+            occur. The regions hold them sorted.
+        skip_bad: leave bad lines out, each with all its regions, and count them, instead of stopping at the first.
+
+    Raises:
+        FormatError: not UTF-8, not JSON, fields that are not as they should be, another version of the format.
+        LabelError: a tag that is not in the tag set.
+        InputError: a region outside its sentence, or counts that cannot be.
+        IncompatibleEvidenceError: files state different tag sets.
+        EmptyDataError: no region at all.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.jsonl"
+    >>> line = '{"tokens": ["a", "dog"], "regions": [{"start": 0, "end": 2, "counts": {"DT": 1, "NN": 1}}]}'
+    >>> _ = path.write_text(line)
+    >>> found = read_regions(path)
+    >>> found.regions, found.n_bad
+    (RegionCounts(1 regions of Corpus(1 sentences, 2 tokens, 2 types, 2 tags), 2 tags), 0)
+    """
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not listed:
+        raise EmptyDataError("there is no file of regions.", remedy="Give at least one path.")
+    streams = [_Stream.of(path) for path in listed]
+    asked = None if tagset is None else tuple(sorted(set(as_list(tagset, "tagset", '["NN", "VB"]'))))
+    known = _common_tags(streams, asked)
+    reading = _Reading(known, skip_bad)
+    for stream in streams:
+        for number, line in stream.lines:
+            reading.read(line, stream.name, number)
+    found = reading.finish()
+    if not len(found.regions):
+        what = f"all {found.n_bad:,} lines were left out; the first: {found.messages[0]}" if found.n_bad else ""
+        raise EmptyDataError(
+            what or f"{shorten([stream.name for stream in streams])} has no region and no label.",
+            remedy="Give files as `askance regions` writes them.",
+        )
+    return found
+
+
+# -- headers -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A file: its tag set, where the first line states one, and the lines after it."""
+
+    name: str
+    tagset: tuple[str, ...] | None
+    lines: Iterator[tuple[int, bytes]]
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> _Stream:
+        name, lines = name_of(path), byte_lines(path)
+        for number, line in lines:
+            if line and not line.isspace():
+                try:
+                    content = read_json(line.decode("utf-8"))
+                except ValueError:  # will be refused, or skipped, when its turn comes
+                    content = None
+                if isinstance(content, dict) and "askance" in content:
+                    return cls(name, _tags_of_header(content, f"{name}, line {number}"), lines)
+                return cls(name, None, chain([(number, line)], lines))
+        raise EmptyDataError(f"{name} is empty.", remedy="Give a file as `askance regions` writes it.")
+
+
+def _tags_of_header(content: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
+    if content["askance"] != REGIONS_FORMAT:
+        raise FormatError(
+            f"{place} has format {shown(content['askance'])}; allowed for regions: {REGIONS_FORMAT!r}.",
+            remedy="Give a file of regions, or use the version of askance that wrote it.",
+        )
+    tags = content.get("tagset")
+    unknown = [field for field in content if field not in ("askance", "tagset")]
+    if unknown:
+        raise FormatError(f"{place} has an unknown field {shown(unknown[0])}.", remedy="Take it out.")
+    if tags is None:
+        return None
+    if not isinstance(tags, list) or not tags or not all(isinstance(tag, str) and tag for tag in tags):
+        raise FormatError(f"{place} has the tag set {shown(tags)}; allowed: a list of texts.", remedy="Correct it.")
+    if len(set(tags)) < len(tags):
+        twice = next(tag for i, tag in enumerate(tags) if tag in tags[:i])
+        raise FormatError(f"{place} lists the tag {shown(twice)} twice.", remedy="Take it out once.")
+    return tuple(sorted(tags))
+
+
+def _common_tags(streams: Sequence[_Stream], tagset: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The tag set that all files state, or None."""
+    origin = "the tag set that was asked for"
+    for stream in streams:
+        if stream.tagset is None:
+            continue
+        if tagset is None:
+            tagset, origin = stream.tagset, stream.name
+        _require_same(stream.tagset, tagset, stream.name, origin)
+    return tagset
+
+
+def _require_same(tags: tuple[str, ...], expected: tuple[str, ...], name: str, origin: str) -> None:
+    other = sorted(set(tags) ^ set(expected))
+    if other:
+        raise IncompatibleEvidenceError(
+            f"{name} has another tag set than {origin}: {shorten(other)} in one of them only; allowed: one tag set.",
+            remedy="Map the tags of one to those of the other first.",
+        )
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """Collects regions as integers; tags are numbered as they come, and in order when all are known."""
+
+    def __init__(self, tagset: tuple[str, ...] | None, skip_bad: bool) -> None:
+        self._tagset, self._skip = tagset, skip_bad
+        self._code = {tag: code for code, tag in enumerate(tagset or ())}
+        self._known = None if tagset is None else self._code
+        self._corpus = CorpusBuilder()
+        self._places: list[tuple[str, int]] = []
+        self._sentence, self._start, self._end, self._sizes = array("q"), array("q"), array("q"), array("q")
+        self._closed, self._tag, self._low, self._high = bytearray(), array("i"), array("i"), array("i")
+        self._refused: dict[Reason, int] = {}
+        self._first: dict[Reason, str] = {}
+
+    def read(self, line: bytes, name: str, number: int) -> None:
+        """One line; a bad one is refused, or counted."""
+        if not line or line.isspace():
+            return
+        try:
+            try:
+                content = read_json(line.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise BadLineError(f"it is not UTF-8 text ({error.reason}).") from None
+            except ValueError as error:
+                raise BadLineError(f"{error}.") from None
+            if isinstance(content, dict) and "askance" in content:
+                self._read_another_header(content, f"{name}, line {number}")
+                return
+            sentence = read_sentence(content, self._known, len(self._corpus) + 1)
+        except BadLineError as bad:
+            self._refuse(bad.reason, f"{name}, line {number}: {bad.what}")
+            return
+        self._add(sentence)
+        self._places.append((name, number))
+
+    def _read_another_header(self, content: dict[str, Any], place: str) -> None:
+        """Files were concatenated: allowed where they are of one tag set."""
+        tags = _tags_of_header(content, place)
+        if tags is None:
+            return
+        if self._tagset is None:
+            raise FormatError(f"{place} states a tag set; allowed: in the first line.", remedy="Move it there.")
+        _require_same(tags, self._tagset, place, "the lines before")
+
+    def _refuse(self, reason: Reason, message: str) -> None:
+        if not self._skip:
+            raise _ERRORS[reason](message, remedy=_SKIP)
+        self._refused[reason] = self._refused.get(reason, 0) + 1
+        self._first.setdefault(reason, message)
+
+    def _add(self, sentence: Sentence) -> None:
+        base, code, number = self._corpus.n_tokens, self._code, len(self._corpus)
+        for region in sentence.regions:
+            self._add_region(number, base + region.start, base + region.end, region.closed, len(region.counts))
+            for tag, count in region.counts.items():
+                low, high = as_range(count, region.end - region.start)
+                self._tag.append(code.setdefault(tag, len(code)))
+                self._low.append(low)
+                self._high.append(high)
+        labels: list[str | None] | None = None
+        if sentence.allowed is not None:
+            labels = [tags[0] if tags and len(tags) == 1 else None for tags in sentence.allowed]
+            for token, tags in enumerate(sentence.allowed, base):
+                if tags is not None:
+                    self._add_region(number, token, token + 1, True, len(tags))
+                    self._tag.extend([code.setdefault(tag, len(code)) for tag in tags])
+                    self._low.extend([int(len(tags) == 1)] * len(tags))
+                    self._high.extend([1] * len(tags))
+        self._corpus.add(sentence.words, labels, sentence.id)
+
+    def _add_region(self, sentence: int, start: int, end: int, closed: bool, size: int) -> None:
+        self._sentence.append(sentence)
+        self._start.append(start)
+        self._end.append(end)
+        self._closed.append(closed)
+        self._sizes.append(size)
+
+    def finish(self) -> RegionFile:
+        """All regions, with the tags in order."""
+        tagset = tuple(sorted(self._code)) if self._tagset is None else self._tagset
+        corpus = self._corpus.build(tagset)
+        order = {tag: code for code, tag in enumerate(tagset)}
+        recode = np.array([order[tag] for tag in self._code], dtype=np.int16)
+        sizes, start, end = (np.array(part, dtype=np.int64) for part in (self._sizes, self._start, self._end))
+        tag, low, high = recode[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
+        region = np.repeat(np.arange(len(sizes)), sizes)
+        inside = np.lexsort((tag, region))
+        closed = np.frombuffer(bytes(self._closed), dtype=np.uint8).astype(bool) | (sizes == len(tagset))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        regions = RegionCounts(
+            corpus,
+            tagset,
+            start,
+            end,
+            closed,
+            offsets,
+            tag[inside],
+            low[inside].astype(np.int32),
+            high[inside].astype(np.int32),
+        )
+        regions = self._without_late(regions, np.array(self._sentence, dtype=np.int64))
+        return RegionFile(regions, dict(self._refused), tuple(self._first.values()))
+
+    def _without_late(self, regions: RegionCounts, sentence: IntArray) -> RegionCounts:
+        """Refuse regions whose counts are too few, which shows when the tag set is known: all of it was asked."""
+        most = np.bincount(regions.entry_region, regions.high, len(regions))
+        late = np.flatnonzero(regions.closed & (most < regions.lengths))
+        bad = np.unique(sentence[late])
+        for number, first in zip(bad.tolist(), late[np.searchsorted(sentence[late], bad)].tolist(), strict=True):
+            name, line = self._places[number]
+            try:
+                region, corpus = regions.region(first), regions.corpus
+                check_region(region, int(corpus.lengths[number]), dict.fromkeys(regions.tagset, 0), corpus.name(number))
+            except InputError as error:
+                self._refuse("impossible counts", f"{name}, line {line}: {error.message}")
+        return regions.take(~np.isin(sentence, bad)) if len(bad) else regions
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_regions(path: str | os.PathLike[str], regions: RegionCounts) -> None:
+    """Write regions, with the tag set in the first line; whole or not at all, packed where the name ends in .gz.
+
+    Only regions are written, never the tags of their corpus: a file says what the annotator said. All sentences are,
+    also those without a region.
+    """
+    corpus = regions.corpus
+    sentence = np.searchsorted(corpus.starts, regions.start, side="right") - 1
+    order = np.argsort(sentence, kind="stable")
+    first = np.searchsorted(sentence[order], np.arange(len(corpus) + 1))
+    texts = _region_texts(regions, corpus.starts[sentence], order)
+    words = [encode_basestring(word) for word in corpus.words]
+    try:
+        with line_writer(path) as file:
+            file.write(json_line({"askance": REGIONS_FORMAT, "tagset": list(regions.tagset)}).encode())
+            for number in range(len(corpus)):
+                named = f'"id":{encode_basestring(corpus.ids[number])},' if corpus.ids else ""
+                tokens = ",".join([words[token] for token in corpus.tokens[corpus.span(number)].tolist()])
+                listed = ",".join(texts[first[number] : first[number + 1]])
+                file.write(f'{{{named}"tokens":[{tokens}],"regions":[{listed}]}}\n'.encode())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a word, tag or id holds {shown(error.object[error.start])}, half a character.", remedy="Take it out."
+        ) from None
+
+
+def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> list[str]:
+    """Every region as JSON, in that order; `base` is where its sentence begins."""
+    names = [encode_basestring(tag) for tag in regions.tagset]
+    tags, low, high = ([names[t] for t in regions.tag.tolist()], regions.low.tolist(), regions.high.tolist())
+    counts = [
+        f"{tag}:{least}" if least == most else f"{tag}:[{least},{most}]"
+        for tag, least, most in zip(tags, low, high, strict=True)
+    ]
+    start, end = (regions.start - base).tolist(), (regions.end - base).tolist()
+    offsets, closed, texts = regions.offsets.tolist(), regions.closed.tolist(), []
+    for r in order.tolist():
+        span = slice(offsets[r], offsets[r + 1])
+        if closed[r]:
+            listed, asked = counts[span], ""
+        else:
+            listed = [count for count, most in zip(counts[span], high[span], strict=True) if most]
+            asked = f',"asked":[{",".join(tags[span])}]'
+        texts.append(f'{{"start":{start[r]},"end":{end[r]},"counts":{{{",".join(listed)}}}{asked}}}')
+    return texts
