@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+import acceptance.conditional_fields
 import acceptance.finite_surveys
 import acceptance.planning
 import acceptance.private_fields

@@ -287,14 +287,14 @@ def test_too_few_reports_are_named_with_the_number_that_would_do() -> None:
 
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "no field": (lambda: estimate_field("field", _tally(LOOP, 1, 10)), InputError, "RandomField"),  # type: ignore[arg-type]
-    "no evidence": (lambda: estimate_field(LOOP, [1, 2]), InputError, "StatisticsTally"),  # type: ignore[arg-type]
+    "no field": (lambda: estimate_field("field", _tally(LOOP, 1, 10)), InputError, "RandomField"),  # type: ignore[call-overload]
+    "no evidence": (lambda: estimate_field(LOOP, [1, 2]), InputError, "StatisticsTally"),  # type: ignore[call-overload]
     "no reports": (
         lambda: estimate_field(LOOP, StatisticsTally(CliqueRelease(LOOP.sizes, LOOP.cliques, 1))),
         EmptyDataError,
         "no reports",
     ),
-    "a method": (lambda: estimate_field(LOOP, _tally(LOOP, 1, 99), "moment"), InputError, "moments"),  # type: ignore[arg-type]
+    "a method": (lambda: estimate_field(LOOP, _tally(LOOP, 1, 99), "moment"), InputError, "moments"),  # type: ignore[call-overload]
     "a prior": (lambda: estimate_field(LOOP, _tally(LOOP, 1, 99), prior_scale=0), InputError, "above 0"),
     "other sizes": (
         lambda: estimate_field(RandomField([2, 2], [[0, 1]]), _tally(LOOP, 1, 99)),

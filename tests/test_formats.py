@@ -29,11 +29,11 @@ from askance import (
 )
 from askance.channels import ChannelEntry, FiniteChannel, entries
 from askance.errors import AskanceWarning, FormatError
-from askance.estimation import METHODS, LocalMaximum
+from askance.estimation import METHODS, FieldFit, LocalMaximum
 from askance.formats import channel_to_toml, fit_to_json, read_answer_channel, read_channel
 from askance.formats.container import pack, unpack
 
-from .golden.contents import FOLDER, golden_fits, golden_tallies
+from .golden.contents import FOLDER, golden_fields, golden_fits, golden_tallies
 
 EXAMPLES = [
     pytest.param(entry, example, id=f"{entry.kind}-{number}")
@@ -193,9 +193,23 @@ def test_golden_fit(name: str, tmp_path: Path) -> None:
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 
 
+@pytest.mark.parametrize("name", list(golden_fields()))
+def test_golden_field(name: str, tmp_path: Path) -> None:
+    fit, again = golden_fields()[name], load(FOLDER / name)
+    assert isinstance(again, FieldFit)
+    assert again.field.parameter_names == fit.field.parameter_names
+    assert again.field.impossible == fit.field.impossible
+    assert repr(again.diagnostics) == repr(fit.diagnostics)
+    for field in dataclasses.fields(FieldFit):
+        if field.name not in ("field", "diagnostics"):
+            np.testing.assert_equal(getattr(again, field.name), getattr(fit, field.name))
+    save(fit, tmp_path / name)
+    assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
+
+
 def test_no_golden_file_is_forgotten() -> None:
-    kept = {path.name for path in FOLDER.iterdir() if path.suffix in (".tally", ".fit")}
-    assert kept == {*golden_tallies(), *golden_fits()}
+    kept = {path.name for path in FOLDER.iterdir() if path.suffix in (".tally", ".fit", ".field")}
+    assert kept == {*golden_tallies(), *golden_fits(), *golden_fields()}
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------

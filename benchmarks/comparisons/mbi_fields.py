@@ -112,7 +112,7 @@ def askance_fit(tables: Tables, *, intervals: bool = False, method: str = "momen
     sums = np.concatenate([tables.counts.ravel(), np.full(len(tables.cliques), tables.seen)])
     tally = StatisticsTally(channel, sums, tables.seen * len(tables.cliques))
     field = RandomField(tables.sizes, tables.cliques)
-    fit = estimate_field(field, tally, method, covariance=intervals)  # type: ignore[arg-type]
+    fit = estimate_field(field, tally, method, covariance=intervals)  # type: ignore[call-overload]
     return fit.statistics.reshape(tables.truth.shape)
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from askance.design import asymptotics, audit, certify, plan_field, plan_survey, recommend
     from askance.errors import AskanceError
     from askance.estimation import (
+        ConditionalFieldFit,
         DistributionFit,
         FieldFit,
         Fit,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
         plan_regression,
         project,
     )
-    from askance.evidence import Responses, StatisticsTally, Tally
+    from askance.evidence import FieldResponses, Responses, StatisticsTally, Tally
     from askance.formats import load, save
     from askance.models import Enumerated, GaussianField, RandomField, Softmax
     from askance.survey import regress
@@ -88,8 +89,9 @@ _HOME = {
         "sufficient_channel",
     ],
     "askance.design": ["asymptotics", "audit", "certify", "plan_field", "plan_survey", "recommend"],
-    "askance.evidence": ["Responses", "StatisticsTally", "Tally"],
+    "askance.evidence": ["FieldResponses", "Responses", "StatisticsTally", "Tally"],
     "askance.estimation": [
+        "ConditionalFieldFit",
         "DistributionFit",
         "FieldFit",
         "Fit",
@@ -118,6 +120,7 @@ __all__ = [
     "CliqueRelease",
     "Coarsened",
     "ComplementaryLabels",
+    "ConditionalFieldFit",
     "CoordinateRelease",
     "Crosswise",
     "Direct",
@@ -125,6 +128,7 @@ __all__ = [
     "DistributionFit",
     "Enumerated",
     "FieldFit",
+    "FieldResponses",
     "Fit",
     "ForcedResponse",
     "GaussianField",

@@ -11,18 +11,23 @@ from typing import Any
 import numpy as np
 
 from askance import (
+    CliqueRelease,
     CoordinateRelease,
     Enumerated,
+    FieldFit,
     ForcedResponse,
     MatrixChannel,
     PerValue,
+    RandomField,
     RandomizedResponse,
     StatisticsTally,
     Tally,
     save,
 )
+from askance.categories import Label
 from askance.channels import AnyChannel, Reports
 from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
+from askance.estimation.field_fit import FieldDiagnostics
 from askance.formats import write_reports
 
 FOLDER = Path(__file__).parent
@@ -101,6 +106,55 @@ def golden_states() -> dict[str, StatisticsTally]:
     }
 
 
+def golden_fields() -> dict[str, FieldFit]:
+    """Labels of several kinds and an impossible combination; with a covariance, and without all that may be missing."""
+    variables: dict[str, list[Label]] = {"né": ["no", 'say "yes"'], "age": [True, 2.5, "old"]}
+    field = RandomField(variables, [["né", "age"], ["age"]], impossible=[{"né": "no", "age": 2.5}])
+    size = field.dimension
+    full = FieldFit(
+        field=field,
+        theta=np.arange(size) / 7 - 0.5,
+        covariance=np.diag(np.arange(1, size + 1) / 3),
+        method="one-step",
+        prior_scale=1.5,
+        n_observations=2**41,
+        converged=True,
+        log_likelihood=-1039.2950155503859,
+        measured=(("age", "né"),),
+        raw_statistics=np.array([0.1, 0.2, -0.05, 0.25, 1 / 3, 0.1]),
+        raw_standard_errors=np.full(6, 0.1 + 0.2),
+        channel=CliqueRelease([2, 3], [[1, 0]], "3/2").specification(),
+        privacy_level=1.5,
+        diagnostics=FieldDiagnostics(
+            negative_cells=1,
+            distance=3.25,
+            degrees_of_freedom=2.5,
+            p_value=0.3,
+            parameters=4,
+            effective_parameters=3.875,
+            prior_pull=0.125,
+            enough_reports=17,
+            iterations=42,
+        ),
+    )
+    bare = FieldFit(
+        field=RandomField([2, 2], [[0, 1]]),
+        theta=np.array([0.0, -0.4054651081081644, 1e-300, 2.0]),
+        covariance=np.broadcast_to(np.float64(np.nan), (4, 4)),
+        method="ridge",
+        prior_scale=math.inf,
+        n_observations=8,
+        converged=False,
+        log_likelihood=-math.inf,
+        measured=(("0", "1"),),
+        raw_statistics=np.array([0.25, 0.25, 0.5, 0.0]),
+        raw_standard_errors=np.zeros(4),
+        channel={},
+        privacy_level=math.inf,
+    )
+    return {"every_diagnostic.field": full, "no_covariance.field": bare}
+
+
 @dataclass(frozen=True)
 class GoldenReports:
     """What a file of reports holds."""
@@ -130,6 +184,8 @@ if __name__ == "__main__":  # see README.md
         save(tally, FOLDER / name)
     for name, fit in golden_fits().items():
         save(fit, FOLDER / name)
+    for name, field_fit in golden_fields().items():
+        save(field_fit, FOLDER / name)
     for name, state in golden_states().items():
         save(state, FOLDER / name)
     for name, golden in golden_reports().items():

@@ -41,7 +41,7 @@ def fit_field(
     if tables is not None and tables.suffix not in (".csv", ".json"):
         raise InputError(f"--tables is {tables}; allowed: a name ending in .csv or .json.", remedy="Name it so.")
     with one_line_warnings():
-        fit = estimate_field(field_for(evidence.channel, variables), evidence, method or "moments")  # type: ignore[arg-type]
+        fit = estimate_field(field_for(evidence.channel, variables), evidence, method)  # type: ignore[arg-type]
     if save is not None:
         write_field_fit(fit, save)
     if tables is not None:

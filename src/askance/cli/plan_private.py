@@ -128,6 +128,7 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
         askance plan field people.toml --privacy-level 2 -o channel.toml
     """
     from askance.design.field_release import plan_field
+    from askance.estimation.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
     from askance.formats.field_fit_file import read_field
@@ -135,7 +136,7 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
     field = read_field(description)
     chosen = plan_field(field, privacy_level, channel=channel)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
-    memory = field.memory_estimate()
+    memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
     if as_json:
         told = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
         print_json({**told, "treewidth": field.treewidth, "memory": memory})
@@ -148,7 +149,7 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
     ]
     title = f"clique-release, privacy level {chosen.privacy_level:.6g}, written to {output}"
     print_table(title, ["table", "cells", "drawn"], rows)
-    click.echo(f"exact inference: treewidth {field.treewidth}, tables of {memory:,} bytes")
+    click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
     )

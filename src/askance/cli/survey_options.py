@@ -21,7 +21,7 @@ _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
 }
-_METHODS = ("one-step", "moments", "marginal", "supervised")
+_METHODS = ("one-step", "moments", "marginal", "supervised", "ridge")
 
 
 def _design_flag(name: str) -> str:
@@ -59,7 +59,7 @@ def survey_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--channel", metavar="FILE", type=click.Path(path_type=Path), help="TOML file of any channel, for --design"
         ),
-        click.option("--method", type=click.Choice(_METHODS), help="the estimator  [default: one-step]"),
+        click.option("--method", type=click.Choice(_METHODS), help="the estimator (ridge: fields) [default: one-step]"),
         click.option("--positive", metavar="VALUE", help='the report that means yes  [default: 1, True, "yes"]'),
         click.option("--missing", type=missing, default="error", show_default=True, help="rows with gaps"),
         click.option("--cluster", metavar="COLUMN", help="groups whose answers may depend on each other"),

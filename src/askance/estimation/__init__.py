@@ -1,5 +1,6 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
+from askance.estimation.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.field_estimation import estimate_field
 from askance.estimation.field_evidence import NoisyTables
 from askance.estimation.field_fit import FieldFit
@@ -16,6 +17,8 @@ from askance.estimation.scale_pilot import ScalePilot
 
 __all__ = [
     "METHODS",
+    "ConditionalFieldFit",
+    "CovariateEffects",
     "Diagnostics",
     "DistributionFit",
     "FieldFit",

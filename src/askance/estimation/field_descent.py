@@ -12,11 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.models.tree_inference import matrix_product
 
 # Steps that the curvature is guessed from.
 _MEMORY = 20
 # A step must lower the function by this share of what its slope promises.
 _SUFFICIENT = 1e-4
+# Up to this many rows, one thread factorises a matrix whole.
+_BLOCK = 64
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
 
@@ -76,6 +79,37 @@ def descend(
             memory.append((step, change, 1 / bend))
         point, value, gradient = trial, trial_value, trial_gradient
     return Descent(point, evaluations, float(np.abs(gradient).max(initial=0.0)))
+
+
+def inverse_root(matrix: FloatArray) -> FloatArray:
+    """R with RᵀR = M⁻¹, for a symmetric positive matrix M (d, d); of a singular one, as far as it can be told.
+
+    >>> root = inverse_root(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> (root.T @ root * 3).round(9)
+    array([[ 2., -1.],
+           [-1.,  2.]])
+    """
+    try:
+        return _triangular_root(matrix)
+    except np.linalg.LinAlgError:  # singular to all digits
+        values, vectors = np.linalg.eigh(matrix)
+        return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1]))).T)
+
+
+def _triangular_root(matrix: FloatArray) -> FloatArray:
+    """By blocks, [[A, B], [Bᵀ, C]] from A and C − BᵀA⁻¹B, small enough for one thread.
+
+    Several take ten times as long as one where the machine has something else to do.
+    """
+    if len(matrix) <= _BLOCK:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)))
+    half = len(matrix) // 2
+    out = np.zeros_like(matrix)
+    out[:half, :half] = first = _triangular_root(matrix[:half, :half])
+    across = matrix_product(first, matrix[:half, half:])
+    out[half:, half:] = second = _triangular_root(matrix[half:, half:] - matrix_product(across.T, across))
+    out[half:, :half] = -matrix_product(second, matrix_product(across.T, first))
+    return out
 
 
 def _curved(gradient: FloatArray, memory: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:

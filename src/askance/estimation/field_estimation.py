@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
@@ -14,13 +14,18 @@ from askance._arrays import FloatArray, IntArray
 from askance._checks import did_you_mean, shown
 from askance.channels.statistics.reports import Reports
 from askance.errors import ConvergenceWarning, InputError, RepairWarning
-from askance.estimation.field_descent import descend
+from askance.estimation.field_descent import descend, inverse_root
 from askance.estimation.field_evidence import NoisyTables, TableEvidence, read_evidence
-from askance.estimation.field_fit import FieldDiagnostics, FieldFit
+from askance.estimation.field_fit import FieldDiagnostics, FieldFit, enough_reports
 from askance.estimation.field_likelihood import GaussianLoss, ReportLoss, TableLoss
-from askance.estimation.field_tables import MeasuredField, free_parameters
+from askance.estimation.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
+from askance.evidence.field_responses import FieldResponses
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.random_field import RandomField
+from askance.models.tree_inference import matrix_product
+
+if TYPE_CHECKING:
+    from askance.estimation.conditional_field_fit import ConditionalFieldFit
 
 FieldMethod: TypeAlias = Literal["moments", "ridge", "one-step", "marginal"]
 
@@ -28,8 +33,6 @@ FieldMethod: TypeAlias = Literal["moments", "ridge", "one-step", "marginal"]
 FIELD_PRIOR_SCALE = 1.0
 # The ridge of matching alone is this many times the deviation of the noise, over the prior's.
 _RIDGE = 0.5
-# No matrix of parameters is made beyond this many of them: the solver does without, and there are no intervals.
-_MOST_PARAMETERS = 4000
 # Up to so many parameters times cells of the junction tree, a matrix of curvatures costs less than what it saves.
 _CHEAP = 1 << 20
 # How often the solver looks at the curvature anew, and its steps in between.
@@ -40,14 +43,36 @@ _ARRIVED = 0.01
 _SCARCE = 0.1
 
 
+@overload
 def estimate_field(
     field: RandomField,
     evidence: StatisticsTally | Reports | NoisyTables,
-    method: FieldMethod = "moments",
+    method: FieldMethod | None = None,
     *,
     prior_scale: float = FIELD_PRIOR_SCALE,
     covariance: bool = True,
-) -> FieldFit:
+) -> FieldFit: ...
+
+
+@overload
+def estimate_field(
+    field: RandomField,
+    evidence: FieldResponses,
+    method: FieldMethod | None = None,
+    *,
+    prior_scale: float = FIELD_PRIOR_SCALE,
+    covariance: bool = True,
+) -> ConditionalFieldFit: ...
+
+
+def estimate_field(
+    field: RandomField,
+    evidence: StatisticsTally | Reports | NoisyTables | FieldResponses,
+    method: FieldMethod | None = None,
+    *,
+    prior_scale: float = FIELD_PRIOR_SCALE,
+    covariance: bool = True,
+) -> FieldFit | ConditionalFieldFit:
     """Fit a random field to reports about tables of its variables.
 
     Debiased tables have negative cells and contradict each other, so that no field has them; fitting them exactly
@@ -61,12 +86,19 @@ def estimate_field(
 
     The likelihood needs `Reports`, but where all subsets have one cell (large levels, small tables) sums will do.
 
+    A field with public covariates, p_θ(y | x), takes `FieldResponses`: reports with the x of who gave them. All methods
+    but "ridge" are as above, with moments β(x, o) = (debiased table, x ⊗ debiased indicators of every variable) less
+    what the field expects of the same respondents. "marginal" is then the default: it costs the same, and is the more
+    precise.
+
     Args:
-        field: what to fit; without covariates.
+        field: what to fit.
         evidence: reports through `CliqueRelease` for any cliques of the field's variables, or of the cells of the
-            field's cliques through `PerValue` or `CoordinateRelease`, or their sums, or `NoisyTables`.
-        method: as above.
-        prior_scale: standard deviation of the prior, in log-odds; infinite for none.
+            field's cliques through `PerValue` or `CoordinateRelease`, or their sums, or `NoisyTables`; with covariates
+            `FieldResponses`.
+        method: as above; default "moments", with covariates "marginal".
+        prior_scale: standard deviation of the prior, in log-odds (of covariates: per standard deviation); infinite for
+            none.
         covariance: whether to work out intervals and diagnostics; needs matrices (d, d).
 
     >>> from askance import CliqueRelease
@@ -79,11 +111,17 @@ def estimate_field(
     (array([[0.5, 0.1],
            [0.2, 0.2]]), False)
     """
-    _check(field, method, prior_scale)
+    if method is None:
+        method = "marginal" if isinstance(evidence, FieldResponses) else "moments"
+    _check(field, evidence, method, prior_scale)
+    if isinstance(evidence, FieldResponses):
+        from askance.estimation.conditional_field import estimate_conditional_field
+
+        return estimate_conditional_field(field, evidence, method, prior_scale, covariance)
     seen = read_evidence(field, evidence)
     measured = MeasuredField(field, seen.cliques)
-    problem = _Problem(measured, seen, prior_scale, field.dimension <= _MOST_PARAMETERS)
-    start = problem.ridge(_ARRIVED if method == "ridge" else 0.5)
+    problem = _Problem(measured, seen, prior_scale, field.dimension <= MOST_PARAMETERS)
+    start = problem.ridge(_ARRIVED) if method == "ridge" else problem.start()
     loss: TableLoss | None = None
     if method in ("one-step", "marginal"):
         loss = _likelihood(evidence)
@@ -107,22 +145,28 @@ def _likelihood(evidence: StatisticsTally | Reports | NoisyTables) -> ReportLoss
     raise InputError("tables have no likelihood of reports.", remedy="Leave the method out, or take 'ridge'.")
 
 
-def _check(field: object, method: object, prior_scale: object) -> None:
+def _check(field: object, evidence: object, method: object, prior_scale: object) -> None:
     if not isinstance(field, RandomField):
         raise InputError(
             f"field is {shown(field)}; allowed: a RandomField.",
             remedy="Give the field first, then the evidence: estimate_field(field, tally).",
         )
-    if field.terms:
+    with_covariates = isinstance(evidence, FieldResponses)
+    if field.terms and not with_covariates:
         raise InputError(
-            f"the field has covariates ({shown(list(field.terms))}); allowed: none.",
-            remedy="Fit one field for every group of respondents, or add the covariates to the variables.",
+            f"the field has covariates ({shown(list(field.terms))}), the evidence has none: {shown(evidence)}.",
+            remedy="Give reports with their covariates: FieldResponses(channel).add(x, reports).",
         )
-    known = get_args(FieldMethod)
+    if with_covariates and not field.terms:
+        raise InputError(
+            "the evidence has covariates, the field has none.",
+            remedy="Build the field with covariates=…, or give the Reports alone.",
+        )
+    known = tuple(each for each in get_args(FieldMethod) if each != "ridge" or not with_covariates)
     if method not in known:
         raise InputError(
             f"method is {shown(method)}; allowed with a field: {', '.join(known)}.",
-            remedy=did_you_mean(method, known, "Leave it out for the default, moments."),
+            remedy=did_you_mean(method, known, "Leave it out for the default."),
         )
     if isinstance(prior_scale, bool) or not isinstance(prior_scale, (int, float)) or not prior_scale > 0:
         raise InputError(
@@ -156,7 +200,7 @@ class _Problem:
     def hessian(self, loss: TableLoss, theta: FloatArray, slopes: FloatArray) -> FloatArray:
         """Jᵀ∇²g J + Λ: the curvature, but for what vanishes with the residual; shape (d, d)."""
         curvature = loss.curvature(self.measured.mean(theta))
-        matrix = np.asarray(slopes.T @ (curvature @ slopes))
+        matrix = matrix_product(slopes.T, curvature @ slopes)
         matrix.flat[:: len(matrix) + 1] += self.precision
         return matrix
 
@@ -172,6 +216,33 @@ class _Problem:
 
     # -- starting --------------------------------------------------------------------------------------------------
 
+    def start(self) -> _Found:
+        """Near the optimum: what has the measured tables where that is plain to see, else the ridge's."""
+        theta = self._plain_start()
+        return self.ridge(1.0) if theta is None else _Found(theta, True, 0)
+
+    def _plain_start(self) -> FloatArray | None:
+        """θ = log p(residual | separator), where every table of the junction tree is a clique that was measured.
+
+        The field then has the measured tables, as far as they agree, but that cells below their noise are lifted to it.
+        """
+        field, theta = self.measured.field, np.zeros(self.dimension)
+        seen = {frozenset(clique): number for number, clique in enumerate(self.evidence.cliques)}
+        own = {frozenset(clique): number for number, clique in enumerate(field.cliques)}
+        ends = [0, *accumulate(math.prod(field.sizes[v] for v in clique) for clique in self.evidence.cliques)]
+        for table in field.tree.tables:
+            group = frozenset(table.variables)
+            if group not in seen or group not in own:
+                return None
+            clique, part = self.evidence.cliques[seen[group]], slice(ends[seen[group]], ends[seen[group] + 1])
+            noise = math.sqrt(float(np.mean(self.evidence.standard_errors[part] ** 2)))
+            shares = np.maximum(self.evidence.statistics[part], max(noise, 1e-12))
+            shaped = shares.reshape([field.sizes[v] for v in clique])
+            summed = shaped.sum(axis=tuple(clique.index(v) for v in table.residual), keepdims=True)
+            given = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
+            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = given.ravel()
+        return theta
+
     def ridge(self, tolerance: float) -> _Found:
         """Least A(θ) − μ̂ᵀθ + ½ λ‖θ‖², every table weighed alike; the tolerance is in deviations of the noise."""
         measured, evidence = self.measured, self.evidence
@@ -182,28 +253,29 @@ class _Problem:
         target = cells[: self.dimension]
         # Parameters of tables that nobody has measured stay at 0.
         free = np.flatnonzero(np.isin(np.arange(self.dimension), measured.index))
-        spread = self._spread_at_zero(free, ridge)
+        root = self._root_at_zero(free, ridge)
+
+        def theta_of(z: FloatArray) -> FloatArray:
+            theta = np.zeros(self.dimension)
+            theta[free] = _times(root.T, z)
+            return theta
 
         def value_and_gradient(z: FloatArray) -> tuple[float, FloatArray]:
-            theta = np.zeros(self.dimension)
-            theta[free] = spread(z)
-            gradient = measured.own_mean(theta) - target + ridge * theta
+            theta = theta_of(z)
+            gradient = (measured.own_mean(theta) - target + ridge * theta)[free]
             value = measured.log_partition(theta) - float(target @ theta) + 0.5 * ridge * float(theta @ theta)
-            return value, spread(gradient[free])
+            return value, _times(root, gradient)
 
         found = descend(value_and_gradient, np.zeros(len(free)), tolerance * noise, 500)
-        theta = np.zeros(self.dimension)
-        theta[free] = spread(found.point)
-        return _Found(theta, found.slope <= 10 * tolerance * noise, found.evaluations)
+        return _Found(theta_of(found.point), found.slope <= 10 * tolerance * noise, found.evaluations)
 
-    def _spread_at_zero(self, free: IntArray, ridge: float) -> Callable[[FloatArray], FloatArray]:
-        """The root of the inverse curvature at θ = 0, where it is cheap to have; elsewhere the identity."""
+    def _root_at_zero(self, free: IntArray, ridge: float) -> FloatArray:
+        """R with RᵀR = the inverse curvature at θ = 0, where it is cheap to have; elsewhere 1."""
         if self.dimension * self.measured.cells > _CHEAP:
-            return lambda z: z
-        information = self.measured.own_information(np.zeros(self.dimension))[np.ix_(free, free)]
-        values, vectors = np.linalg.eigh(information)
-        root = np.asarray((vectors / np.sqrt(np.maximum(values, 0) + ridge)) @ vectors.T)
-        return lambda z: _times(root, z)
+            return np.ones(())
+        curvature = self.measured.own_information(np.zeros(self.dimension))[np.ix_(free, free)]
+        curvature.flat[:: len(free) + 1] += ridge
+        return inverse_root(curvature)
 
     # -- solving ---------------------------------------------------------------------------------------------------
 
@@ -218,9 +290,11 @@ class _Problem:
             loss = given if given is not None else self.gaussian(theta)
             if root is None:
                 root = self._root(loss, theta)
-            theta, steps, slope = self._round(loss, theta, root)
+            # Weights at the start are a guess, and so may be what they lead to.
+            arrived = _ARRIVED if settled else 3 * _ARRIVED
+            theta, steps, slope = self._round(loss, theta, root, arrived)
             evaluations += steps
-            if slope > _ARRIVED:
+            if slope > arrived:
                 root = None  # the sphere was no good guide any more
                 continue
             if settled:
@@ -228,38 +302,35 @@ class _Problem:
             settled = True
         return _Found(theta, False, evaluations)
 
-    def _round(self, loss: TableLoss, origin: FloatArray, root: FloatArray) -> tuple[FloatArray, int, float]:
+    def _round(
+        self, loss: TableLoss, origin: FloatArray, root: FloatArray, arrived: float
+    ) -> tuple[FloatArray, int, float]:
         def value_and_gradient(z: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = self.value_and_gradient(loss, origin + _times(root.T, z))
             return value, _times(root, gradient)
 
-        found = descend(value_and_gradient, np.zeros(len(root)), _ARRIVED, _STEPS)
+        found = descend(value_and_gradient, np.zeros(self.dimension), arrived, _STEPS)
         return origin + _times(root.T, found.point), found.evaluations, found.slope
 
     def _root(self, loss: TableLoss, theta: FloatArray) -> FloatArray:
-        """R with RᵀR = H⁻¹, shape (d, d); of large fields a multiple of the identity, by a guess."""
+        """R with RᵀR = H⁻¹, shape (d, d); of large fields a number, by a guess."""
         if not self.dense:
-            return np.eye(self.dimension) / math.sqrt(self.precision + self.evidence.n_observations)
-        hessian = self.hessian(loss, theta, self.measured.jacobian(theta))
-        try:
-            return np.asarray(np.linalg.inv(np.linalg.cholesky(hessian)))
-        except np.linalg.LinAlgError:  # singular to all digits: without a prior, or without noise
-            values, vectors = np.linalg.eigh(hessian)
-            return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1]))).T)
+            return np.asarray(1 / math.sqrt(self.precision + self.evidence.n_observations))
+        return inverse_root(self.hessian(loss, theta, self.measured.jacobian(theta)))
 
     def step(self, loss: TableLoss, start: _Found) -> _Found:
         """One scoring step from the start, halved until the posterior rises."""
         theta, root = start.theta, self._root(loss, start.theta)
         value, gradient = self.value_and_gradient(loss, theta)
-        direction, share = -(root @ gradient) @ root, 1.0
+        direction, share = -_times(root.T, _times(root, gradient)), 1.0
         while self.value(loss, theta + share * direction) > value and share > 1e-6:
             share /= 2
         return _Found(theta + share * direction, share > 1e-6, start.evaluations + 1)
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """The product, by this thread alone: BLAS would call others for it, and wait for them where they are busy."""
-    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+    """The product with a matrix or number, by this thread alone: BLAS would call others, and wait for busy ones."""
+    return np.asarray(np.einsum("ij,j->i", matrix, vector) if matrix.ndim else matrix * vector)
 
 
 # -- what is known of the result ---------------------------------------------------------------------------------------
@@ -276,7 +347,7 @@ def _fit(problem: _Problem, found: _Found, method: str, loss: TableLoss | None, 
     )
     if wanted and problem.dense:
         covariance, diagnostics = _posterior(problem, theta, loss, diagnostics)
-    return FieldFit(
+    fit = FieldFit(
         field=field,
         theta=theta,
         covariance=covariance,
@@ -292,6 +363,9 @@ def _fit(problem: _Problem, found: _Found, method: str, loss: TableLoss | None, 
         privacy_level=evidence.privacy_level,
         diagnostics=diagnostics,
     )
+    if problem.measured.whole is field:  # the solver ended with them; the field would plan its sums anew
+        vars(fit)["statistics"] = problem.measured.own_mean(theta)
+    return fit
 
 
 def _posterior(
@@ -321,7 +395,7 @@ def _posterior(
         parameters=before.parameters,
         effective_parameters=effective,
         prior_pull=float(np.max(shift[errors > 0] / errors[errors > 0], initial=0.0)),
-        enough_reports=_enough(informed, problem.precision, before.parameters, evidence.n_observations),
+        enough_reports=enough_reports(informed, problem.precision, before.parameters, evidence.n_observations),
         iterations=before.iterations,
     )
     if effective < _SCARCE * before.parameters:
@@ -333,14 +407,3 @@ def _posterior(
             stacklevel=4,
         )
     return covariance, diagnostics
-
-
-def _enough(informed: FloatArray, precision: float, parameters: int, n: int) -> int:
-    """The number of reports at which half of the parameters are determined: precision grows in proportion to it."""
-    low, high = -20.0, 60.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        precise = 2.0**middle * informed
-        share = float(np.sum(precise / (precise + max(precision, 1e-300))))
-        low, high = (low, middle) if share >= parameters / 2 else (middle, high)
-    return int(min(math.ceil(n * 2.0**high), 1 << 62))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, groupby, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,29 +38,33 @@ class BlockMatrix:
     array([2., 3., 5., 5.])
     """
 
-    def __init__(self, blocks: Sequence[FloatArray]) -> None:
-        self.blocks = tuple(blocks)
-
-    def _parts(self) -> Iterator[tuple[slice, FloatArray]]:
-        start = 0
-        for block in self.blocks:
-            yield slice(start, start + len(block)), block
-            start += len(block)
+    def __init__(self, blocks: Iterable[FloatArray]) -> None:
+        self._runs = _runs(blocks)
 
     def __matmul__(self, other: FloatArray) -> FloatArray:
         """Times a vector (m,), or a matrix (m, k)."""
-        out = np.empty_like(other)
-        for part, block in self._parts():
-            rows = other[part]
-            out[part] = block @ rows if block.ndim == 2 else (block * rows.T).T
+        out, start = np.empty_like(other), 0
+        for run in self._runs:
+            count, size = run.shape[:2]
+            part = slice(start, start + count * size)
+            rows = other[part].reshape(count, size, -1)
+            product = run @ rows if run.ndim == 3 else run[:, :, None] * rows
+            out[part] = product.reshape(other[part].shape)
+            start = part.stop
         return out
 
     def rank(self) -> int:
         """Of all blocks together."""
         return sum(
-            int(np.count_nonzero(block)) if block.ndim == 1 else int(np.linalg.matrix_rank(block, hermitian=True))
-            for block in self.blocks
+            int(np.count_nonzero(run)) if run.ndim == 2 else int(np.linalg.matrix_rank(run, hermitian=True).sum())
+            for run in self._runs
         )
+
+
+def _runs(blocks: Iterable[FloatArray]) -> list[FloatArray]:
+    """Neighbours of one shape in one array, (count, k, k) or (count, k): NumPy takes them at once."""
+    runs = [list(run) for _, run in groupby(blocks, key=np.shape)]
+    return [run[0][None] if len(run) == 1 else np.stack(run) for run in runs]
 
 
 class TableEvidence(ABC):
@@ -140,14 +145,12 @@ class CliqueEvidence(_FromChannel):
 
     def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
         """Per table n_c V_c⁺ with V_c the covariance of subset selection; singular, as the cells sum to 1."""
-        channel, blocks = self._channel, []
-        seen, offsets = self.tally.sums[channel.dimension :], channel.tables.offsets
-        for number, release in enumerate(channel.releases):
-            shares = mean[offsets[number] : offsets[number + 1]]
-            spread = release.covariance(shares / shares.sum())
-            inverse = np.asarray(np.linalg.pinv(spread, rcond=_SINGULAR, hermitian=True), dtype=np.float64)
-            blocks.append(int(seen[number]) * inverse)
-        return BlockMatrix(blocks)
+        channel = self._channel
+        shares = [mean[start:end] for start, end in pairwise(channel.tables.offsets)]
+        spreads = [each.covariance(own / own.sum()) for each, own in zip(channel.releases, shares, strict=True)]
+        inverses = [np.linalg.pinv(run, rcond=_SINGULAR, hermitian=True) for run in _runs(spreads)]
+        seen = self.tally.sums[channel.dimension :].tolist()
+        return BlockMatrix(count * block for count, block in zip(seen, chain.from_iterable(inverses), strict=True))
 
 
 class BitEvidence(_FromChannel):

@@ -288,3 +288,14 @@ class FieldFit:
             }
         )
         return content
+
+
+def enough_reports(informed: FloatArray, precision: float, parameters: int, n: int) -> int:
+    """The number of reports at which half of the parameters are determined: precision grows in proportion to it."""
+    low, high = -20.0, 60.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        precise = 2.0**middle * informed
+        share = float(np.sum(precise / (precise + max(precision, 1e-300))))
+        low, high = (low, middle) if share >= parameters / 2 else (middle, high)
+    return int(min(math.ceil(n * 2.0**high), 1 << 62))

@@ -12,8 +12,12 @@ from askance._arrays import FloatArray, IntArray
 from askance.models.random_field import RandomField
 from askance.models.tree_inference import Beliefs, TreeInference
 
+#: No matrix of parameters is made beyond this many of them: the solver does without, and there are no intervals.
+MOST_PARAMETERS = 4000
 # So many cells of tables are worked on at once, so that they stay in the processor's cache: 8 MiB.
 _CELLS_AT_ONCE = 1 << 20
+# Bytes of small things that come with every fit.
+_OVERHEAD = 1 << 14
 
 
 class MeasuredField:
@@ -41,7 +45,9 @@ class MeasuredField:
         extra = [clique for clique in cliques if frozenset(clique) not in known]
         self.field = field
         self.whole = field if not extra else with_cliques(field, extra)
-        self.index: IntArray = np.concatenate([_cells(self.whole, clique) for clique in cliques])
+        places = [_cells(self.whole, clique) for clique in cliques]
+        self.index: IntArray = np.concatenate(places)
+        self._weights = sum(len(each) ** 2 for each in places)  # entries of a matrix for every table
         self._is_own = self.whole is field and np.array_equal(self.index, np.arange(field.dimension))
         # One plan of all sums, asked directly: what is worked out for one θ serves its cells and their derivatives.
         self._plan = TreeInference(self.whole.tree, self.whole.cliques, self.whole.impossible)
@@ -53,9 +59,26 @@ class MeasuredField:
         """Of all tables of the junction tree: what one sum over all records goes through."""
         return sum(self.whole.tree.cells)
 
+    def memory_estimate(self) -> int:
+        """Bytes that a fit takes at its peak, beside the evidence; nothing is allocated to tell.
+
+        The tables for one θ, the weights of the measured tables, and the largest of three: what finds Cov φ, a batch of
+        directions at a time with the tables of their slopes; the matrices (d, d) of the solver and the posterior; and
+        what inverts the covariances of the measured tables.
+        """
+        d, matrices = self.whole.dimension, 5 * self.whole.dimension**2
+        batch = min(self._at_once, d)
+        finding = batch * (self.cells + self.cells // 10 + 5 * d) + 2 * d**2
+        if self.field.dimension > MOST_PARAMETERS:
+            finding, matrices = self.cells + 50 * d, 0  # one direction, and the solver's memory
+        return (
+            self.whole.memory_estimate() + 8 * (self._weights + max(finding, matrices, 6 * self._weights)) + _OVERHEAD
+        )
+
     def _beliefs(self, theta: FloatArray) -> Beliefs:
         key = theta.tobytes()
         if self._latest is None or self._latest[0] != key:
+            self._latest = None  # two sets of tables need not be there at once
             potentials = np.zeros((1, self.whole.dimension))
             potentials[0, : len(theta)] = theta
             self._latest = key, self._plan.beliefs(potentials)

@@ -8,7 +8,11 @@ from functools import partial
 from typing import Any, TypeAlias, overload
 
 from askance._checks import did_you_mean, shown
+from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
+from askance.estimation.field_estimation import estimate_field
+from askance.estimation.field_evidence import NoisyTables
+from askance.estimation.field_fit import FieldFit
 from askance.estimation.fit import DistributionFit, Fit
 from askance.estimation.marginal import fit_marginal
 from askance.estimation.moments import fit_moments
@@ -25,9 +29,11 @@ from askance.evidence.responses import Responses
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
+from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
 Evidence: TypeAlias = Tally | StatisticsTally | Responses
+FieldEvidence: TypeAlias = StatisticsTally | Reports | NoisyTables
 
 METHODS: dict[str, Callable[..., Fit]] = {
     "one-step": fit_one_step,
@@ -49,10 +55,19 @@ def estimate(model: Softmax, evidence: Responses, method: str | None = ..., **op
 
 
 @overload
+def estimate(model: RandomField, evidence: FieldEvidence, method: str | None = ..., **options: Any) -> FieldFit: ...
+
+
+@overload
 def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None = ..., **options: Any) -> Fit: ...
 
 
-def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None = None, **options: Any) -> Fit:
+def estimate(
+    model: Enumerated | Softmax | RandomField,
+    evidence: Evidence | FieldEvidence,
+    method: str | None = None,
+    **options: Any,
+) -> Fit | FieldFit:
     """Estimate θ from evidence.
 
     Args:
@@ -60,7 +75,7 @@ def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None
         evidence: what was seen, and through which channel.
         method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's, and
             the only one for sums of noised statistics), "marginal" (maximum marginal likelihood), "supervised" (the
-            outputs themselves were seen) or "projection".
+            outputs themselves were seen) or "projection". A `RandomField` has methods of its own: see `estimate_field`.
         options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
             `fit_projection`.
 
@@ -75,6 +90,9 @@ def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
+    if isinstance(model, RandomField):
+        found: FieldFit = estimate_field(model, evidence, method, **options)  # type: ignore[arg-type]
+        return found
     if method is None:
         method = "moments" if isinstance(evidence, StatisticsTally) else "one-step"
     if not isinstance(method, str) or method not in METHODS:
@@ -93,7 +111,7 @@ def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None
                 f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
-    return function(_problem(model, evidence, method), **options)
+    return function(_problem(model, evidence, method), **options)  # type: ignore[arg-type]
 
 
 def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> MomentProblem:
@@ -117,7 +135,7 @@ def _check_kinds(model: object, evidence: object) -> None:
     if not isinstance(model, (Enumerated, Softmax)):
         swapped = isinstance(evidence, (Enumerated, Softmax))
         raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model.",
+            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, or a RandomField.",
             remedy="Give the model first, then the evidence: estimate(model, tally)."
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",

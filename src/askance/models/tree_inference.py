@@ -9,29 +9,29 @@ with r the cells of its residual and s those of its separator, and turns into th
 exp(log t − message). The messages of the roots sum to log Z. Downwards p(r, s) = p(r | s) p(s), with p(s) summed from
 the parent. Only positive numbers are multiplied and added on the way down, so small probabilities keep their digits.
 
-All arrays have a leading batch axis: B sets of potentials are handled at once.
+All arrays have a leading batch axis: B sets of potentials are handled at once. Small tables of one shape at one depth
+of the tree are stacked in one array: a tree of many small tables costs as many sweeps as it is deep.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
+from askance.models.beliefs import Beliefs as Beliefs
 from askance.models.junction_tree import Assignment, JunctionTree, count_cells
 
 # One matrix from potentials to cells is used up to this many entries; larger tables are cut in two halves.
 _DENSE_ENTRIES = 1 << 13
 # Products of so many multiplications are done by one thread: among several they take longer on a busy machine.
 _ONE_THREAD = 1 << 18
-
-#: The table of some variables, shape (B, their sizes).
-Factor: TypeAlias = tuple[tuple[int, ...], FloatArray]
+# Small tables are worked on together up to this many cells: the matrices between them stay small.
+_STACKED_CELLS = 128
 
 
 def cells_within(sizes: Sequence[int], variables: Sequence[int], scope: Iterable[int]) -> IntArray:
@@ -72,19 +72,63 @@ class DenseMap:
     """One matrix of zeros and ones, shape (potentials, cells)."""
 
     def __init__(self, sizes: Sequence[int], variables: Sequence[int], scopes: Sequence[tuple[int, ...]]) -> None:
-        starts = [0, *accumulate(count_cells(sizes, scope) for scope in scopes)]
-        cells = count_cells(sizes, variables)
-        self._matrix = np.zeros((starts[-1], cells))
-        for start, scope in zip(starts, scopes, strict=False):
-            self._matrix[start + cells_within(sizes, variables, scope), np.arange(cells)] = 1
+        self._matrix = _incidence(sizes, [variables], [(scope, 0) for scope in scopes])
 
     def spread(self, potentials: FloatArray) -> FloatArray:
         """Potentials times the matrix."""
-        return _product(potentials, self._matrix)
+        return matrix_product(potentials, self._matrix)
 
     def collect(self, table: FloatArray) -> FloatArray:
         """The table times the transposed matrix."""
-        return _product(table, self._matrix.T)
+        return matrix_product(table, self._matrix.T)
+
+
+class ShuffledMap:
+    """Cells in another order: of tables with one scope each, which has all their variables."""
+
+    def __init__(
+        self, sizes: Sequence[int], tables: Sequence[Sequence[int]], scopes: Sequence[tuple[int, ...]]
+    ) -> None:
+        starts = accumulate((count_cells(sizes, scope) for scope in scopes), initial=0)
+        cells = [cells_within(sizes, variables, scope) for variables, scope in zip(tables, scopes, strict=True)]
+        self._cells = np.concatenate([start + own for start, own in zip(starts, cells, strict=False)])
+        self._back = np.argsort(self._cells)
+
+    def spread(self, potentials: FloatArray) -> FloatArray:
+        """Every cell has its own potential."""
+        return potentials.take(self._cells, axis=1)
+
+    def collect(self, table: FloatArray) -> FloatArray:
+        """The way back."""
+        return table.take(self._back, axis=1)
+
+
+class StackedMap(DenseMap):
+    """The same for several tables, one after the other; scopes come with the position of their table."""
+
+    def __init__(
+        self, sizes: Sequence[int], tables: Sequence[Sequence[int]], scopes: Sequence[tuple[tuple[int, ...], int]]
+    ) -> None:
+        self._matrix = _incidence(sizes, tables, scopes)
+
+    def add(self, part: FloatArray, table: FloatArray) -> None:
+        """As `Projection.add`, where the scopes are separators and the tables their parents."""
+        table += self.spread(part)
+
+    sum = DenseMap.collect
+
+
+def _incidence(
+    sizes: Sequence[int], tables: Sequence[Sequence[int]], scopes: Sequence[tuple[tuple[int, ...], int]]
+) -> FloatArray:
+    """Which cell of every scope a cell of its table lies in: (all cells of scopes, all cells of tables)."""
+    rows = [0, *accumulate(count_cells(sizes, scope) for scope, _ in scopes)]
+    columns = [0, *accumulate(count_cells(sizes, variables) for variables in tables)]
+    matrix = np.zeros((rows[-1], columns[-1]))
+    for row, (scope, home) in zip(rows, scopes, strict=False):
+        within = cells_within(sizes, tables[home], scope)
+        matrix[row + within, columns[home] + np.arange(len(within))] = 1
+    return matrix
 
 
 class HalvedMap:
@@ -125,7 +169,7 @@ class HalvedMap:
         theta = np.zeros((batch, a * b))
         theta[:, self._slots] = potentials[:, self._across]
         left = self._left @ theta.reshape(batch, a, b)
-        table = _product(left.reshape(batch * height, b), self._right.T).reshape(batch, height, width)
+        table = matrix_product(left.reshape(batch * height, b), self._right.T).reshape(batch, height, width)
         table += self._rows[1].spread(potentials[:, self._rows[0]])[:, :, None]
         table += self._columns[1].spread(potentials[:, self._columns[0]])[:, None, :]
         return table.reshape(batch, -1)
@@ -134,16 +178,20 @@ class HalvedMap:
         """Uᵀ P W for the scopes across, and the sums of rows and columns for the others."""
         batch, (height, width), (a, b) = len(table), self._shape, self._parts
         matrix, out = table.reshape(batch, height, width), np.empty((batch, self._size))
-        right = _product(table.reshape(batch * height, width), self._right).reshape(batch, height, b)
+        right = matrix_product(table.reshape(batch * height, width), self._right).reshape(batch, height, b)
         out[:, self._across] = (self._left.T @ right).reshape(batch, a * b)[:, self._slots]
         out[:, self._rows[0]] = self._rows[1].collect(matrix.sum(axis=2))
         out[:, self._columns[0]] = self._columns[1].collect(matrix.sum(axis=1))
         return out
 
 
-def _product(left: FloatArray, right: FloatArray) -> FloatArray:
-    """The matrix product (n, m), by pieces of rows that BLAS leaves to one thread, unless they were too thin."""
+def matrix_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The matrix product (n, m), by pieces that BLAS leaves to one thread, unless they were too thin or too many."""
     step = _ONE_THREAD // max(right.size, 1)
+    if step < 16 < right.shape[1] and _ONE_THREAD < left.size * right.shape[1] <= 64 * _ONE_THREAD:
+        middle = right.shape[1] // 2
+        halves = [matrix_product(left, half) for half in (right[:, :middle], right[:, middle:])]
+        return np.concatenate(halves, axis=1)
     if len(left) <= step or step < 16:
         return np.asarray(left @ right)
     out = np.empty((len(left), right.shape[1]))
@@ -211,60 +259,135 @@ class TreeInference:
         self, tree: JunctionTree, scopes: Sequence[tuple[int, ...]], impossible: Iterable[Assignment] = ()
     ) -> None:
         self.tree, self.scopes = tree, tuple(scopes)
-        sizes, tables = tree.sizes, tree.tables
-        self.starts = [0, *accumulate(count_cells(sizes, scope) for scope in scopes)]
+        self.starts = [0, *accumulate(count_cells(tree.sizes, scope) for scope in scopes)]
+        self.widths: IntArray = np.diff(self.starts)
         self.dimension: int = self.starts[-1]
-        homes = [_home(tree, scope) for scope in scopes]
-        owned = [[i for i, home in enumerate(homes) if home == number] for number in range(len(tables))]
-        # Potentials are put in the order of the tables they belong to, so that each table takes a slice.
-        parts = [np.arange(self.starts[i], self.starts[i + 1]) for own in owned for i in own]
+        owned: list[list[int]] = [[] for _ in tree.tables]
+        for i, scope in enumerate(scopes):
+            owned[_home(tree, scope)].append(i)
+        excluded = list(impossible)
+        groups = _grouped(tree, [int(sum(self.widths[own])) for own in owned], apart=bool(excluded))
+        #: By table, the number of its stack and its position there.
+        self.places = {number: (i, k) for i, group in enumerate(groups) for k, number in enumerate(group)}
+        # Potentials are put in the order of the stacks they belong to, so that each stack takes a slice.
+        taken = [[i for number in group for i in owned[number]] for group in groups]
+        parts = [np.arange(self.starts[i], self.starts[i + 1]) for own in taken for i in own]
         self.order: IntArray = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        ends = [0, *accumulate(sum(self.starts[i + 1] - self.starts[i] for i in own) for own in owned)]
-        self.slices = [slice(start, end) for start, end in pairwise(ends)]
-        self.maps: list[TableMap] = [
-            table_map(sizes, table.variables, [self.scopes[i] for i in own])
-            for table, own in zip(tables, owned, strict=True)
+        self._back = np.argsort(self.order)
+        ends = [0, *accumulate(int(sum(self.widths[own])) for own in taken)]
+        self.stacks = [
+            self._stack(group, [[self.scopes[i] for i in owned[number]] for number in group], slice(start, end))
+            for group, (start, end) in zip(groups, pairwise(ends), strict=True)
         ]
-        self.projections = [
-            None if table.parent is None else Projection(sizes, tables[table.parent].variables, table.separator)
-            for table in tables
-        ]
-        self.shapes = [(count_cells(sizes, table.residual), count_cells(sizes, table.separator)) for table in tables]
-        #: By table, 0 for possible and −∞ for impossible cells, where it has such.
+        #: By stack, 0 for possible and −∞ for impossible cells, where it has such: tables are then alone.
         self.floors: dict[int, FloatArray] = {}
-        for assignment in impossible:
+        for assignment in excluded:
             number = _home(tree, assignment)
-            variables = tables[number].variables
-            floor = self.floors.setdefault(number, np.zeros(tree.cells[number]))
+            variables = tree.tables[number].variables
+            floor = self.floors.setdefault(self.places[number][0], np.zeros(tree.cells[number]))
             at = tuple(assignment.get(v, slice(None)) for v in variables)
-            floor.reshape([sizes[v] for v in variables])[at] = -np.inf
+            floor.reshape([tree.sizes[v] for v in variables])[at] = -np.inf
+
+    def _stack(self, group: Sequence[int], scopes: Sequence[Sequence[tuple[int, ...]]], part: slice) -> Stack:
+        sizes, tables = self.tree.sizes, self.tree.tables
+        own, first = [tables[number].variables for number in group], tables[group[0]]
+        parent = None if first.parent is None else self.places[first.parent][0]
+        above = [tables[number].variables for number, (stack, _) in self.places.items() if stack == parent]
+        link: Projection | StackedMap | None = None
+        if len(group) == len(above) == 1:
+            link = Projection(sizes, above[0], first.separator)
+        elif parent is not None:
+            children = [tables[number] for number in group]
+            link = StackedMap(sizes, above, [(t.separator, self.places[t.parent or 0][1]) for t in children])
+        return Stack(
+            shape=(len(group), count_cells(sizes, first.residual), count_cells(sizes, first.separator)),
+            part=part,
+            map=_stacked_map(sizes, own, scopes),
+            parent=parent,
+            link=link,
+        )
 
     def spread(self, potentials: FloatArray) -> list[FloatArray]:
-        """The potentials of every table, each (B, cells)."""
-        ordered = potentials[:, self.order]
-        return [each.spread(ordered[:, part]) for each, part in zip(self.maps, self.slices, strict=True)]
+        """The potentials of every stack, each (B, cells)."""
+        ordered = potentials.take(self.order, axis=1)
+        return [stack.map.spread(ordered[:, stack.part]) for stack in self.stacks]
 
-    def collect(self, tables: Sequence[FloatArray]) -> FloatArray:
-        """Tables (B, …) summed to the tables of all scopes, (B, dimension)."""
-        out = np.empty((len(tables[0]), self.dimension))
-        for each, part, table in zip(self.maps, self.slices, tables, strict=True):
-            out[:, self.order[part]] = each.collect(table.reshape(len(table), -1))
-        return out
+    def collect(self, arrays: Sequence[FloatArray]) -> FloatArray:
+        """Stacks (B, …) summed to the tables of all scopes, (B, dimension)."""
+        ordered = [
+            stack.map.collect(each.reshape(len(each), -1)) for stack, each in zip(self.stacks, arrays, strict=True)
+        ]
+        return np.concatenate(ordered, axis=1).take(self._back, axis=1)
 
     def beliefs(self, potentials: FloatArray) -> Beliefs:
         """All probabilities for potentials (B, dimension)."""
-        tables, log_partition = self.spread(potentials), np.zeros(len(potentials))
+        tables, batch = self.spread(potentials), len(potentials)
+        log_partition = np.zeros(batch)
         for number, floor in self.floors.items():
             tables[number] += floor
-        conditionals = [t.reshape(len(t), *shape) for t, shape in zip(tables, self.shapes, strict=True)]
-        for number in reversed(range(len(tables))):
-            message = _normalise(conditionals[number], may_be_zero=bool(self.floors))
-            parent, projection = self.tree.tables[number].parent, self.projections[number]
-            if parent is None or projection is None:
-                log_partition += message[:, 0]
+        conditionals = [table.reshape(batch, *stack.shape) for table, stack in zip(tables, self.stacks, strict=True)]
+        for conditional, stack in zip(reversed(conditionals), reversed(self.stacks), strict=True):
+            message = _normalise(conditional, may_be_zero=bool(self.floors)).reshape(batch, -1)
+            if stack.parent is None or stack.link is None:
+                log_partition += message.sum(axis=1)
             else:
-                projection.add(message, tables[parent])
+                stack.link.add(message, tables[stack.parent])
         return Beliefs(self, log_partition, conditionals)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Tables of one shape that hang from tables of one other stack.
+
+    Attributes:
+        shape: number of tables, cells of the residual of each, cells of the separator of each.
+        part: where their potentials lie among all, ordered.
+        map: from these to the cells.
+        parent: the number of the stack that they hang from, always below its own; None for roots.
+        link: between all separators, one after the other, and the tables of that stack.
+    """
+
+    shape: tuple[int, int, int]
+    part: slice
+    map: TableMap
+    parent: int | None
+    link: Projection | StackedMap | None
+
+
+def _stacked_map(
+    sizes: Sequence[int], tables: Sequence[tuple[int, ...]], scopes: Sequence[Sequence[tuple[int, ...]]]
+) -> TableMap:
+    """The map of tables with some scopes each."""
+    if all(len(own) == 1 and len(own[0]) == len(variables) for variables, own in zip(tables, scopes, strict=True)):
+        return ShuffledMap(sizes, tables, [own[0] for own in scopes])
+    if len(tables) == 1:
+        return table_map(sizes, tables[0], scopes[0])
+    return StackedMap(sizes, tables, [(scope, k) for k, own in enumerate(scopes) for scope in own])
+
+
+def _grouped(tree: JunctionTree, potentials: Sequence[int], *, apart: bool) -> list[list[int]]:
+    """The numbers of the tables of every stack, parents before children.
+
+    Large tables are alone, and so are their children, and all where messages may be −∞, which no matrix can carry.
+    """
+    groups: list[list[int]] = []
+    latest: dict[tuple[int, int, int], int] = {}
+    place: list[int] = []
+    for number, (table, cells) in enumerate(zip(tree.tables, tree.cells, strict=True)):
+        above = -1 if table.parent is None else place[table.parent]
+        key = above, count_cells(tree.sizes, table.residual), count_cells(tree.sizes, table.separator)
+        is_small = potentials[number] * cells <= _DENSE_ENTRIES and not apart
+        is_small = is_small and (table.parent is None or tree.cells[table.parent] <= _STACKED_CELLS)
+        found = latest.get(key, -1)
+        if is_small and found >= 0 and (len(groups[found]) + 1) * cells <= _STACKED_CELLS:
+            groups[found].append(number)
+            place.append(found)
+            continue
+        groups.append([number])
+        place.append(len(groups) - 1)
+        if is_small:
+            latest[key] = place[-1]
+    return groups
 
 
 def _home(tree: JunctionTree, variables: Iterable[int]) -> int:
@@ -274,160 +397,18 @@ def _home(tree: JunctionTree, variables: Iterable[int]) -> int:
 
 
 def _normalise(table: FloatArray, *, may_be_zero: bool) -> FloatArray:
-    """Turn log t(r, s) (B, r, s) into p(r | s) in place; returns the message log Σ_r t(r, s), shape (B, s)."""
-    if table.shape[2] == 1:  # a last axis of one value makes NumPy slow
-        table = table[:, :, 0]
-    top = table.max(axis=1, keepdims=True)
+    """Turn log t(r, s) (B, T, r, s) into p(r | s) in place; returns the message log Σ_r t(r, s), shape (B, T, 1, s)."""
+    if table.shape[3] == 1:  # a last axis of one value makes NumPy slow
+        table = table[..., 0]
+    top = np.maximum.reduce(table, axis=2, keepdims=True)
     if may_be_zero:
         top[np.isneginf(top)] = 0  # all of this column is impossible; its message will be −∞
     table -= top
     np.exp(table, out=table)
-    total = table.sum(axis=1, keepdims=True)
+    total = np.add.reduce(table, axis=2, keepdims=True)
     if not may_be_zero:
         table /= total
-        return np.asarray(top + np.log(total)).reshape(len(table), -1)
+        return np.asarray(top + np.log(total))
     table /= np.where(total == 0, 1, total)
     with np.errstate(divide="ignore"):
-        return np.asarray(top + np.log(total)).reshape(len(table), -1)
-
-
-class Beliefs:
-    """Probabilities of the records for B sets of potentials.
-
-    Attributes:
-        log_partition: log Z, shape (B,).
-        conditionals: by table p(residual | separator), shape (B, cells of the residual, cells of the separator).
-    """
-
-    def __init__(self, plan: TreeInference, log_partition: FloatArray, conditionals: list[FloatArray]) -> None:
-        self._plan, self._tree = plan, plan.tree
-        self.log_partition, self.conditionals = log_partition, conditionals
-
-    @cached_property
-    def _separators(self) -> list[FloatArray]:
-        """By table p(separator), shape (B, 1, cells); filled in with the marginals."""
-        return []
-
-    @cached_property
-    def marginals(self) -> list[FloatArray]:
-        """By table p(residual, separator), shapes of the conditionals."""
-        marginals: list[FloatArray] = []
-        for table, projection, conditional in zip(
-            self._tree.tables, self._plan.projections, self.conditionals, strict=True
-        ):
-            if table.parent is None or projection is None:
-                self._separators.append(np.ones((len(conditional), 1, 1)))
-                marginals.append(conditional)
-            else:
-                self._separators.append(projection.sum(marginals[table.parent])[:, None, :])
-                marginals.append(conditional * self._separators[-1])
-        return marginals
-
-    @cached_property
-    def means(self) -> FloatArray:
-        """The probability of every cell of every scope, shape (B, dimension)."""
-        return self._plan.collect(self.marginals)
-
-    def entropy(self) -> FloatArray:
-        """−Σ p log p in nats, shape (B,): Σ over tables of −Σ p(r, s) log p(r | s)."""
-        from scipy.special import xlogy  # 0 log 0 = 0; loaded when first needed
-
-        terms = [xlogy(p, q).sum(axis=(1, 2)) for p, q in zip(self.marginals, self.conditionals, strict=True)]
-        return np.asarray(-np.sum(terms, axis=0))
-
-    def derivatives(self, directions: FloatArray, row: int = 0) -> FloatArray:
-        """Cov(φ, φᵀv) of one set of potentials: how its means change along each direction v.
-
-        The derivative of both sweeps, with the conditional probabilities that are there already.
-
-        Args:
-            directions: shape (K, dimension).
-            row: which of the B sets of potentials.
-
-        Returns:
-            shape (K, dimension).
-        """
-        plan, tables = self._plan, self._tree.tables
-        # A constant over a scope changes nothing; what is near 0 on average leaves small covariances their digits when
-        # nearly all probability is in one cell.
-        centre = np.add.reduceat(directions * self.means[row], plan.starts[:-1], axis=1)
-        centred = directions - np.repeat(centre, np.diff(plan.starts), axis=1)
-        slopes = [t.reshape(len(t), *shape) for t, shape in zip(plan.spread(centred), plan.shapes, strict=True)]
-        for number in reversed(range(len(tables))):
-            conditional, slope = self.conditionals[number][row], slopes[number]
-            message = np.einsum("krs,rs->ks", slope, conditional)
-            slope -= message[:, None]
-            parent, projection = tables[number].parent, plan.projections[number]
-            if parent is not None and projection is not None:
-                projection.add(message, slopes[parent])
-        for number, (table, projection) in enumerate(zip(tables, plan.projections, strict=True)):
-            if table.parent is not None and projection is not None:
-                slopes[number] *= self._separators[number][row]
-                slopes[number] += projection.sum(slopes[table.parent])[:, None, :]
-            slopes[number] *= self.conditionals[number][row]
-        return plan.collect(slopes)
-
-    def covariance(self, row: int, step: int) -> FloatArray:
-        """Cov φ of one set of potentials, shape (dimension, dimension), `step` columns at a time."""
-        unit = np.eye(self._plan.dimension)
-        parts = [self.derivatives(unit[i : i + step], row) for i in range(0, len(unit), step)]
-        full = np.concatenate(parts)
-        return np.asarray((full + full.T) / 2)
-
-    # -- records ---------------------------------------------------------------------------------------------------
-
-    def joint(self, variables: Sequence[int]) -> FloatArray:
-        """p of some variables, shape (B, their sizes): summed from one table, or by elimination along the tree."""
-        sizes, pending, done = self._tree.sizes, defaultdict[int, list[Factor]](list), list[Factor]()
-        for step in self._tree.elimination(variables):
-            table = self._tree.tables[step.table]
-            values = (self.marginals if step.is_last else self.conditionals)[step.table]
-            own = values.reshape(len(values), *(sizes[v] for v in table.variables))
-            result = step.kept, _contract([(table.variables, own), *pending[step.table]], step.kept)
-            if step.is_last or table.parent is None:
-                done.append(result)
-            else:
-                pending[table.parent].append(result)
-        return _contract(done, tuple(variables))
-
-    def sample(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """One record per entry of `rows`, which says whose of the B sets of potentials; shape (n, variables).
-
-        From the roots down: the residual of every table given its separator, which is drawn already.
-        """
-        sizes = self._tree.sizes
-        records = np.zeros((len(sizes), len(rows)), dtype=np.int64).T  # columns are written and read one by one
-        for table, conditional in zip(self._tree.tables, self.conditionals, strict=True):
-            given = np.zeros(len(rows), dtype=np.int64)
-            for v in table.separator:
-                given = given * sizes[v] + records[:, v]
-            drawn = _draw(conditional, rows, given, rng.random(len(rows)))
-            for v in reversed(table.residual):
-                drawn, records[:, v] = np.divmod(drawn, sizes[v])
-        return records
-
-
-def _contract(factors: Sequence[Factor], kept: tuple[int, ...]) -> FloatArray:
-    """The product of tables (B, …), summed over all variables but those kept."""
-    labels = {v: i for i, v in enumerate(dict.fromkeys(v for names, _ in factors for v in names), start=1)}
-    operands: list[Any] = []
-    for names, table in factors:
-        operands += [table, [0, *(labels[v] for v in names)]]
-    return np.asarray(np.einsum(*operands, [0, *(labels[v] for v in kept)], optimize=len(factors) > 2))
-
-
-def _draw(conditional: FloatArray, rows: IntArray, given: IntArray, uniform: FloatArray) -> IntArray:
-    """The residual's cell of every record, by bisection of its cumulative probabilities; shape (n,)."""
-    cumulative = conditional.cumsum(axis=1)
-    total = cumulative[rows, -1, given]
-    # Rounding must not lift the target to the total, beyond which there is no cell.
-    target = np.minimum(uniform * total, np.nextafter(total, 0))
-    if cumulative.size == cumulative.shape[1]:
-        return np.asarray(np.searchsorted(cumulative[0, :, 0], target, side="right"))
-    low, high = np.zeros((2, len(rows)), dtype=np.int64)
-    high += cumulative.shape[1] - 1
-    for _ in range(cumulative.shape[1].bit_length()):
-        middle = (low + high) // 2
-        beyond = cumulative[rows, middle, given] <= target
-        low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, middle)
-    return low
+        return np.asarray(top + np.log(total))

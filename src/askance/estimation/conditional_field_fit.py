@@ -1,0 +1,251 @@
+"""The result of fitting a random field with public covariates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray
+from askance._checks import as_floats
+from askance.categories import Label
+from askance.estimation.field_fit import FieldDiagnostics, MarginalTable
+from askance.estimation.fit import Interval, normal_quantile
+from askance.estimation.results import Result, as_json
+from askance.estimation.tilted_field import TiltedField
+from askance.models.random_field import DistinctRows, RandomField
+from askance.models.softmax import Covariates
+
+# Averages are over all rows of x; their errors take derivatives at no more than this many, evenly spread.
+_ROWS_OF_ERRORS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateEffects(Result):
+    """How covariates change the log-odds of a variable's values against its first; arrays of shape (p, values − 1).
+
+    Effects are those on the variable given all others: odds ratios, as in logistic regression.
+
+    Attributes:
+        variable: its name.
+        reference: the label that the others are compared with.
+        labels: the other labels.
+        terms: names of the covariates.
+        estimate: change of the log-odds per unit of the covariate.
+        standard_error: of the estimate.
+        lower: lower ends of the intervals.
+        upper: upper ends.
+        confidence: of the intervals.
+    """
+
+    variable: str
+    reference: Label
+    labels: tuple[Label, ...]
+    terms: tuple[str, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConditionalFieldFit:
+    """θ̂ of a random field with covariates, p_θ(y | x), with its covariance, and what follows from it.
+
+    Attributes:
+        field: what was fitted.
+        theta: θ̂, shape (d,), in the units of x. Tables overlap, and adding a number to the coefficients of all values
+            of a variable changes nothing: look at `effects` and `marginal`, not at single parameters.
+        covariance: of θ̂, shape (d, d); NaN where none was worked out. With the prior's where the reports say nothing.
+        x: the covariates of the respondents.
+        method: "moments", "one-step" or "marginal".
+        prior_scale: standard deviation of the normal prior: on the cells of tables, and on coefficients of covariates
+            that are centred and have standard deviation 1.
+        n_observations: number of reports.
+        converged: whether the solver converged.
+        log_likelihood: Σ log P(o | x, which clique) at θ̂; −∞ where it was not asked for.
+        measured: the variables of every table that was measured.
+        raw_statistics: their cells as they came out of the channel, unbiased, averaged over respondents, shape (m,).
+        raw_standard_errors: of these.
+        channel: specification of the channel.
+        privacy_level: of the channel.
+        diagnostics: when and how much the repair acted; distances are those of all moments, with covariates.
+    """
+
+    field: RandomField
+    theta: FloatArray
+    covariance: FloatArray
+    x: DistinctRows
+    method: str
+    prior_scale: float
+    n_observations: int
+    converged: bool
+    log_likelihood: float
+    measured: tuple[tuple[str, ...], ...]
+    raw_statistics: FloatArray
+    raw_standard_errors: FloatArray
+    channel: Mapping[str, Any]
+    privacy_level: float
+    diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Of θ̂, shape (d,)."""
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """θ̂ ± z · standard error; with the prior's deviation where parameters overlap."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.theta - reach, self.theta + reach)
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What a reader should know, in plain words."""
+        return self.diagnostics.messages()
+
+    # -- effects and tables ----------------------------------------------------------------------------------------
+
+    def effects(self, variable: int | str, confidence: float = 0.95) -> CovariateEffects:
+        """How the covariates change the log-odds of a variable's values, per unit of each."""
+        blocks = self.field.coefficients(np.arange(self.field.dimension), variable).astype(np.int64)
+        name = variable if isinstance(variable, str) else self.field.variables[variable]
+        z, labels = normal_quantile(confidence), tuple(self.field.categories[name].labels)
+        others, first = blocks[:, 1:], blocks[:, :1]
+        estimate = self.theta[others] - self.theta[first]
+        variances = self.covariance[others, others] + self.covariance[first, first] - 2 * self.covariance[others, first]
+        errors = np.sqrt(np.maximum(variances, 0))
+        return CovariateEffects(
+            variable=name,
+            reference=labels[0],
+            labels=labels[1:],
+            terms=self.field.terms,
+            estimate=estimate,
+            standard_error=errors,
+            lower=estimate - z * errors,
+            upper=estimate + z * errors,
+            confidence=confidence,
+        )
+
+    def marginal(self, variables: Sequence[int | str], x: Covariates = None, confidence: float = 0.95) -> MarginalTable:
+        """The joint distribution of any variables given x, with delta-method errors.
+
+        Args:
+            variables: names or positions.
+            x: covariates (p,) of one respondent; or (n, p), over which the distribution is averaged: a group, or
+                a population. Default: the respondents. Errors are those of θ̂, given these x.
+            confidence: of the intervals.
+        """
+        rows = self._rows(x)
+        counts = np.bincount(rows.inverse, minlength=len(rows.different)) / len(rows.inverse)
+        per_row = self.field.marginal(self.theta, variables, DistinctRows(rows.different, np.arange(len(counts))))
+        estimate = np.asarray(np.tensordot(counts, per_row, axes=1))
+        wanted = tuple(self.field.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
+        if not np.isfinite(self.covariance[0, 0]):
+            return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
+        chosen = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), _ROWS_OF_ERRORS)).astype(np.int64))
+        weights = counts[chosen, None] / counts[chosen].sum()
+        slopes = TiltedField(self.field, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
+        variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        return table_with_errors(self.field, wanted, estimate, variances, confidence)
+
+    def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
+        """The table of every clique given x, as in `marginal`, by the names of its variables."""
+        names = [tuple(self.field.variables[v] for v in clique) for clique in self.field.cliques]
+        return {each: self.marginal(each, x, confidence) for each in names}
+
+    def _rows(self, x: Covariates) -> DistinctRows:
+        if x is None:
+            return self.x
+        given = x if hasattr(x, "toarray") else as_floats(x, "x")
+        return self.field.distinct_rows(given[None] if given.ndim == 1 else given)
+
+    @property
+    def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
+        """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
+        sizes, start, result = dict(zip(self.field.variables, self.field.sizes, strict=True)), 0, {}
+        for names in self.measured:
+            shape = [sizes[name] for name in names]
+            result[names] = self.raw_statistics[start : start + math.prod(shape)].reshape(shape)
+            start += math.prod(shape)
+        return result
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def sample(self, x: Covariates, rng: np.random.Generator) -> dict[str, AnyArray]:
+        """One synthetic record for every row of x (n, p): columns of labels by the names of variables."""
+        rows = self._rows(x)
+        return self.field.decode(self.field.sample(self.theta, len(rows.inverse), rng, rows))
+
+    # -- for people and programs -----------------------------------------------------------------------------------
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people: the effect of every covariate on every variable."""
+        ending = "yes" if self.converged else "NO"
+        lines = [
+            f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques, "
+            f"{len(self.field.terms)} covariates   method {self.method}   reports {self.n_observations:,}   "
+            f"privacy level {self.privacy_level:.4g}   converged {ending}",
+            "change of log-odds per unit of a covariate, given all other variables",
+        ]
+        for variable in self.field.variables:
+            effects = self.effects(variable, confidence)
+            cells = [f"{label}: {term}" for term in effects.terms for label in effects.labels]
+            heading = f"{variable} (against {effects.reference})"
+            width = max(map(len, [heading, *cells]))
+            interval = f"{100 * confidence:g} % interval"
+            lines += ["", f"{heading:<{width}}  {'effect':>9}  {'std. error':>10}  {interval:>19}"]
+            columns = (effects.estimate, effects.standard_error, effects.lower, effects.upper)
+            for cell, *numbers in zip(cells, *(each.ravel().tolist() for each in columns), strict=True):
+                estimate, error, low, high = numbers
+                lines.append(f"{cell:<{width}}  {estimate:>9.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>19}")
+        return "\n".join([*lines, "", *(f"note: {message}" for message in self.messages)])
+
+    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Plain values: parameters, effects, unbiased tables and diagnostics; tables given x come from `marginal`."""
+        content: dict[str, Any] = as_json(
+            {
+                "method": self.method,
+                "n": self.n_observations,
+                "privacy_level": self.privacy_level,
+                "channel": dict(self.channel),
+                "prior_scale": self.prior_scale,
+                "converged": self.converged,
+                "log_likelihood": self.log_likelihood,
+                "variables": {name: list(known.labels) for name, known in self.field.categories.items()},
+                "cliques": [[self.field.variables[v] for v in clique] for clique in self.field.cliques],
+                "covariates": self.field.terms,
+                "parameters": dict(zip(self.field.parameter_names, self.theta.tolist(), strict=True)),
+                "effects": [self.effects(variable, confidence).to_json() for variable in self.field.variables],
+                "raw_tables": [{"variables": names, "estimate": table} for names, table in self.raw_tables.items()],
+                "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
+                "messages": self.messages,
+            }
+        )
+        return content
+
+
+def table_with_errors(
+    field: RandomField, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, confidence: float
+) -> MarginalTable:
+    """A table of probabilities (sizes of the clique's variables) with intervals on the log-odds scale."""
+    errors = np.sqrt(np.maximum(variances, 0)).reshape(estimate.shape)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logit = np.log(estimate) - np.log1p(-estimate)
+        reach = normal_quantile(confidence) * errors / (estimate * (1 - estimate))
+        lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+    certain = errors == 0  # structural zeros
+    names = tuple(field.variables[v] for v in clique)
+    return MarginalTable(
+        variables=names,
+        labels=tuple(tuple(field.categories[name].labels) for name in names),
+        estimate=estimate,
+        standard_error=errors,
+        lower=np.where(certain, estimate, lower),
+        upper=np.where(certain, estimate, upper),
+        confidence=confidence,
+    )
