@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from askance.formats import load, save
     from askance.models import Enumerated, GaussianField, RandomField, Softmax
     from askance.survey import regress
+    from askance.text import CountTagger
 
 #: Where each public name lives.
 _HOME = {
@@ -108,6 +109,7 @@ _HOME = {
     ],
     "askance.formats": ["load", "save"],
     "askance.survey": ["regress"],
+    "askance.text": ["CountTagger"],
 }
 #: Public modules that no name is taken from.
 _MODULES = ("experiments",)
@@ -122,6 +124,7 @@ __all__ = [
     "ComplementaryLabels",
     "ConditionalFieldFit",
     "CoordinateRelease",
+    "CountTagger",
     "Crosswise",
     "Direct",
     "DisguisedResponse",

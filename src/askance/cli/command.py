@@ -14,8 +14,11 @@ from askance.cli.fit import fit_command
 from askance.cli.misuse import GuidedGroup, run_or_exit
 from askance.cli.plan import plan_group
 from askance.cli.randomize import randomize_group
+from askance.cli.regions import regions_command
 from askance.cli.sensitivity import sensitivity_command
 from askance.cli.synth import synth_command
+from askance.cli.tag import evaluate_command, tag_command
+from askance.cli.train import train_command
 
 
 @click.group(cls=GuidedGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,8 +38,12 @@ askance.add_command(demo_command)
 askance.add_command(fit_command)
 askance.add_command(plan_group)
 askance.add_command(randomize_group)
+askance.add_command(regions_command)
 askance.add_command(sensitivity_command)
 askance.add_command(synth_command)
+askance.add_command(train_command)
+askance.add_command(tag_command)
+askance.add_command(evaluate_command)
 
 
 def run() -> None:

@@ -1,1 +1,68 @@
-"""Sentences, tags and regions: a tagger from counts."""
+"""Sentences, tags and regions: a tagger from counts.
+
+Names are loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from askance.text.corpus import Corpus
+    from askance.text.count_identifiability import identifiability
+    from askance.text.count_likelihood import CountLikelihood
+    from askance.text.count_moments import moment_counts
+    from askance.text.evaluation import Evaluation, evaluate_tags
+    from askance.text.features import FeatureConfig, TokenFeatures
+    from askance.text.region_file import read_regions, write_regions
+    from askance.text.region_sampling import sample_regions
+    from askance.text.regions import Region, RegionCounts
+    from askance.text.tagged_text import read_sentences, read_tagged, write_tagged
+    from askance.text.tagger import CountTagger
+
+#: Where each public name lives.
+_HOME = {
+    "corpus": ["Corpus"],
+    "count_likelihood": ["CountLikelihood"],
+    "count_moments": ["moment_counts"],
+    "evaluation": ["Evaluation", "evaluate_tags"],
+    "features": ["FeatureConfig", "TokenFeatures"],
+    "count_identifiability": ["identifiability"],
+    "region_file": ["read_regions", "write_regions"],
+    "region_sampling": ["sample_regions"],
+    "regions": ["Region", "RegionCounts"],
+    "tagged_text": ["read_sentences", "read_tagged", "write_tagged"],
+    "tagger": ["CountTagger"],
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Corpus",
+    "CountLikelihood",
+    "CountTagger",
+    "Evaluation",
+    "FeatureConfig",
+    "Region",
+    "RegionCounts",
+    "TokenFeatures",
+    "evaluate_tags",
+    "identifiability",
+    "moment_counts",
+    "read_regions",
+    "read_sentences",
+    "read_tagged",
+    "sample_regions",
+    "write_regions",
+    "write_tagged",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"askance.text.{_MODULE_OF[name]}"), name)
+    raise AttributeError(f"module 'askance.text' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"annotations", "importlib", "Any", "TYPE_CHECKING"})

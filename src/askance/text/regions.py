@@ -161,8 +161,8 @@ class RegionCounts:
 
     def take(self, numbers: npt.ArrayLike) -> RegionCounts:
         """Some of the regions, by number or mask, in that order."""
-        chosen = np.asarray(numbers)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        given = np.asarray(numbers)
+        chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
         sizes = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)

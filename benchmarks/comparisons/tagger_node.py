@@ -1,0 +1,172 @@
+"""Training a tagger on labelled tokens: ours on types, python-crfsuite and scikit-learn on tokens, the same features.
+
+CoNLL-2000, every token with its label, features of the word alone (askance's, for all). The model is the same too:
+logistic regression of the tag, penalty λ/2 ‖θ‖² with λ = .3. For crfsuite every token is a sequence of its own, so that
+it has no transitions; it and scikit-learn stop where they do by default. Data are prepared before the clock starts, in
+the form each takes fastest. Needs ASKANCE_DATA, the folder with conll2000.train.tsv.gz and conll2000.test.tsv.gz.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.comparison import Case, Comparison, Environment, Side, Sizes, Throughput, WrongResultError
+
+L2 = 0.3
+CRFSUITE = Environment("crfsuite", ("python-crfsuite==0.9.11", "numpy", "scipy"), ("python-crfsuite", "numpy"))
+SCIKIT_LEARN = Environment("scikit-learn", ("scikit-learn==1.9.1",), ("scikit-learn", "numpy", "scipy"))
+CASES: tuple[Case, ...] = ({"corpus": "CoNLL-2000, 212 k labelled tokens"},)
+# Who does not reach this on the test file has not done the work.
+_LEAST_ACCURACY = 0.945
+
+
+@cache
+def sentences(part: str) -> list[list[tuple[str, str]]]:
+    """Words and tags of every sentence of the train or test file."""
+    folder = os.environ.get("ASKANCE_DATA")
+    if not folder:
+        raise RuntimeError("set ASKANCE_DATA to the folder with the CoNLL-2000 files")
+    found: list[list[tuple[str, str]]] = [[]]
+    with gzip.open(Path(folder) / f"conll2000.{part}.tsv.gz", "rt", encoding="utf-8") as file:
+        next(file)
+        for line in file:
+            if line == "\n":
+                found.append([])
+            else:
+                word, tag, *_ = line.rstrip("\n").split("\t")
+                found[-1].append((word, tag))
+    return [sentence for sentence in found if sentence]
+
+
+def pairs(part: str) -> list[tuple[str, str]]:
+    """Words and tags of all tokens."""
+    return [pair for sentence in sentences(part) for pair in sentence]
+
+
+def words_of(part: str) -> list[str]:
+    """The different words, as they appear."""
+    return list(dict.fromkeys(word for word, _ in pairs(part)))
+
+
+def features() -> Any:
+    """Askance's features of the words of the train file; they need NumPy and SciPy alone."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
+    from askance.text.features import TokenFeatures
+
+    return TokenFeatures.learn(words_of("train"))
+
+
+def feature_lists(learned: Any, words: list[str]) -> dict[str, list[str]]:
+    """The names of the features of every word, as crfsuite takes them."""
+    matrix, names = learned.matrix(words), learned.names
+    ends, columns = matrix.indptr.tolist(), matrix.indices.tolist()
+    return {w: [names[c] for c in columns[a:b]] for w, a, b in zip(words, ends, ends[1:], strict=False)}
+
+
+def accuracy(tag_of: dict[str, str]) -> float:
+    """On the test file, from the tag of every word."""
+    tokens = pairs("test")
+    return sum(tag_of[word] == tag for word, tag in tokens) / len(tokens)
+
+
+def check(tag_of: dict[str, str]) -> None:
+    """Refuse a tagger that does not tag."""
+    if not accuracy(tag_of) >= _LEAST_ACCURACY:
+        raise WrongResultError(f"accuracy {accuracy(tag_of):.4f}")
+
+
+def askance_labels() -> Any:
+    """The labelled tokens as askance holds them."""
+    from askance.text import Corpus, RegionCounts
+
+    train = sentences("train")
+    corpus = Corpus.of([[w for w, _ in s] for s in train], tags=[[t for _, t in s] for s in train])
+    return RegionCounts.of_labels(corpus)
+
+
+def askance_tags(tagger: Any) -> dict[str, str]:
+    """The tag of every word of the test file."""
+    words = words_of("test")
+    return {w: tagger.tagset[c] for w, c in zip(words, tagger.word_tags(words).tolist(), strict=True)}
+
+
+def crfsuite_data(learned: Any) -> tuple[list[Any], list[list[str]]]:
+    """Every token as a sequence of its own."""
+    import pycrfsuite  # type: ignore[import-not-found]
+
+    lists = feature_lists(learned, words_of("train"))
+    items = {word: pycrfsuite.ItemSequence([names]) for word, names in lists.items()}
+    tokens = pairs("train")
+    return [items[word] for word, _ in tokens], [[tag] for _, tag in tokens]
+
+
+def crfsuite_train(data: tuple[list[Any], list[list[str]]], path: str) -> None:
+    """L-BFGS with crfsuite's own stopping rule; its penalty is c2 ‖θ‖²."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params={"c2": L2 / 2}, verbose=False)
+    for item, tag in zip(*data, strict=True):
+        trainer.append(item, tag)
+    trainer.train(path)
+
+
+def askance(case: Case, n: int) -> Throughput:
+    """Ours, from labelled tokens to a tagger."""
+    from askance.text import CountTagger
+
+    labels = askance_labels()
+    return Throughput(lambda: CountTagger("moments", l2=L2).fit(labels), lambda tagger: check(askance_tags(tagger)))
+
+
+def crfsuite(case: Case, n: int) -> Throughput:
+    """Theirs, without transitions."""
+    import pycrfsuite
+
+    learned = features()
+    data = crfsuite_data(learned)
+    path = str(Path(tempfile.mkdtemp()) / "node.crfsuite")
+
+    def look(_: None) -> None:
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        lists = feature_lists(learned, words_of("test"))
+        check({word: tagger.tag([names])[0] for word, names in lists.items()})
+
+    return Throughput(lambda: crfsuite_train(data, path), look)
+
+
+def scikit_learn(case: Case, n: int) -> Throughput:
+    """Logistic regression on a sparse matrix of tokens, with its default solver and stopping rule."""
+    import warnings
+
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    learned, words = features(), words_of("train")
+    row = {word: i for i, word in enumerate(words)}
+    tokens = pairs("train")
+    design = learned.matrix(words)[[row[word] for word, _ in tokens]].astype(np.float64)
+    tags = np.array([tag for _, tag in tokens])
+    warnings.filterwarnings("ignore")  # it runs out of its 100 iterations, and says so
+
+    def look(model: Any) -> None:
+        seen = words_of("test")
+        check(dict(zip(seen, model.predict(learned.matrix(seen).astype(np.float64)).tolist(), strict=True)))
+
+    return Throughput(lambda: LogisticRegression(C=1 / L2).fit(design, tags), look)
+
+
+COMPARISON = Comparison(
+    name="tagger-node",
+    unit="fits/s",
+    cases=CASES,
+    ours=Side("askance", askance),
+    peers=(Side("python-crfsuite", crfsuite, CRFSUITE), Side("scikit-learn", scikit_learn, SCIKIT_LEARN)),
+    sizes=Sizes(1, 1),
+)

@@ -1,0 +1,137 @@
+"""Ridge regressions that share a design, one for each tag, by conjugate gradients side by side.
+
+For every tag b, (AᵀΩ_bA + λI) v_b = c_b with A = RΦ. Products with A serve all tags at once. The preconditioner treats
+the most frequent columns, which are strongly correlated, as a block (exactly where all weights are 1, in proportion to
+the tag's share of the equations otherwise), and the rest one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+# So many columns are preconditioned together: twice as many halve the error and cost eight times as much.
+_BLOCK = 300
+
+
+class RidgeSystem:
+    """ΦᵀRᵀΩRΦ + λI of every tag; A = RΦ is never formed, because it has several times as many entries as R and Φ.
+
+    Args:
+        matrix: R, shape (rows, A).
+        features: Φ, shape (A, F), or None for the identity.
+        l2: λ; 0 for the least squares solution of least norm, which is where the iteration from 0 leads without a
+            preconditioner.
+        weights: Ω, shape (rows, K), or None for all 1.
+        tags: K.
+    """
+
+    def __init__(
+        self,
+        matrix: sparse.csr_array,
+        features: sparse.csr_array | None,
+        l2: float,
+        weights: AnyArray | None,
+        tags: int,
+    ) -> None:
+        self.matrix, self.transposed = matrix, matrix.T.tocsr()
+        self.features = features
+        self.features_transposed = None if features is None else features.T.tocsr()
+        self.l2, self.weights, self.tags = matrix.dtype.type(l2), weights, tags
+        self._diagonal: AnyArray | None = None
+        self._block: tuple[AnyArray, AnyArray, AnyArray] | None = None
+        if l2 > 0:
+            self._prepare()
+
+    def fitted(self, point: AnyArray) -> AnyArray:
+        """RΦV, shape (rows, K)."""
+        return np.asarray(self.matrix @ (point if self.features is None else self.features @ point))
+
+    def right_side(self, response: AnyArray) -> AnyArray:
+        """ΦᵀRᵀΩN, shape (F, K)."""
+        image = self.transposed @ (response if self.weights is None else response * self.weights)
+        return np.asarray(image if self.features_transposed is None else self.features_transposed @ image)
+
+    def apply(self, point: AnyArray) -> AnyArray:
+        """(ΦᵀRᵀΩRΦ + λI) V."""
+        image = self.right_side(self.fitted(point))
+        if self.l2:
+            image += self.l2 * point
+        return image
+
+    def solve(self, target: AnyArray, iterations: int, tolerance: float = 0.0) -> AnyArray:
+        """V with (ΦᵀRᵀΩRΦ + λI) V = target, from 0.
+
+        Args:
+            target: shape (F, K); overwritten.
+            iterations: at most so many.
+            tolerance: stop when the residual of every tag is below this multiple of its target.
+        """
+        point, residual = np.zeros_like(target), target
+        ahead = self._precondition(residual)
+        direction, inner = ahead.copy(), _dots(residual, ahead)
+        aim = tolerance**2 * inner
+        for _ in range(iterations):
+            if (inner <= aim).all():
+                break
+            image = self.apply(direction)
+            curvature = _dots(direction, image)
+            # A tag that is solved, or has no equations, has no direction left.
+            length = np.divide(inner, curvature, out=np.zeros_like(inner), where=curvature > 0)
+            point += np.multiply(length, direction, out=ahead)
+            image *= length
+            residual -= image
+            ahead = self._precondition(residual)
+            before, inner = inner, _dots(residual, ahead)
+            direction *= np.divide(inner, before, out=np.zeros_like(inner), where=before > 0)
+            direction += ahead
+        return point
+
+    def _prepare(self) -> None:
+        squares = self.transposed.copy()
+        squares.data = squares.data**2
+        largest = np.ones(self.matrix.shape[0], dtype=self.matrix.dtype)
+        if self.weights is None:
+            heights = np.asarray(squares @ largest)[:, None]
+            share = np.ones(self.tags)
+        else:
+            largest = self.weights.max(axis=1, initial=0)
+            heights = np.asarray(squares @ self.weights)
+            share = self.weights.sum(axis=0, dtype=float) / max(float(largest.sum(dtype=float)), 1e-300)
+        size = min(_BLOCK, self.matrix.shape[1] if self.features is None else self.features.shape[1])
+        cover = np.asarray(self.transposed @ largest)
+        if self.features_transposed is None:
+            top = np.sort(np.argpartition(-cover, size - 1)[:size])
+            columns = self.transposed[top]
+        else:
+            top = np.sort(np.argpartition(-(self.features_transposed @ cover), size - 1)[:size])
+            columns = self.features_transposed[top] @ self.transposed
+            # Products of different types are left out: frequent features are in the block.
+            powers = self.features_transposed.copy()
+            powers.data = powers.data**2
+            heights = np.asarray(powers @ heights)
+        self._diagonal = 1 / (heights + self.l2)
+        dense = columns.toarray()
+        gram = (dense * largest) @ dense.T
+        values, vectors = np.linalg.eigh(gram.astype(float))
+        scale = 1 / (np.maximum(values, 0)[:, None] * share + float(self.l2))
+        self._block = (top, vectors.astype(self.matrix.dtype), scale.astype(self.matrix.dtype))
+
+    def _precondition(self, residual: AnyArray) -> AnyArray:
+        if self._diagonal is None or self._block is None:
+            return residual.copy()
+        ahead = self._diagonal * residual
+        top, vectors, scale = self._block
+        ahead[top] = vectors @ (scale * (vectors.T @ residual[top]))
+        return ahead
+
+
+def _dots(left: AnyArray, right: AnyArray) -> FloatArray:
+    """Inner product of every column."""
+    return np.asarray(np.einsum("fk,fk->k", left, right))

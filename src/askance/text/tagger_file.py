@@ -1,0 +1,86 @@
+"""Files of taggers: `tagger/1`, one file with a checksum, nothing unpickled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields as fields_of
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from askance._checks import shown
+from askance.errors import FormatError, InputError
+from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
+from askance.formats.fields import REWRITE, Fields
+from askance.text.features import TokenFeatures
+from askance.text.tagger import CountTagger, Training
+
+TAGGER_FORMAT = "tagger/1"
+# Of a file, in bytes.
+_LONGEST = 1 << 32
+_BYTES = 4
+
+
+def save_tagger(tagger: CountTagger, path: str | Path) -> None:
+    """Write a trained tagger, whole or not at all: header (tags, features, words) and θ as 32-bit floats."""
+    if not hasattr(tagger, "theta"):
+        raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
+    header = {
+        "askance": TAGGER_FORMAT,
+        "method": tagger.method,
+        "l2": tagger.l2,
+        "tagset": list(tagger.tagset),
+        "features": tagger.token_features.specification(),
+        "words": list(tagger.words),
+        "training": None if tagger.training is None else tagger.training.to_json(),
+    }
+    write_whole(path, pack(header, np.ascontiguousarray(tagger.theta, dtype=f"<f{_BYTES}").tobytes()))
+
+
+def load_tagger(path: str | Path) -> CountTagger:
+    """Read what `save_tagger` wrote; anything else is refused with a reason."""
+    header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
+    if header["askance"] != TAGGER_FORMAT:
+        raise FormatError(
+            f"{path} has format {shown(header['askance'])}; allowed: {TAGGER_FORMAT!r}, a tagger of this version.",
+            remedy="Train one with `askance train`.",
+        )
+    fields = Fields(header, str(path))
+    try:
+        tagger = CountTagger(fields.read("method", str), l2=fields.read("l2", float))
+        features = TokenFeatures.from_specification(fields.read("features", dict))
+    except (InputError, FormatError) as error:
+        raise FormatError(f"{path} does not describe a tagger: {error.message}", remedy=REWRITE) from None
+    tagset, words = (_texts(fields, name) for name in ("tagset", "words"))
+    wanted = len(features.names) * len(tagset)
+    if len(payload) != wanted * _BYTES:
+        raise FormatError(
+            f"{path} holds {len(payload)} bytes of parameters; allowed: {wanted * _BYTES}, {len(features.names)} "
+            f"features times {len(tagset)} tags.",
+            remedy=REWRITE,
+        )
+    theta = np.frombuffer(payload, dtype=f"<f{_BYTES}").astype(np.float32).reshape(len(features.names), len(tagset))
+    if not np.isfinite(theta).all():
+        raise FormatError(f"{path} holds parameters that are not finite.", remedy=REWRITE)
+    tagger.tagset, tagger.words, tagger.token_features, tagger.theta = tagset, words, features, theta
+    tagger.features = features.config
+    tagger.training = None if header.get("training") is None else _training(fields.inner("training"))
+    return tagger
+
+
+def _texts(fields: Fields, name: str) -> tuple[str, ...]:
+    values: list[Any] = fields.read(name, list)
+    if not all(isinstance(value, str) for value in values) or len(set(values)) != len(values):
+        raise FormatError(f"field {name!r} of {fields.name} is no list of different texts.", remedy=REWRITE)
+    return tuple(values)
+
+
+def _training(fields: Fields) -> Training:
+    kinds: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float}
+    given: dict[str, Any] = {}
+    for each in fields_of(Training):
+        kind = kinds[str(each.type)]
+        value = fields.read(each.name, kind, optional=kind is float)
+        given[each.name] = math.nan if value is None else value
+    return Training(**given)
