@@ -75,7 +75,7 @@ def test_from_a_pilot_to_coefficients(folder: Path) -> None:
     for name, value in zip(found, TRUE, strict=True):
         assert abs(found[name]["estimate"] - value) < 6 * found[name]["std_error"]
     text = call("fit", "--state", "all.state", "--release", "release.json")
-    assert "linear regression   reports 16,000   privacy level 8" in text.out
+    assert "linear regression   reports 16,000 (and 4,000 of a pilot)   privacy level 8" in text.out
 
 
 def test_values_outside_the_bounds_are_counted_or_refused(folder: Path) -> None:
@@ -85,7 +85,7 @@ def test_values_outside_the_bounds_are_counted_or_refused(folder: Path) -> None:
     assert done(*randomize)["clipped"] == {"age": 1, "income": 0, "spending": 1}
     (folder / "reports.jsonl").unlink()
     outcome = call(*randomize, "--strict")
-    assert_one_line(outcome, "age of row 1 is 95; allowed: 18 to 90 (2 values are outside their bounds)")
+    assert_one_line(outcome, "age of row 2 is 95; allowed: 18 to 90 (2 values would be clipped)")
     assert not (folder / "reports.jsonl").exists()
 
 
@@ -204,7 +204,7 @@ def test_records_that_are_refused(folder: Path) -> None:
     records = ("randomize", "records", "channel.toml", *given)
     for text, said in (
         ("ill,smokes\nyes,no\nno,maybe\n", "row 2: column 'smokes' is 'maybe'; allowed: 'no', 'yes'"),
-        ("ill,smokes\nyes,no\n,yes\n", "row 2: column 'ill' is missing"),
+        ("ill,smokes\nyes,no\n,yes\n", "row 2: the value of column 'ill' is missing"),
         ("ill\nyes\n", "there is no column 'smokes'"),
     ):
         (folder / "people.csv").write_text(text, encoding="utf-8")

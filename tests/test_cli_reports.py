@@ -15,8 +15,8 @@ import pytest
 
 from askance import PerValue, StatisticsTally, Tally, Warner, load
 from askance.channels import AnyChannel, ChannelEntry, StatisticsChannel, build_channel, entries
+from askance.cli import people as people_module
 from askance.cli import progress as progress_module
-from askance.cli import randomize as randomize_module
 from askance.cli.command import askance as root
 from askance.formats import channel_to_toml, line_schema, read_reports, write_reports
 from askance.formats.report_schema import ReportSchema
@@ -98,7 +98,7 @@ def test_a_table_becomes_a_state(entry: ChannelEntry, example: dict[str, Any], t
 def test_help_says_where_chance_comes_from(entry: ChannelEntry) -> None:
     group = root.commands["randomize"]
     assert isinstance(group, click.Group)
-    assert sorted(group.commands) == sorted([*(each.kind for each in entries(None)), "file"])
+    assert sorted(group.commands) == sorted([*(each.kind for each in entries(None)), "file", "records", "release"])
     shown = " ".join(printed(call("randomize", entry.kind, "--help")).split())
     assert "cryptographic source" in shown
     assert "there is no --seed" in shown
@@ -163,7 +163,7 @@ def test_labels_of_many_kinds(tmp_path: Path) -> None:
 
 def test_columns_are_chosen_and_ordered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(randomize_module, "_PIECE", 7)  # many pieces
+    monkeypatch.setattr(people_module, "_PIECE", 7)  # many pieces
     rows = [f"{i},0,1,{int(i < 40)}" for i in range(50)]
     (tmp_path / "people.csv").write_text("\n".join(["who,a,b,c", *rows]))
     common = ("coordinate-release", "--dim", "2", "--privacy-level", "30", "--input", "people.csv")
@@ -211,11 +211,11 @@ RANDOMIZE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "an unknown id column": ((*INPUT, "--id-column", "whom"), TABLE, ("'whom'", "Did you mean 'who'?")),
     "a value out of bounds": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,2"), ("people.csv, row 2: column 'c' is 2",)),
     "a norm in a table": (NAMED, TABLE.replace("u3,0,0,1", "u3,1,0,1"), ("people.csv, row 3", "sum to 2")),
-    "a gap": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,,0"), ("people.csv, row 2: column 'b' is missing",)),
+    "a gap": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,,0"), ("people.csv, row 2: the value of column 'b' is missing",)),
     "a text": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,no"), ("people.csv, row 2: column 'c' is 'no'", "numbers")),
     "an infinite number": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,inf"), ("row 2: column 'c' is inf",)),
     "an id twice": (NAMED, TABLE.replace("u2", "u1"), ("people.csv, row 2: column 'who' is 'u1' a second time",)),
-    "an id missing": (NAMED, TABLE.replace("u2", ""), ("people.csv, row 2: column 'who' is missing",)),
+    "an id missing": (NAMED, TABLE.replace("u2", ""), ("people.csv, row 2: the value of column 'who' is missing",)),
 }
 
 
@@ -235,7 +235,7 @@ def test_randomize_refuses_in_one_line(
 
 def test_nothing_is_written_when_a_late_row_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(randomize_module, "_PIECE", 16)
+    monkeypatch.setattr(people_module, "_PIECE", 16)
     (tmp_path / "people.csv").write_text("\n".join(["a,b,c", *["1,0,0"] * 90, "1,0,1", *["0,1,0"] * 9]))
     (tmp_path / "out.parquet").write_bytes(b"kept")
     arguments = ("--input", "people.csv", "-o", "out.parquet")
@@ -316,7 +316,7 @@ def test_aggregate_refuses_in_one_line(
 def test_long_work_says_so_on_standard_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress_module, "_PATIENCE", 0.0)
-    monkeypatch.setattr(randomize_module, "_PIECE", 8)
+    monkeypatch.setattr(people_module, "_PIECE", 8)
     (tmp_path / "people.csv").write_text("\n".join(["a,b,c", *["1,0,0"] * 64]))
     outcome = call("randomize", *ONE_HOT, "--input", "people.csv", "-o", "a.jsonl", "--json")
     assert json.loads(outcome.out)["reports"] == 64

@@ -43,3 +43,35 @@ def test_many_records_are_never_told() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"channel is 'cliqes'; allowed: auto, cliques, records\. Did you mean"):
         plan_field(PAIRS, 1, channel="cliqes")  # type: ignore[arg-type]
+
+
+def test_reports_of_other_variables_are_refused() -> None:
+    from askance import StatisticsTally, estimate_field
+    from askance.errors import IncompatibleEvidenceError
+
+    here = RandomField({"a": ["no", "yes"], "b": ["no", "yes"]}, [["a", "b"]])
+    channel = plan_field(here, 4)
+    tally = StatisticsTally(channel).add(channel.simulate([[0, 1], [1, 1]], np.random.default_rng(0)))
+    for variables in ({"b": ["no", "yes"], "a": ["no", "yes"]}, {"a": ["yes", "no"], "b": ["no", "yes"]}):
+        with pytest.raises(IncompatibleEvidenceError, match="their names, labels or order differ"):
+            estimate_field(RandomField(variables, [[0, 1]]), tally)
+    estimate_field(RandomField({"a": ["no", "yes"], "b": ["no", "yes"]}, [["a"], ["b"]]), tally, covariance=False)
+
+
+def test_ridge_and_unbiased_tables_come_from_whole_records() -> None:
+    from askance import StatisticsTally, estimate_field
+
+    rng = np.random.default_rng(1)
+    theta = rng.normal(size=PAIRS.dimension)
+    records = PAIRS.sample(theta, 50_000, rng)
+    channel = plan_field(PAIRS, 6, channel="records")
+    tally = StatisticsTally(channel).add(channel.simulate(records, rng))
+    fit = estimate_field(PAIRS, tally, "ridge")
+    assert np.abs(fit.statistics - PAIRS.mean_statistics(theta)).max() < 0.02
+    assert np.abs(fit.unbiased(["2", "0"]) - PAIRS.marginal(theta, ["2", "0"])).max() < 0.02
+    assert "        \n" not in fit.summary()
+
+
+def test_variables_in_no_clique_are_asked_for_where_covariates_bear_on_them() -> None:
+    field = RandomField([2, 3], [[0]], covariates=["age"])
+    assert plan_field(field, 1, channel="cliques").tables.cliques == ((0,), (1,))

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from askance.cli.command import askance
+from askance.text import read_regions
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,6 +61,24 @@ def test_the_commands_of_a_whole_survey_run_one_after_the_other(
         assert program == "askance"
         result = CliRunner().invoke(askance, arguments, catch_exceptions=False)
         assert (result.exit_code, result.stderr) == (0, "") or "too few to say anything" in result.stderr
+
+
+def test_the_commands_of_the_tagging_page_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "tagging.md").read_text(encoding="utf-8")
+    rows = "".join("the\tDT\ndog\tNN\nsleeps\tVB\n\na\tDT\ncat\tNN\n\n" for _ in range(30))
+    for name in ("train.tsv", "test.tsv"):
+        (tmp_path / name).write_text(rows, encoding="utf-8")
+    (tmp_path / "news.txt").write_text("the cat sleeps\n", encoding="utf-8")
+    commands = [line for block in found_in(text, "text") for line in block.splitlines()]
+    assert len(commands) == 4
+    for command in commands:
+        result = CliRunner().invoke(askance, shlex.split(command)[1:], catch_exceptions=False)
+        assert (result.exit_code, result.stderr) == (0, "")
+    (tmp_path / "own.jsonl").write_text(found_in(text, "json")[0], encoding="utf-8")
+    assert read_regions([tmp_path / "own.jsonl"]).regions.region(0).counts == {"NN": 1, "VBZ": 1}
 
 
 def test_every_command_of_the_program_is_shown() -> None:

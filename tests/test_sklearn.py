@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from askance import RandomizedResponse, StatisticsTally
-from askance.errors import InputError
+from askance.errors import ClippingWarning, InputError, RepairWarning
 from askance.sklearn import PrivateLinearRegression, PrivateLogisticRegression
 
 
@@ -106,8 +106,36 @@ def test_pipelines_grids_and_data_frames() -> None:
 def test_clipping_is_counted() -> None:
     X, y = people(2000)
     X[:7, 1] = 99.0
-    fit = PrivateLinearRegression(8, scales=(np.zeros(3), np.full(3, 4.0)), random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepairWarning)
+        fit = PrivateLinearRegression(8, scales=(np.zeros(3), np.full(3, 4.0)), random_state=0).fit(X, y)
     assert fit.n_clipped_.tolist() == [0, 7, 0]
+
+
+def test_clipping_many_values_is_a_warning() -> None:
+    X, y = people(2000)
+    X[:300, 1] = 99.0
+    said = r"306 values were clipped, most in 'x1' \(15.1 % of rows\)"
+    estimator = PrivateLinearRegression(8, scales=(np.zeros(3), np.array([1.0, 1.0, 4.0])), random_state=0)
+    with pytest.warns(ClippingWarning, match=said):
+        estimator.fit(X, y)
+
+
+def test_plans_and_reports_leave_no_trace_of_earlier_fits() -> None:
+    import pandas as pd
+
+    X, y = people(3000)
+    frame = pd.DataFrame(X, columns=["a", "y"])
+    estimator = PrivateLinearRegression(8, **BOUNDS, random_state=0).fit(frame, y)
+    assert estimator.fit_.parameter_names == ("Intercept", "a", "y")
+    release = estimator.plan(3)
+    assert estimator.partial_fit(np.column_stack([X, X[:, 0] ** 2]), y).release_ is release
+    other = PrivateLinearRegression(8, **BOUNDS, scales=(np.zeros(3), np.ones(3))).plan(2)
+    estimator.fit_reports(other.randomize(X, y), other)
+    assert estimator.fit_.pilot_observations == 0
+    assert estimator.predict(X[:2]).shape == (2,)
+    with pytest.raises(InputError, match="the release has level 8; allowed: privacy_level=1 or less"):
+        PrivateLinearRegression(1, **BOUNDS).fit_reports(other.randomize(X, y), other)
 
 
 def test_linear_arguments_that_are_refused() -> None:
@@ -165,6 +193,20 @@ def test_real_reports_of_labels() -> None:
     fit = PrivateLogisticRegression(2).fit_reports(X, channel.randomize(y), channel)
     assert np.abs(fit.coef_[0] - TRUE).max() < 0.6
     assert set(fit.predict(X)) == {"no", "yes"}
+
+
+def test_labels_after_real_reports_and_plans() -> None:
+    X, y = labels(3000)
+    estimator = PrivateLogisticRegression(2, random_state=0)
+    channel = estimator.plan(["yes", "no"])
+    estimator.fit_reports(X[:2000], channel.randomize(y[:2000]), channel)
+    assert estimator.partial_fit(X[2000:], y[2000:]).fit_.n_observations == 3000
+    assert estimator.classes_.tolist() == ["yes", "no"]
+    assert estimator.coef_[0, 0] < 0  # log-odds of "no" against "yes"
+    with pytest.raises(InputError, match="the channel has level"):
+        PrivateLogisticRegression(1).fit_reports(X, channel.randomize(y), channel)
+    with pytest.raises(InputError, match="y holds None"):
+        PrivateLogisticRegression(1).fit(X[:2], np.array(["yes", None], dtype=object))
 
 
 def test_one_class_is_refused() -> None:

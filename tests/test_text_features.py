@@ -28,7 +28,6 @@ def test_features_of_a_word() -> None:
         "word=McKay-2001",
         "lower=mckay-2001",
         "shape=XxXx-d",
-        *("prefix1=M", "prefix2=Mc", "prefix3=McK", "prefix4=McKa"),
         *("suffix1=1", "suffix2=01", "suffix3=001", "suffix4=2001"),
         *("capital", "digit", "hyphen", "bias"),
     }

@@ -221,6 +221,20 @@ def as_floats(values: ArrayLike, name: str) -> FloatArray:
     )
 
 
+def columns_by_name(table: Any, names: Sequence[str]) -> Any:
+    """The columns of those names where a table has names (a data frame), in that order; anything else as it is."""
+    given = getattr(table, "columns", None)
+    if given is None or not all(isinstance(name, str) for name in given):
+        return table
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InputError(
+            f"there is no column {shown(missing[0])}; found: {shown(list(given))}.",
+            remedy=did_you_mean(missing[0], list(given), f"Give the columns {', '.join(names)}."),
+        )
+    return table[list(names)]
+
+
 def as_parameter(theta: ArrayLike, dimension: int, name: str = "theta") -> FloatArray:
     """Read θ: a finite vector of the model's dimension."""
     vector = as_floats(theta, name)

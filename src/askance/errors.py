@@ -14,6 +14,7 @@ Every message names the value received, what is allowed, and the way out.
   - FormatError                   a file that is truncated, altered, foreign or of an unknown version
 - AskanceWarning (UserWarning)    a result that needs a second look
   - RepairWarning                 the raw moments were no moments of any distribution; a weak prior acted
+  - ClippingWarning               many values were clipped before they were noised
   - MultipleMaximaWarning         starts of a non-convex fit ended in different places
   - ConvergenceWarning            an iteration stopped before it converged
 """
@@ -76,6 +77,10 @@ class AskanceWarning(UserWarning):
 
 class RepairWarning(AskanceWarning):
     """The estimated moments belong to no distribution of the model; a weak prior acted."""
+
+
+class ClippingWarning(AskanceWarning):
+    """Many values lay outside what devices keep, and were clipped."""
 
 
 class MultipleMaximaWarning(AskanceWarning):

@@ -5,6 +5,7 @@ Needs scikit-learn, which nothing else in askance does: `pip install askance[skl
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,12 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_probability
+from askance._checks import Number, as_positive_level, as_probability
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
-from askance.errors import EmptyDataError, InputError
+from askance.errors import ClippingWarning, EmptyDataError, InputError
 from askance.estimation.linear_estimation import estimate_linear, run_pilot
 from askance.estimation.linear_fit import LinearFit
 from askance.estimation.methods import estimate
@@ -33,6 +34,9 @@ from askance.evidence.responses import Responses
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.gaussian_field import GaussianField
 from askance.models.softmax import Softmax
+
+# Beyond this share of clipped values in a column, `fit` warns.
+_MANY_CLIPPED = 0.05
 
 __all__ = ["PrivateLinearRegression", "PrivateLogisticRegression"]
 
@@ -134,6 +138,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             rows, target = self._begin(rows, np.asarray(target, dtype=np.float64))
         encoded = self.release_.encode(rows, target)
         self.n_clipped_ = np.asarray(self.n_clipped_ + encoded.clipped)
+        if encoded.clipped.max() > _MANY_CLIPPED * len(rows):
+            warnings.warn(
+                f"{encoded.message.split(';')[0]}: coefficients are those of clipped values; give bounds that fit the "
+                "data and, where columns are skewed, a larger clip.",
+                ClippingWarning,
+                stacklevel=2,
+            )
         reports = self.release_.channel.simulate(encoded.rows, self._rng)
         return self._solve(self.tally_.add(reports))
 
@@ -163,9 +174,19 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             reports: reports, or their tally.
             release: what the devices did; default: the one of the last `plan` or fit.
         """
-        if release is not None:
-            self.release_ = release
-        check_is_fitted(self, "release_", msg="There is no release: call plan(n_features) first, or pass release=.")
+        if release is None:
+            check_is_fitted(self, "release_", msg="There is no release: call plan(n_features) first, or pass release=.")
+            release = self.release_
+        if release.privacy_level > float(as_positive_level(self.privacy_level)) * (1 + 1e-9):
+            raise InputError(
+                f"the release has level {release.privacy_level:.6g}; allowed: privacy_level={self.privacy_level} "
+                "or less.",
+                remedy="Give the release that the devices had, and its level.",
+            )
+        if isinstance(reports, StatisticsTally):
+            release.channel.require_same(reports.channel)
+        _forget(self, "feature_names_in_", "pilot_")
+        self.release_ = release
         self.n_features_in_ = self.release_.field.n_features
         self.n_clipped_ = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
         given = reports if isinstance(reports, StatisticsTally) else StatisticsTally(self.release_.channel).add(reports)
@@ -173,19 +194,23 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def plan(self, n_features: int) -> MomentRelease:
         """The release that devices need, from public scales or bounds; `release.specification()` is for sending."""
+        _forget(self, "tally_", "feature_names_in_", "pilot_")
         self.release_ = self._plan(self._field(n_features), self.n_respondents)
-        self.pilot_ = None
-        _forget(self, "tally_")
+        self.tally_ = StatisticsTally(self.release_.channel)
+        self.n_features_in_ = n_features
+        self.n_clipped_ = np.zeros(n_features + 1, dtype=np.int64)
         return self.release_
 
     def _field(self, n_features: int) -> GaussianField:
+        names = getattr(self, "feature_names_in_", None)
         return GaussianField(
             n_features,
             x_bounds=self.x_bounds,
             y_bounds=self.y_bounds,
             scales=self.scales,
             clip=self.clip,
-            feature_names=getattr(self, "feature_names_in_", None),
+            feature_names=names,
+            outcome_name=next(name for name in ("y", "outcome", "y ") if names is None or name not in names),
         )
 
     def _plan(self, field: GaussianField, n: int | None) -> MomentRelease:
@@ -253,6 +278,10 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         self.method = method
         self.random_state = random_state
 
+    def plan(self, classes: ArrayLike) -> RandomizedResponse:
+        """The channel that real respondents need: `plan(classes).randomize(y)`, then `fit_reports`."""
+        return RandomizedResponse.for_privacy_level(self.privacy_level, outputs=np.asarray(classes).tolist())
+
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Simulate respondents who hold y, and fit what they report."""
         _forget(self, "evidence_", "_rng")
@@ -262,6 +291,8 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         """Simulate more respondents; the first call must show all classes, or name them."""
         first = not hasattr(self, "evidence_")
         rows, target = validate_data(self, X, y, reset=first, dtype=np.float64)
+        if target.dtype == object and any(label is None for label in target.tolist()):
+            raise InputError("y holds None; allowed: labels.", remedy="Leave respondents without a label out.")
         check_classification_targets(target)
         if not hasattr(self, "_rng"):
             self._rng = _generator(self.random_state)
@@ -280,7 +311,10 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
                 f"y holds {target[unknown][0]!r}; allowed: the classes {self.classes_.tolist()}.",
                 remedy="Name all classes in the first call, with classes=…",
             )
-        reports = self.evidence_.channel.simulate(np.searchsorted(self.classes_, target), self._rng)
+        # Labels as the channel knows them: its own, in its own order, where it came with real reports.
+        own = np.asarray(self.evidence_.channel.outputs.labels, dtype=object)
+        place = {label: code for code, label in enumerate(self.classes_.tolist())}
+        reports = self.evidence_.channel.simulate([own[place[label]] for label in target.tolist()], self._rng)
         return self._solve(self.evidence_.add(_with_intercept(rows), reports))
 
     def fit_reports(self, X: ArrayLike, reports: ArrayLike, channel: FiniteChannel) -> Self:
@@ -291,6 +325,12 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             reports: what they said, out of the channel's observations.
             channel: how answers were noised; its outputs are the classes.
         """
+        if channel.privacy_level > float(as_positive_level(self.privacy_level)) * (1 + 1e-9):
+            raise InputError(
+                f"the channel has level {channel.privacy_level:.6g}; allowed: privacy_level={self.privacy_level} "
+                "or less.",
+                remedy="Give the channel that the respondents had, and its level.",
+            )
         rows = validate_data(self, X, reset=True, dtype=np.float64)
         self.classes_ = np.asarray(channel.outputs.labels)
         return self._solve(Responses(channel).add(_with_intercept(rows), reports))
@@ -298,7 +338,8 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
     def _solve(self, evidence: Responses) -> Self:
         self.evidence_ = evidence
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        model = Softmax(evidence.channel.outputs, ["Intercept", *names])
+        constant = next(name for name in ("Intercept", "(Intercept)", "constant") if name not in names)
+        model = Softmax(evidence.channel.outputs, [constant, *names])
         self.fit_ = estimate(model, evidence, self.method)
         blocks = model.blocks(self.fit_.theta)
         if len(self.classes_) > 2:

@@ -8,6 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from askance.text import Corpus, sample_regions
+
 from .exact import exact, largest_ratio
 from .structured import exact_keep_probability, per_value
 
@@ -76,6 +78,15 @@ def test_the_printed_starts_never_reach_the_last_token(length: int, window: int)
     assert covered(range(1, length - window + 2), window) == everything
     if length == window:
         assert not range(1, length - window + 1)
+
+
+def test_sampled_regions_reach_the_last_token() -> None:
+    """Row 16: the library draws all starts from which a window fits, and takes short sentences whole."""
+    corpus = Corpus.of([list("abcdef")] * 400 + [["g"]], tags=[["X"] * 6] * 400 + [["X"]])
+    regions = sample_regions(corpus, window=4, tags="all", rng=np.random.default_rng(0))
+    starts = {regions.region(r).start for r in range(400)}
+    assert starts == {0, 1, 2}
+    assert (regions.region(400).start, regions.region(400).end) == (0, 1)
 
 
 # -- features of the tagger -------------------------------------------------------------------------------------------

@@ -194,8 +194,10 @@ def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
             remedy=f"Add kind = one of {', '.join(sorted(_ENTRIES))}.",
         )
     given = dict(specification)
-    channel: AnyChannel = entry(str(given.pop("kind"))).build(given)
-    return channel
+    found = entry(str(given.pop("kind")))
+    purpose = given.pop("purpose", "") if found.family == "statistics" else ""
+    channel: AnyChannel = found.build(given)
+    return channel.for_purpose(purpose) if purpose else channel  # type: ignore[union-attr]
 
 
 def build_answer_channel(specification: Mapping[str, Any]) -> FiniteChannel:

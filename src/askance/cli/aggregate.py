@@ -50,9 +50,15 @@ def _refuse_reports(output: Path) -> None:
     """A state may replace a state, but never the reports it is made of."""
     from askance.formats.report_schema import kind_of_file
 
-    if output.is_file() and kind_of_file(output) != "other":
+    if not output.is_file():
+        return
+    if kind_of_file(output) != "other":
         raise InputError(
             f"-o {output} is a file of reports, which a state would replace.", remedy="Give the state another name."
+        )
+    if output.suffix in (".json", ".toml"):
+        raise InputError(
+            f"-o {output} is there already, and is no state.", remedy="Give the state a name of its own: all.state."
         )
 
 

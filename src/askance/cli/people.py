@@ -31,6 +31,30 @@ def read_people(path: Path, *, texts: bool = False) -> Columns:
     return table
 
 
+def refuse_replacing(output: Path) -> None:
+    """Reports cannot be had again without asking, and spending, again: a file of them is never replaced."""
+    from askance.formats.report_schema import kind_of_file
+
+    if output.is_file() and kind_of_file(output) != "other":
+        raise InputError(
+            f"{output} is there already, with reports; asking again for them would spend the level again.",
+            remedy="Give the new reports another name, or move the old ones away.",
+        )
+
+
+def refuse_other(output: Path, what: str) -> None:
+    """Refuse to replace a file that is something else than a release (JSON) or a channel (TOML with a kind)."""
+    if not output.is_file():
+        return
+    start = output.read_bytes()[:4096]
+    known = b'"askance": "release/1"' in start or b'"askance": "pilot/1"' in start
+    if known if what == "release" else start.startswith(b"kind ="):
+        return
+    raise InputError(
+        f"{output} is there already, and is no {what}.", remedy=f"Give the {what} another name, or move the file away."
+    )
+
+
 def numbers_of(table: Columns, name: str, path: Path) -> FloatArray:
     """A column of numbers without gaps, shape (n,)."""
     column = table[name]
@@ -59,7 +83,7 @@ def require_complete(column: Column, path: Path) -> None:
     """Refuse a column with gaps."""
     if column.missing.any():
         raise MissingValueError(
-            f"{path}, row {int(column.missing.argmax()) + 1}: column {column.name!r} is missing.",
+            f"{path}, row {int(column.missing.argmax()) + 1}: the value of column {column.name!r} is missing.",
             remedy="Leave respondents with missing values out, and count them.",
         )
 
@@ -72,7 +96,7 @@ def require_numbers(column: Column, path: Path) -> None:
     row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
     raise InputError(
         f"{path}, row {row + 1}: column {column.name!r} is {shown(texts[row])}; allowed: numbers.",
-        remedy="Turn texts into numbers first, or choose other columns with --columns.",
+        remedy="Turn texts into numbers first, or choose other columns.",
     )
 
 

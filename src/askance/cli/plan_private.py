@@ -59,37 +59,76 @@ def regression_command(
 
         askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json
     """
+    import numpy as np
+
+    from askance.cli.people import refuse_other
     from askance.estimation.regression_plan import plan_regression
     from askance.estimation.scale_pilot import ScalePilot
     from askance.formats.release_file import read_regression, write_release
 
+    refuse_other(output, "release")
     field = read_regression(description)
+    has_scales = pilot_state is not None or not np.allclose(field.centres, (field.low + field.high) / 2)
+    if pilot and respondents is not None:
+        raise InputError(
+            "--respondents is given with --pilot.", remedy="Leave it out: a pilot is the same for any number."
+        )
     if pilot and (pilot_state is not None or channel != "auto"):
         raise InputError("--pilot is given with --pilot-state or --channel.", remedy="Plan the pilot first, alone.")
     release: MomentRelease | ScalePilot
     if pilot:
         release = ScalePilot(field, privacy_level)
     else:
+        asked = 0
         if pilot_state is not None:
-            field = _after_pilot(field, pilot_state)
-        release = plan_regression(field, privacy_level, channel=channel, n_respondents=respondents)  # type: ignore[arg-type]
+            field, asked = _after_pilot(field, pilot_state)
+        release = plan_regression(
+            field,
+            privacy_level,
+            channel=channel,  # type: ignore[arg-type]
+            n_respondents=respondents,
+            pilot_observations=asked,
+        )
     write_release(release, output)
     if as_json:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
     what = "pilot" if isinstance(release, ScalePilot) else release.encoding
-    columns = zip(field.names, field.low, field.high, field.centres, field.scales, strict=True)
-    rows = [(name, f"{low:g} … {high:g}", f"{mid:.5g}", f"{scale:.5g}") for name, low, high, mid, scale in columns]
+    columns = zip(field.names, field.low, field.high, field.centres, field.scales, *field.kept, strict=True)
+    rows = [
+        (name, f"{low:g} … {high:g}", f"{mid:.4g}", f"{scale:.4g}", f"{least:.4g} … {most:.4g}")
+        for name, low, high, mid, scale, least, most in columns
+    ]
     title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
-    shown = 2 if pilot else 4  # a pilot has no scales yet
-    print_table(title, ["column", "bounds", "centre", "scale"][:shown], [row[:shown] for row in rows])
+    shown = 2 if pilot else 5  # a pilot has no scales yet
+    print_table(title, ["column", "bounds", "centre", "scale", "clipped at"][:shown], [row[:shown] for row in rows])
+    for note in _notes(release, respondents, has_scales):
+        click.echo(f"note: {note}")
     if pilot_state is not None:
         click.echo("ask others than in the pilot: who reports twice spends both levels")
     click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
 
 
-def _after_pilot(field: GaussianField, path: Path) -> GaussianField:
-    """The field with the scales that the reports of a pilot tell."""
+def _notes(release: MomentRelease | ScalePilot, respondents: int | None, has_scales: bool) -> list[str]:
+    """What should be known before anybody is asked."""
+    from askance.estimation.moment_release import MomentRelease
+    from askance.estimation.moment_repair import STRENGTH
+    from askance.estimation.regression_plan import predicted_noise
+
+    if not isinstance(release, MomentRelease):
+        return ["a fifth of the respondents is a good size of a pilot; ask the others for the regression"]
+    notes = []
+    if not has_scales:
+        notes.append("there are no scales: columns are standardised by their bounds; a pilot makes errors smaller")
+    if respondents is not None and release.encoding in ("quadratic", "moments"):
+        noise = STRENGTH * predicted_noise(release, respondents) * release.field.n_features**0.5
+        verdict = "too much to say anything" if noise > 1 else "much" if noise > 0.3 else "little"
+        notes.append(f"noise of {respondents:,} reports: {noise:.2g} beside variances of 1, {verdict}")
+    return notes
+
+
+def _after_pilot(field: GaussianField, path: Path) -> tuple[GaussianField, int]:
+    """The field with the scales that the reports of a pilot tell, and how many they are."""
     from askance.estimation.scale_pilot import ScalePilot
     from askance.evidence import StatisticsTally
     from askance.formats import load
@@ -98,7 +137,7 @@ def _after_pilot(field: GaussianField, path: Path) -> GaussianField:
     if not isinstance(tally, StatisticsTally):
         raise InputError(f"{path} is no state of a pilot.", remedy="Make one with `askance aggregate REPORTS`.")
     found = ScalePilot.of_tally(field, tally).estimate(tally)
-    return field.with_scales((found.centres, found.scales))
+    return field.with_scales((found.centres, found.scales)), found.n_observations
 
 
 @click.command("field", short_help="What devices send for a private random field.")
@@ -127,12 +166,14 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
 
         askance plan field people.toml --privacy-level 2 -o channel.toml
     """
+    from askance.cli.people import refuse_other
     from askance.design.field_release import plan_field
     from askance.estimation.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
     from askance.formats.field_fit_file import read_field
 
+    refuse_other(output, "channel")
     field = read_field(description)
     chosen = plan_field(field, privacy_level, channel=channel)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
@@ -149,6 +190,8 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
     ]
     title = f"clique-release, privacy level {chosen.privacy_level:.6g}, written to {output}"
     print_table(title, ["table", "cells", "drawn"], rows)
+    whole = len(chosen.tables.cliques) == 1 and len(chosen.tables.cliques[0]) == len(field.variables)
+    click.echo("each device tells its whole record" if whole else "each device tells one of these tables")
     click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"

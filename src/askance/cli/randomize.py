@@ -24,6 +24,7 @@ from askance.cli.people import (
     read_ids,
     read_labels,
     read_people,
+    refuse_replacing,
     require_complete,
     require_numbers,
 )
@@ -209,6 +210,7 @@ def _noise_table(
     from askance.formats.reports import report_writer, require_suffix
 
     require_suffix(output)
+    refuse_replacing(output)
     with progress() as doing:
         doing(f"reading {path}")
         labels = _labels_of(channel)

@@ -8,7 +8,7 @@ import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
-from askance.cli.people import pieces_of, read_ids, read_labels, read_people, require_complete
+from askance.cli.people import pieces_of, read_ids, read_labels, read_people, refuse_replacing, require_complete
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -35,11 +35,13 @@ def randomize_records(
     import numpy as np
 
     from askance.channels.statistics.clique_release import CliqueRelease
+    from askance.estimation.field_evidence import require_purpose
     from askance.formats import read_channel
     from askance.formats.field_fit_file import field_for
     from askance.formats.reports import report_writer, require_suffix
 
     require_suffix(output)
+    refuse_replacing(output)
     channel = read_channel(path)
     if not isinstance(channel, CliqueRelease):
         raise InputError(
@@ -52,9 +54,11 @@ def randomize_records(
             f"{path}.",
             remedy="Give the description that the channel was planned with.",
         )
+    require_purpose(field, channel)
     with progress() as doing:
         doing(f"reading {input}")
-        table = read_people(input)
+        # Cells stay as they are written: "01" is no number, and "NA" may be a country.
+        table = read_people(input, texts=True)
         columns = [table[name] for name in field.variables]
         for column in columns:
             require_complete(column, input)

@@ -9,7 +9,7 @@ import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
-from askance.cli.people import numbers_of, pieces_of, read_ids, read_people
+from askance.cli.people import numbers_of, pieces_of, read_ids, read_people, refuse_replacing
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from askance.estimation.scale_pilot import ScalePilot
 
 _FILE = click.Path(path_type=Path)
+_TWICE = "whoever was in the pilot as well has now spent both levels, which add up; ask others"
 
 
 @click.command("release", short_help="records of a private regression, as planned in a file")
 @click.argument("path", metavar="RELEASE", type=_FILE)
 @click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with the columns of the release")
 @click.option("--id-column", metavar="NAME", help="the column of ids")
-@click.option("--strict", is_flag=True, help="refuse records outside the bounds, instead of clipping them")
+@click.option("--strict", is_flag=True, help="refuse records that would be clipped")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def randomize_release(
@@ -34,18 +35,20 @@ def randomize_release(
 ) -> None:
     """Noise the records of a table as RELEASE says, a file of `askance plan regression`.
 
-    Columns are found by name. Values outside the bounds are clipped, and counted in what is printed here, on the
-    device; the counts are not private and do not go into the reports. Random numbers come from the cryptographic source
-    of the system: nothing can be repeated, there is no --seed. Example:
+    Columns are found by name. Values outside the bounds, or many scales from the centre, are clipped, and counted in
+    what is printed here, on the device; the counts are not private and do not go into the reports. Random numbers
+    come from the cryptographic source of the system: nothing can be repeated, there is no --seed. Example:
 
         askance randomize release release.json --input people.csv -o reports.jsonl
     """
     import numpy as np
 
+    from askance.estimation.moment_release import MomentRelease
     from askance.formats.release_file import read_release
     from askance.formats.reports import report_writer, require_suffix
 
     require_suffix(output)
+    refuse_replacing(output)
     release = read_release(path)
     names = release.field.names
     clipped = np.zeros(len(names), dtype=np.int64)
@@ -58,19 +61,23 @@ def randomize_release(
         if strict:
             _require_within(release, values, input)
         with report_writer(output, release.channel, ids=ids is not None) as writer:
-            for rows in pieces_of(len(values), len(names)):
+            for rows in pieces_of(len(values), release.channel.truth_width):
                 doing(f"noising {input}: row {rows.start + 1:,} of {len(values):,}")
                 reports, lost = _noised(release, values[rows])
                 clipped += lost
                 writer.write(reports, None if ids is None else ids[rows])
     counts = dict(zip(names, clipped.tolist(), strict=True))
+    after_pilot = isinstance(release, MomentRelease) and release.pilot_observations > 0
+    note = _TWICE if after_pilot else ""
     if as_json:
-        told = {"reports": writer.written, "output": str(output), "clipped": counts}
+        told = {"reports": writer.written, "output": str(output), "clipped": counts, "note": note}
         print_json({**told, **channel_as_json(release.channel)})
         return
     lost_text = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"
     rows_shown = [("reports", f"{writer.written:,}"), ("values clipped", lost_text), *channel_rows(release.channel)]
     print_table(f"reports written to {output}", ["", ""], rows_shown)
+    if note:
+        click.echo(f"note: {note}")
 
 
 def _noised(release: MomentRelease | ScalePilot, values: FloatArray) -> tuple[Reports, IntArray]:
@@ -81,6 +88,6 @@ def _noised(release: MomentRelease | ScalePilot, values: FloatArray) -> tuple[Re
 
 def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, path: Path) -> None:
     try:
-        release.field.require_within_bounds(values[:, :-1], values[:, -1])
+        release.field.require_kept(values[:, :-1], values[:, -1])
     except InputError as error:
         raise InputError(f"{path}: {error.message}", remedy="Correct the table, or leave --strict out.") from None

@@ -26,7 +26,8 @@ def plan_field(field: RandomField, privacy_level: Number, *, channel: FieldRelea
     Telling one clique spends the level on a small table, but a report is about one of δ cliques only; telling the whole
     record is about all of them, through a table of |Y| cells. From a level of about log |Y| on the record wins. "auto"
     compares the noise of the field's tables (standard errors summed over all cells, for uniform truth: the guess that
-    needs no data) and takes the smaller. How often each clique is drawn follows from the sizes of their tables.
+    needs no data) and takes the smaller. How often each clique is drawn follows from the sizes of their tables. The
+    channel is bound to names and labels of the variables: its reports are refused by another field.
 
     Args:
         field: what is to be fitted.
@@ -42,10 +43,15 @@ def plan_field(field: RandomField, privacy_level: Number, *, channel: FieldRelea
             f"channel is {shown(channel)}; allowed: {', '.join(get_args(FieldRelease))}.",
             remedy=did_you_mean(channel, get_args(FieldRelease), 'Leave it out for "auto".'),
         )
-    cliques = None if channel == "records" else CliqueRelease(field.sizes, field.cliques, privacy_level)
+    purpose = field.purpose
+    cliques = None
+    if channel != "records":
+        # Of variables in no clique, which only covariates bear on, the table of one is told.
+        alone = [(v,) for v in range(len(field.sizes)) if field.terms and not any(v in c for c in field.cliques)]
+        cliques = CliqueRelease(field.sizes, [*field.cliques, *alone], privacy_level).for_purpose(purpose)
     if cliques is not None and (channel == "cliques" or math.prod(field.sizes) > _MOST_RECORDS):
         return cliques
-    records = CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level)
+    records = CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level).for_purpose(purpose)
     if cliques is None or table_noise(field, records).sum() < table_noise(field, cliques).sum():
         return records
     return cliques

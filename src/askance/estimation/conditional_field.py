@@ -90,11 +90,19 @@ def _read(field: RandomField, evidence: FieldResponses, prior_scale: float) -> _
             f"x has {x.shape[1]} columns; allowed: {len(field.terms)}, one for each of {', '.join(field.terms)}.",
             remedy="Give one column per covariate of the field, in this order.",
         )
+    if evidence.terms is not None and evidence.terms != tuple(field.terms):
+        if set(evidence.terms) != set(field.terms):
+            raise ShapeError(
+                f"x has the columns {shown(list(evidence.terms))}; allowed: {shown(list(field.terms))}.",
+                remedy="Give the covariates of the field.",
+            )
+        x = x[:, [evidence.terms.index(name) for name in field.terms]]
     if field.dimension > _MOST_PARAMETERS:
         raise InputError(
             f"the field has {field.dimension:,} parameters; allowed with covariates: at most {_MOST_PARAMETERS:,}.",
             remedy="Take fewer covariates or cliques, or coarser categories.",
         )
+    _require_varying(field, x)
     design = FieldDesign.of(field, x)
     rows = rows_by_clique(channel, design, x, reports)
     return _Problem(field, channel, design, rows, x, prior_scale)
@@ -303,3 +311,25 @@ def _contrasts(field: RandomField, design: FieldDesign) -> FloatArray:
         blocks = field.coefficients(np.arange(field.dimension), v).astype(np.int64)[design.varying]
         rows.append((unit[blocks[:, 1:]] - unit[blocks[:, :1]]).reshape(-1, field.dimension))
     return np.concatenate(rows)
+
+
+def _require_varying(field: RandomField, x: FloatArray) -> None:
+    """Refuse covariates whose effects cannot be told apart; one constant column (of ones) may be among them."""
+    centred = x - x.mean(axis=0)
+    spread = centred.std(axis=0)
+    size = np.abs(x).max(axis=0)
+    constant = np.flatnonzero(spread <= 1e-12 * np.maximum(size, 1e-300))
+    if len(constant) > 1 or (len(constant) and not size[constant[0]]):
+        raise NotIdentifiedError(
+            f"the covariate {shown(field.terms[constant[-1]])} does not vary.", remedy="Leave it out of the field."
+        )
+    varying = np.setdiff1d(np.arange(x.shape[1]), constant)
+    if len(varying) < 2:
+        return
+    _, values, directions = np.linalg.svd(centred[:, varying] / spread[varying] / np.sqrt(len(x)), full_matrices=False)
+    if values[-1] < 1e-7 * values[0]:
+        joined = [field.terms[varying[j]] for j in np.flatnonzero(np.abs(directions[-1]) > 0.1)]
+        raise NotIdentifiedError(
+            f"the covariates {', '.join(joined)} are linearly dependent: their effects cannot be told apart.",
+            remedy="Leave one of them out of the field.",
+        )

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
-from askance._checks import as_floats
+from askance._checks import as_floats, columns_by_name
 from askance.categories import Label
+from askance.errors import ShapeError
 from askance.estimation.field_fit import FieldDiagnostics, MarginalTable
 from askance.estimation.fit import Interval, normal_quantile
 from askance.estimation.results import Result, as_json
@@ -147,8 +148,14 @@ class ConditionalFieldFit:
         wanted = tuple(self.field.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
         if not np.isfinite(self.covariance[0, 0]):
             return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
-        chosen = np.unique(np.linspace(0, len(counts) - 1, min(len(counts), _ROWS_OF_ERRORS)).astype(np.int64))
-        weights = counts[chosen, None] / counts[chosen].sum()
+        chosen, weights = np.arange(len(counts)), counts
+        if len(counts) > _ROWS_OF_ERRORS:
+            # Evenly spread over respondents, so that a row that many of them have counts as often.
+            points = (np.arange(_ROWS_OF_ERRORS) + 0.5) / _ROWS_OF_ERRORS
+            drawn = np.minimum(np.searchsorted(np.cumsum(counts), points), len(counts) - 1)
+            chosen, times = np.unique(drawn, return_counts=True)
+            weights = times / _ROWS_OF_ERRORS
+        weights = weights[:, None]
         slopes = TiltedField(self.field, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
         return table_with_errors(self.field, wanted, estimate, variances, confidence)
@@ -161,7 +168,12 @@ class ConditionalFieldFit:
     def _rows(self, x: Covariates) -> DistinctRows:
         if x is None:
             return self.x
-        given = x if hasattr(x, "toarray") else as_floats(x, "x")
+        given = x if hasattr(x, "toarray") else as_floats(columns_by_name(x, self.field.terms), "x")
+        if given.ndim == 0 or (given.ndim == 2 and not given.shape[0]):
+            raise ShapeError(
+                f"x has shape {given.shape}; allowed: ({len(self.field.terms)},) or (n, {len(self.field.terms)}).",
+                remedy=f"Give rows of {', '.join(self.field.terms)}.",
+            )
         return self.field.distinct_rows(given[None] if given.ndim == 1 else given)
 
     @property

@@ -248,11 +248,10 @@ class _Problem:
         measured, evidence = self.measured, self.evidence
         noise = math.sqrt(float(np.mean(evidence.standard_errors**2)))
         ridge = max(_RIDGE * noise / self.prior_scale, 1e-12)
-        cells = np.zeros(measured.whole.dimension)
-        cells[measured.index] = evidence.statistics
-        target = cells[: self.dimension]
+        target = measured.own_statistics(evidence.statistics)
         # Parameters of tables that nobody has measured stay at 0.
-        free = np.flatnonzero(np.isin(np.arange(self.dimension), measured.index))
+        free = np.flatnonzero(np.isfinite(target))
+        target = np.where(np.isfinite(target), target, 0.0)
         root = self._root_at_zero(free, ridge)
 
         def theta_of(z: FloatArray) -> FloatArray:

@@ -202,6 +202,7 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
                 f"{shown(list(channel.tables.sizes))}.",
                 remedy="Build both from the same variables, in the same order.",
             )
+        require_purpose(field, channel)
         return CliqueEvidence(evidence, channel)
     _require_width(field, channel.dimension, channel.kind)
     if isinstance(channel, PerValue) and _are_indicators(channel):
@@ -212,6 +213,16 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
         f"{channel!r} does not noise the cells of tables as zeros and ones.",
         remedy="Take CliqueRelease, or PerValue of field.statistics(records).",
     )
+
+
+def require_purpose(field: RandomField, channel: StatisticsChannel) -> None:
+    """Refuse reports that were planned for variables with other names, labels, or another order of them."""
+    if channel.purpose.startswith("field:") and channel.purpose != field.purpose:
+        raise IncompatibleEvidenceError(
+            f"the reports are about other variables than {shown(list(field.variables))}: their names, labels or order "
+            "differ from those the channel was planned for.",
+            remedy="Describe the variables as they were when the channel was planned.",
+        )
 
 
 def _require_width(field: RandomField, width: int, what: str) -> None:

@@ -223,6 +223,19 @@ class FieldFit:
         """The standard errors of the unbiased tables."""
         return self._split(self.raw_standard_errors)
 
+    def unbiased(self, variables: Sequence[str]) -> FloatArray:
+        """The table of some variables as it came out of the channel, summed from a larger one where need be.
+
+        NaN where no measured table has all of them.
+        """
+        for names, table in sorted(self.raw_tables.items(), key=lambda item: item[1].size):
+            if set(variables) <= set(names):
+                summed = table.sum(axis=tuple(i for i, name in enumerate(names) if name not in variables))
+                left = [name for name in names if name in variables]
+                return np.asarray(summed.transpose([left.index(name) for name in variables]))
+        sizes = dict(zip(self.field.variables, self.field.sizes, strict=True))
+        return np.full([sizes[name] for name in variables], np.nan)
+
     def _split(self, values: FloatArray) -> dict[tuple[str, ...], FloatArray]:
         sizes, start, result = dict(zip(self.field.variables, self.field.sizes, strict=True)), 0, {}
         for names in self.measured:
@@ -248,7 +261,6 @@ class FieldFit:
             f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques   method {self.method}"
             f"   reports {self.n_observations:,}   privacy level {level}   converged {ending}",
         ]
-        raw = {frozenset(names): (names, table) for names, table in self.raw_tables.items()}
         for names, table in self.tables(confidence).items():
             cells = [", ".join(map(str, labels)) for labels, *_ in table.rows()]
             width = max(len(", ".join(names)), *map(len, cells))
@@ -257,8 +269,7 @@ class FieldFit:
                 f"{', '.join(names):<{width}}  {'share':>8}  {'std. error':>10}  "
                 f"{f'{100 * confidence:g} % interval':>17}  {'unbiased':>9}",
             ]
-            given, values = raw.get(frozenset(names), (names, np.full(table.estimate.shape, np.nan)))
-            unbiased = values.transpose([given.index(name) for name in names]).ravel()
+            unbiased = self.unbiased(names).ravel().tolist()
             for cell, (_, share, error, low, high), before in zip(cells, table.rows(), unbiased, strict=True):
                 shown = "" if math.isnan(before) else f"{before:.4f}"
                 lines.append(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
 from askance.models.random_field import RandomField
-from askance.models.tree_inference import Beliefs, TreeInference
+from askance.models.tree_inference import Beliefs, TreeInference, cells_within
 
 #: No matrix of parameters is made beyond this many of them: the solver does without, and there are no intervals.
 MOST_PARAMETERS = 4000
@@ -47,12 +47,30 @@ class MeasuredField:
         self.whole = field if not extra else with_cliques(field, extra)
         places = [_cells(self.whole, clique) for clique in cliques]
         self.index: IntArray = np.concatenate(places)
+        ends = [0, *accumulate(len(each) for each in places)]
+        self._measured = [(tuple(c), slice(a, b)) for c, (a, b) in zip(cliques, pairwise(ends), strict=True)]
         self._weights = sum(len(each) ** 2 for each in places)  # entries of a matrix for every table
         self._is_own = self.whole is field and np.array_equal(self.index, np.arange(field.dimension))
         # One plan of all sums, asked directly: what is worked out for one θ serves its cells and their derivatives.
         self._plan = TreeInference(self.whole.tree, self.whole.cliques, self.whole.impossible)
         self._at_once = max(1, _CELLS_AT_ONCE // sum(self.whole.tree.cells))
         self._latest: tuple[bytes, Beliefs] | None = None
+
+    def own_statistics(self, values: FloatArray) -> FloatArray:
+        """Cells of the field's own cliques from those that were measured, shape (d,); NaN where no table has them.
+
+        A clique that was not measured itself is summed from the smallest measured table that has all its variables.
+        """
+        sizes, found = self.field.sizes, np.full(self.field.dimension, np.nan)
+        tables = sorted(self._measured, key=lambda each: math.prod(sizes[v] for v in each[0]))
+        for number, clique in enumerate(self.field.cliques):
+            for table, part in tables:
+                if set(clique) <= set(table):
+                    inside = cells_within(sizes, table, clique)
+                    start, end = self.field.offsets[number], self.field.offsets[number + 1]
+                    found[start:end] = np.bincount(inside, values[part], end - start)
+                    break
+        return found
 
     @property
     def cells(self) -> int:

@@ -24,10 +24,14 @@ from askance.models.gaussian_field import GaussianField
 
 #: Share of the respondents that a pilot takes.
 PILOT_SHARE = "1/5"
-_SHRUNK = (
-    "long vectors are shrunk to the channel's radius, which weights far-out respondents down: intervals are about the "
-    "coefficients of that weighted regression (share_within=1 shrinks nobody, and has more noise)"
-)
+_SHRUNK = {
+    "quadratic": "long vectors (1, x, y) are shrunk to the channel's radius, which weights far-out respondents down, "
+    "also those with unusual outcomes: coefficients are pulled somewhat towards 0, and intervals are about the pulled "
+    "ones (share_within=1 shrinks nobody, and has more noise)",
+    "moments": "long vectors of moments are shrunk to the channel's radius, which mixes them with those of independent "
+    "columns: coefficients are pulled towards 0, and intervals are about the pulled ones (share_within=1 shrinks "
+    "nobody, and has more noise)",
+}
 # A ridge of 1 is as strong as a whole standardised column; from a third of that on, something can be said.
 _TOO_NOISY = 1.0
 _USABLE = 1 / 3
@@ -83,10 +87,12 @@ def estimate_linear(
     standard = field.solve(usable)
     slopes = _slopes(field, repaired.repaired, standard)
     covariance = slopes @ release.covariance(tally) @ slopes.T
+    few = _too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:])
     messages = [
         *repaired.messages,
-        *([_SHRUNK] if release.shrinks else []),
-        *_too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:]),
+        *(few or _dependent(field, repaired)),
+        *([_SHRUNK[release.encoding]] if release.shrinks else []),
+        *_clipping(field),
     ]
     return _assemble(
         field,
@@ -95,7 +101,7 @@ def estimate_linear(
         gram,
         repaired,
         n_observations=tally.n_observations,
-        pilot_observations=0 if pilot is None else pilot.n_observations,
+        pilot_observations=release.pilot_observations if pilot is None else pilot.n_observations,
         channel=release.channel.specification(),
         privacy_level=release.privacy_level,
         weighted=release.shrinks,
@@ -222,6 +228,31 @@ def _slopes(field: GaussianField, design: FloatArray, standard: FloatArray) -> F
     return slopes
 
 
+def _clipping(field: GaussianField) -> tuple[str, ...]:
+    """That devices clip, and where."""
+    if not field.clips_within_bounds:
+        return ()
+    limits = zip(field.names, *field.kept, strict=True)
+    kept = ", ".join(f"{name} {low:.4g} … {high:.4g}" for name, low, high in limits)
+    return (f"devices clip values at {field.clip:g} scales ({kept}): coefficients are those of clipped values",)
+
+
+def _dependent(field: GaussianField, repair: MomentRepair) -> tuple[str, ...]:
+    """That some direction of x cannot be told from one that does not vary, and which columns have most of it."""
+    level = repair.noise * math.sqrt(field.n_features)
+    if not repair.acted or repair.eigenvalues[0] > 2 * level:
+        return ()
+    names = ("Intercept", *field.feature_names)
+    share = np.abs(repair.weakest)
+    most = [names[i] for i in np.argsort(-share) if share[i] > 0.3][:4]
+    message = (
+        f"some combination of {', '.join(most)} varies no more than the noise hides: a column may be constant, or go "
+        "with others; their coefficients are not known one by one"
+    )
+    warnings.warn(f"linear regression: {message}.", RepairWarning, stacklevel=3)
+    return (message,)
+
+
 def _too_few(repair: MomentRepair, n: int, columns: int, slopes: FloatArray, covariance: FloatArray) -> tuple[str, ...]:
     """Whether noise is as large as what is to be seen, or no slope shows; says so, and how many reports would do.
 
@@ -232,14 +263,15 @@ def _too_few(repair: MomentRepair, n: int, columns: int, slopes: FloatArray, cov
 
     level = STRENGTH * repair.noise * math.sqrt(columns)
     distance, limit = float(slopes @ np.linalg.pinv(covariance) @ slopes), float(chi2.ppf(_SIGNIFICANT, columns))
+    by_slopes = n * _MARGIN * limit / max(distance, 1.0) if distance < limit else 0.0
     if level > _TOO_NOISY:
-        needed = float(f"{n * (level / _USABLE) ** 2:.2g}")
+        needed = float(f"{max(n * (level / _USABLE) ** 2, by_slopes):.2g}")
         message = (
             f"{n:,} reports are too few to say anything at this level: the noise of the moments (λ = {level:.2g}) is "
             f"as large as the moments of standardised columns; about {needed:,.0f} would do"
         )
     elif distance < limit:
-        needed = float(f"{n * _MARGIN * limit / max(distance, 1.0):.2g}")
+        needed = float(f"{by_slopes:.2g}")
         message = (
             f"{n:,} reports are too few to say anything at this level: they do not tell the coefficients of x from 0 "
             f"(p = {chi2.sf(distance, columns):.2g}); about {needed:,.0f} would do, if coefficients are as they look"

@@ -71,8 +71,11 @@ class LinearFit:
 
     @property
     def intervals_cover(self) -> bool:
-        """Whether intervals cover the coefficients of least squares at the nominal rate: neither of the two acted."""
-        return not (self.repaired or self.weighted)
+        """Whether intervals cover the coefficients of least squares on clipped values at the nominal rate.
+
+        They do where the noise is small beside every direction of x, nothing was repaired, and nobody shrunk.
+        """
+        return self.repair.clear and not (self.repaired or self.weighted)
 
     @property
     def standard_errors(self) -> FloatArray:
@@ -129,6 +132,8 @@ class LinearFit:
                 "smallest_eigenvalue": float(self.repair.eigenvalues[0]),
                 "directions": self.repair.directions,
             },
+            "weighted": self.weighted,
+            "intervals_cover": self.intervals_cover,
             "raw_moments": self.raw_moments.tolist(),
             "repaired_moments": self.repaired_moments.tolist(),
             "messages": list(self.messages),

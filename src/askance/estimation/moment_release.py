@@ -10,8 +10,9 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import as_fraction, shown
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import as_count, as_floats, as_fraction, shown
+from askance._digest import purpose_of
 from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
@@ -25,6 +26,8 @@ from askance.models.gaussian_field import GaussianField, clipped_message
 Encoding: TypeAlias = Literal["quadratic", "moments", "per-value", "coordinate-release", "triple-release"]
 ENCODINGS: tuple[Encoding, ...] = ("quadratic", "moments", "per-value", "coordinate-release", "triple-release")
 
+# The kind of channel of each encoding.
+_KINDS = dict(zip(ENCODINGS, ("quadratic-release", "ball-release", *ENCODINGS[2:]), strict=True))
 # Vectors are shrunk to a hair less than the radius, so that rounding cannot make them longer than it.
 _HAIR = 1e-12
 # Covariances of more moments than this are taken to be diagonal.
@@ -43,13 +46,13 @@ class Encoded:
         message: both in plain words; empty where nothing was lost.
     """
 
-    rows: FloatArray
+    rows: AnyArray
     clipped: IntArray
     shrunk: int
     message: str
 
     @classmethod
-    def of(cls, rows: FloatArray, clipped: IntArray, names: Sequence[str], shrunk: int = 0) -> Self:
+    def of(cls, rows: AnyArray, clipped: IntArray, names: Sequence[str], shrunk: int = 0) -> Self:
         """With the message that belongs to the counts."""
         messages = [clipped_message(clipped, len(rows), names)] if clipped.any() else []
         if shrunk:
@@ -77,6 +80,7 @@ class MomentRelease:
         channel: of the encoding's kind and size.
         encoding: as above.
         weights: D, shape (p + 2,); all 1 where the encoding has no radius.
+        pilot_observations: how many reports the scales come from.
 
     >>> from askance.estimation.regression_plan import plan_regression
     >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
@@ -91,18 +95,33 @@ class MomentRelease:
     """
 
     def __init__(
-        self, field: GaussianField, channel: StatisticsChannel, encoding: Encoding, weights: ArrayLike | None = None
+        self,
+        field: GaussianField,
+        channel: StatisticsChannel,
+        encoding: Encoding,
+        weights: ArrayLike | None = None,
+        pilot_observations: int = 0,
     ) -> None:
-        self.field, self.channel, self.encoding = field, channel, require_encoding(encoding)
-        self.weights = np.ones(field.width) if weights is None else np.asarray(weights, dtype=np.float64)
+        self.field, self.encoding = field, require_encoding(encoding)
+        self.weights = np.ones(field.width) if weights is None else as_floats(weights, "weights")
         self._first, self._second = field.triangle
         wanted = field.width if encoding in ("quadratic", "triple-release") else len(self._first) - 1
-        if channel.truth_width != wanted or self.weights.shape != (field.width,):
+        kind = _KINDS[self.encoding]
+        if channel.kind != kind or channel.truth_width != wanted or self.weights.shape != (field.width,):
             raise IncompatibleEvidenceError(
                 f"{channel.kind} takes {channel.truth_width} numbers, weights are {self.weights.shape}; {encoding} of "
-                f"{field.n_features} features needs {wanted} and ({field.width},).",
+                f"{field.n_features} features needs {wanted} of {kind} and ({field.width},).",
                 remedy="Build it with plan_regression.",
             )
+        if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
+            raise InputError(
+                f"weights are {shown(self.weights.tolist())}; allowed: above 0, finite.", remedy="Leave them."
+            )
+        #: Bound to columns, bounds and scales: reports of another release are refused.
+        self.channel: StatisticsChannel = channel.for_purpose(
+            purpose_of("regression", [field.specification(), self.encoding, self.weights.tolist()])
+        )
+        self.pilot_observations = as_count(pilot_observations, "pilot_observations")
 
     @property
     def privacy_level(self) -> float:
@@ -239,6 +258,7 @@ class MomentRelease:
             "field": self.field.specification(),
             "encoding": self.encoding,
             "weights": self.weights.tolist(),
+            "pilot_observations": self.pilot_observations,
             "channel": self.channel.specification(),
         }
 
@@ -248,7 +268,13 @@ class MomentRelease:
         channel = build_channel(given["channel"])
         if not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy="Take a release as it was made.")
-        return cls(GaussianField.from_specification(given["field"]), channel, given["encoding"], given["weights"])
+        return cls(
+            GaussianField.from_specification(given["field"]),
+            channel,
+            given["encoding"],
+            given["weights"],
+            given.get("pilot_observations", 0),
+        )
 
     def __repr__(self) -> str:
         return f"MomentRelease({self.field!r}, {self.encoding} at level {self.privacy_level:.4g})"

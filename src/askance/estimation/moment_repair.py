@@ -32,6 +32,8 @@ class MomentRepair:
         noise: s, the standard error of a moment.
         eigenvalues: of the raw A, in increasing order.
         repaired: A as it was used.
+        weakest: the direction of x with the smallest of them, shape (p + 1,).
+        clear: whether the smallest is clear of the noise.
         directions: Σ e/repaired e over the eigenvalues: how many of the p + 1 directions of x the coefficients still
             follow; the others were held back.
     """
@@ -41,6 +43,8 @@ class MomentRepair:
     noise: float
     eigenvalues: FloatArray
     repaired: FloatArray
+    weakest: FloatArray
+    clear: bool
     directions: float
 
     @property
@@ -55,7 +59,7 @@ class MomentRepair:
         return (
             f"noise (s = {self.noise:.3g}) is not small beside the smallest eigenvalue ({self.eigenvalues[0]:.3g}; "
             f"{below}): the moments were lifted by λ = {self.ridge:.3g}, which leaves {self.directions:.1f} of {size} "
-            "directions of x; coefficients are held towards 0",
+            "directions of x; the others are held back",
             "intervals show the noise around what the repair aims at, not its bias: they do not cover at the nominal "
             "rate",
         )
@@ -77,10 +81,11 @@ def repair_design(
     """
     values, vectors = np.linalg.eigh(design)
     level = noise * math.sqrt(len(design) - 1)
-    ridge = strength * level
-    if repair == "none" or noise == 0 or (repair == "auto" and values[0] >= _CLEAR * level):
-        return MomentRepair(False, 0.0, noise, values, design, float(len(values)))
+    ridge, clear = strength * level, bool(values[0] >= _CLEAR * level)
+    if repair == "none" or noise == 0 or (repair == "auto" and clear):
+        return MomentRepair(False, 0.0, noise, values, design, vectors[:, 0], clear, float(len(values)))
     kept = np.maximum(values, 0)
     lifted = kept + ridge if repair == "ridge" else np.hypot(kept, ridge)
     repaired = (vectors * lifted) @ vectors.T
-    return MomentRepair(True, ridge, noise, values, np.asarray(repaired), float((kept / lifted).sum()))
+    followed = float((kept / lifted).sum())
+    return MomentRepair(True, ridge, noise, values, np.asarray(repaired), vectors[:, 0], clear, followed)

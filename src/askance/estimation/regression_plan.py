@@ -35,6 +35,7 @@ def plan_regression(
     share_within: Number | None = None,
     outcome_weight: Number | None = None,
     calibration: Calibration = "exact",
+    pilot_observations: int = 0,
 ) -> MomentRelease:
     """The release for a field.
 
@@ -54,6 +55,7 @@ def plan_regression(
         outcome_weight: ω, what y is multiplied by where there is a radius, because every coefficient depends on its
             products; default √(p + 1)/2, which grows with the share of z that x takes.
         calibration: "exact" (default) or "paper" for per-value, coordinate-release and triple-release.
+        pilot_observations: how many reports the scales of the field come from, to be mentioned.
 
     >>> field = GaussianField(8, x_bounds=(-3, 3), y_bounds=(-3, 3), scales=(np.zeros(9), np.ones(9)))
     >>> plan_regression(field, 1, n_respondents=16_000)
@@ -63,7 +65,8 @@ def plan_regression(
     if n_respondents is not None:
         as_count(n_respondents, "n_respondents", minimum=1)
     if channel != "auto" and require_encoding(channel) not in ("quadratic", "moments"):
-        return MomentRelease(field, _bounded_channel(field, str(level), channel, calibration), channel)
+        bounded = _bounded_channel(field, str(level), channel, calibration)
+        return MomentRelease(field, bounded, channel, pilot_observations=pilot_observations)
     if calibration != "exact":
         raise InputError(
             f"calibration is {calibration!r} with channel {channel!r}; allowed: exact.",
@@ -78,7 +81,8 @@ def plan_regression(
     weights[-1] = omega
     share = None if share_within is None else float(as_probability(share_within, "share_within"))
     encoding: Encoding = "quadratic" if channel == "auto" else channel
-    return _with_radius(field, str(level), encoding, weights, share, n_respondents)
+    found = _with_radius(field, str(level), encoding, weights, share, n_respondents)
+    return MomentRelease(field, found.channel, encoding, weights, pilot_observations)
 
 
 def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count
+from askance._digest import purpose_of
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
@@ -69,7 +70,10 @@ class ScalePilot:
             )
         self.field = field
         self.thresholds = as_count(thresholds, "thresholds", minimum=2, maximum=1000)
-        self.channel = CoordinateRelease(self.thresholds * (field.n_features + 1), privacy_level)
+        names = [field.names, field.low.tolist(), field.high.tolist()]
+        self.channel = CoordinateRelease(self.thresholds * (field.n_features + 1), privacy_level).for_purpose(
+            purpose_of("pilot", names)
+        )
 
     @property
     def privacy_level(self) -> float:
@@ -87,7 +91,7 @@ class ScalePilot:
         shares = (table - self.field.low) / (self.field.high - self.field.low)
         above = shares[:, :, None] > self._places
         clipped = ((shares < 0) | (shares > 1)).sum(axis=0)
-        return Encoded.of(above.reshape(len(table), -1).astype(np.float64), clipped, self.field.names)
+        return Encoded.of(above.reshape(len(table), -1), clipped, self.field.names)
 
     def randomize(self, x: ArrayLike, y: ArrayLike) -> Reports:
         """Noise every respondent with a cryptographic source."""

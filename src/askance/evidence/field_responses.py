@@ -25,6 +25,7 @@ class FieldResponses:
     Args:
         channel: how records were seen.
         chunks: x (n, p) and reports of the same n respondents, checked by `add`.
+        terms: names of the columns of x, where it came with names (data frames); the fit then goes by them.
 
     >>> channel = CliqueRelease([2, 3], [[0, 1]], 1)
     >>> rng = np.random.default_rng(0)
@@ -36,6 +37,7 @@ class FieldResponses:
 
     channel: CliqueRelease
     chunks: tuple[tuple[FloatArray, Reports], ...] = field(default=())
+    terms: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.channel, CliqueRelease):
@@ -57,13 +59,20 @@ class FieldResponses:
             reports: through the channel, of the same n respondents in the same order.
         """
         checked = require_reports(reports, self.channel)
+        terms = _names_of(x)
+        if self.chunks and terms is not None and self.terms is not None and terms != self.terms:
+            raise ShapeError(
+                f"x has the columns {shown(list(terms))}, the evidence so far {shown(list(self.terms))}.",
+                remedy="Give the same columns in the same order.",
+            )
         rows = _read_covariates(x, len(checked))
         if self.chunks and rows.shape[1] != self.chunks[0][0].shape[1]:
             raise ShapeError(
                 f"x has {rows.shape[1]} columns, the evidence so far {self.chunks[0][0].shape[1]}.",
                 remedy="Give the same columns in the same order.",
             )
-        return type(self)(self.channel, (*self.chunks, (rows, checked)) if len(checked) else self.chunks)
+        chunks = (*self.chunks, (rows, checked)) if len(checked) else self.chunks
+        return type(self)(self.channel, chunks, self.terms if terms is None else terms)
 
     def merge(self, other: Self) -> Self:
         """The evidence of both; refused when the channels or the numbers of columns differ."""
@@ -73,10 +82,15 @@ class FieldResponses:
                 remedy="Add rows with add(x, reports).",
             )
         self.channel.require_same(other.channel)
+        if self.terms is not None and other.terms is not None and self.chunks and self.terms != other.terms:
+            raise IncompatibleEvidenceError(
+                f"x has the columns {shown(list(self.terms))} here and {shown(list(other.terms))} there.",
+                remedy="Give the same columns in the same order.",
+            )
         merged = self
         for rows, reports in other.chunks:
             merged = merged.add(rows, reports)
-        return merged
+        return type(self)(merged.channel, merged.chunks, self.terms if other.terms is None else other.terms)
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, FieldResponses) else NotImplemented
@@ -94,6 +108,12 @@ class FieldResponses:
 
     def __repr__(self) -> str:
         return f"FieldResponses({self.n_observations} reports through {self.channel!r})"
+
+
+def _names_of(x: object) -> tuple[str, ...] | None:
+    """The names of columns, where x has some."""
+    names = getattr(x, "columns", None)
+    return tuple(names) if names is not None and all(isinstance(name, str) for name in names) else None
 
 
 def _read_covariates(x: Covariates, n: int) -> FloatArray:

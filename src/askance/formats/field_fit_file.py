@@ -164,13 +164,13 @@ def write_field_tables(fit: FieldFit, path: str | Path, confidence: float = 0.95
     Columns: the number of the table, its variables and the labels of the cell (both joined by "|" in CSV), the fitted
     share with its error and interval, and the unbiased share where that table was measured.
     """
-    rows = []
-    raw = {frozenset(names): (names, table) for names, table in fit.raw_tables.items()}
+    rows: list[list[Any]] = []
     for number, (names, table) in enumerate(fit.tables(confidence).items()):
-        given, values = raw.get(frozenset(names), (names, np.full(table.estimate.shape, np.nan)))
-        unbiased = values.transpose([given.index(name) for name in names]).ravel().tolist()
-        for (labels, *numbers), before in zip(table.rows(), unbiased, strict=True):
-            rows.append([number, names, labels, *numbers, before])
+        unbiased = fit.unbiased(names).ravel().tolist()
+        rows += [
+            [number, names, labels, *numbers, before]
+            for (labels, *numbers), before in zip(table.rows(), unbiased, strict=True)
+        ]
     columns = ("table", "variables", "cell", "share", "std_error", "lower", "upper", "unbiased")
     if Path(path).suffix == ".json":
         content = [dict(zip(columns, as_json(row), strict=True)) for row in rows]
@@ -179,8 +179,8 @@ def write_field_tables(fit: FieldFit, path: str | Path, confidence: float = 0.95
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(columns)
-        for number, names, labels, *numbers in rows:
-            writer.writerow([number, "|".join(names), "|".join(map(str, labels)), *map(_csv_number, numbers)])
+        for row in rows:
+            writer.writerow([row[0], "|".join(row[1]), "|".join(map(str, row[2])), *map(_csv_number, row[3:])])
         text = buffer.getvalue()
     write_whole(path, text.encode("utf-8"))
 

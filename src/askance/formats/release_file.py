@@ -46,7 +46,7 @@ def read_release(path: str | Path) -> MomentRelease | ScalePilot:
         release = (MomentRelease if kind == RELEASE_FORMAT else ScalePilot).from_specification(content)
     except InputError as error:
         raise FormatError(f"{path} does not describe a release: {error.message}", remedy=error.remedy) from None
-    except (KeyError, TypeError, IndexError) as error:
+    except (KeyError, TypeError, IndexError, ValueError, ArithmeticError) as error:
         raise FormatError(f"{path} does not describe a release: {error!r} is wrong or missing.", remedy=_MAKE) from None
     if release.channel.fingerprint != fields.read("fingerprint", str):
         raise FormatError(
@@ -83,7 +83,7 @@ def read_regression(path: str | Path) -> GaussianField:
             f"{path} has {shown(unknown[0])}; allowed: outcome, bounds, scales.", remedy="Take it out, or correct it."
         )
     bounds, outcome = _pairs(content, "bounds", path), content.get("outcome")
-    if outcome not in bounds or len(bounds) < 2:
+    if not isinstance(outcome, str) or outcome not in bounds or len(bounds) < 2:
         raise FormatError(
             f"outcome in {path} is {shown(outcome)}; allowed: one of at least two columns of [bounds].",
             remedy="Give bounds of the outcome, and of every other column.",
@@ -119,7 +119,7 @@ def _pairs(content: Mapping[str, Any], name: str, path: str | Path) -> dict[str,
             f"{name} in {path} is {shown(table)}; allowed: a table.", remedy=f"Write [{name}] and age = [18, 90]."
         )
     for column, pair in table.items():
-        numbers = isinstance(pair, list) and len(pair) == 2 and all(type(value) in (int, float) for value in pair)
+        numbers = isinstance(pair, list) and len(pair) == 2 and all(_is_number(value) for value in pair)
         if not numbers:
             raise FormatError(
                 f"{column} in [{name}] of {path} is {shown(pair)}; allowed: two numbers.",
@@ -127,3 +127,8 @@ def _pairs(content: Mapping[str, Any], name: str, path: str | Path) -> dict[str,
             )
         found[column] = (float(pair[0]), float(pair[1]))
     return found
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number that a float can hold."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300

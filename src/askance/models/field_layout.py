@@ -12,6 +12,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_array, as_count, as_floats, as_list, did_you_mean, shown
+from askance._digest import purpose_of
 from askance.categories import Categories, Label, LabelSet
 from askance.errors import InputError, ShapeError
 from askance.models.junction_tree import Assignment
@@ -61,6 +62,12 @@ class FieldLayout:
             f"{name} has the variable {shown(variable)}; allowed: {shown(list(self.variables))}, or their positions.",
             remedy=did_you_mean(variable, self.variables, "Give names or positions of the field's variables."),
         )
+
+    @property
+    def purpose(self) -> str:
+        """What noised records of these variables are for: stands for their names and labels, in order."""
+        labels = [[name, [str(label) for label in known.labels]] for name, known in self.categories.items()]
+        return purpose_of("field", labels)
 
     def _positions(self, variables: object, name: str) -> tuple[int, ...]:
         given = as_list(variables, name, f"{list(self.variables[:2])}")

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import as_array, as_count, as_floats, shown
+from askance._checks import as_array, as_count, as_floats, columns_by_name, shown
 from askance.errors import InputError, MissingValueError, NotIdentifiedError, ShapeError
 
 # Values beyond this many scales are clipped.
@@ -88,6 +88,7 @@ class GaussianField:
         outcome_name: str = "y",
     ) -> None:
         self.n_features = as_count(n_features, "n_features", minimum=1, maximum=1000)
+        self._named = feature_names is not None
         self.feature_names, self.outcome_name = _read_names(feature_names, outcome_name, self.n_features)
         self.low, self.high = _read_bounds(x_bounds, y_bounds, self.n_features, required=scales is None)
         self.centres, self.scales = self._read_scales(scales)
@@ -161,7 +162,7 @@ class GaussianField:
 
     def read_x(self, x: ArrayLike) -> FloatArray:
         """X as a table of finite numbers, shape (n, p)."""
-        table = as_floats(x, "x")
+        table = as_floats(columns_by_name(x, self.feature_names) if self._named else x, "x")
         if table.ndim != 2 or table.shape[1] != self.n_features:
             raise ShapeError(
                 f"x has shape {table.shape}; allowed: (n, {self.n_features}), one row per respondent.",
@@ -170,16 +171,29 @@ class GaussianField:
         _require_finite(table, self.names)
         return table
 
-    def require_within_bounds(self, x: ArrayLike, y: ArrayLike) -> None:
-        """Refuse records outside the bounds, where clipping them is not wanted."""
-        table = self.read(x, y)
-        outside = (table < self.low) | (table > self.high)
+    @property
+    def kept(self) -> tuple[FloatArray, FloatArray]:
+        """Least and most of every column that is not clipped, in the units of the data, shape (p + 1,) each."""
+        return self.centres + self.scales * self.least, self.centres + self.scales * self.most
+
+    @property
+    def clips_within_bounds(self) -> bool:
+        """Whether values within the bounds may be clipped, because they are more than `clip` scales away."""
+        least, most = self.kept
+        slack = 1e-9 * self.scales
+        return bool(((least > self.low + slack) | (most < self.high - slack)).any())
+
+    def require_kept(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Refuse records that would be clipped, where that is not wanted."""
+        table, (least, most) = self.read(x, y), self.kept
+        slack = 1e-9 * self.scales
+        outside = (table < least - slack) | (table > most + slack)
         if outside.any():
             row, column = np.argwhere(outside)[0]
             raise InputError(
-                f"{self.names[column]} of row {row} is {table[row, column]:g}; allowed: {self.low[column]:g} to "
-                f"{self.high[column]:g} ({int(outside.sum()):,} values are outside their bounds).",
-                remedy="Correct the record, give wider bounds, or let values be clipped and counted.",
+                f"{self.names[column]} of row {row + 1} is {table[row, column]:g}; allowed: {least[column]:g} to "
+                f"{most[column]:g} ({int(outside.sum()):,} values would be clipped).",
+                remedy="Correct the record, take wider bounds, scales or clip, or let values be clipped and counted.",
             )
 
     def standardise(self, x: ArrayLike, y: ArrayLike) -> Standardised:
@@ -237,7 +251,7 @@ class GaussianField:
 
     def predict(self, theta: ArrayLike, x: ArrayLike) -> FloatArray:
         """w₀ + w·x for (intercept, coefficients) in the units of the data; x is clipped as on the devices."""
-        low, high = self.centres + self.scales * self.least, self.centres + self.scales * self.most
+        low, high = self.kept
         rows = self.read_x(x).clip(low[:-1], high[:-1])
         coefficients = as_floats(theta, "theta")
         return np.asarray(coefficients[0] + rows @ coefficients[1:])
@@ -284,25 +298,32 @@ def _require_finite(table: FloatArray, names: Sequence[str]) -> None:
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise MissingValueError(
-            f"{names[column]} of row {row} is {table[row, column]}; allowed: finite numbers.",
+            f"{names[column]} of row {row + 1} is {table[row, column]}; allowed: finite numbers.",
             remedy="Leave respondents with missing values out, and count them.",
         )
 
 
 def _read_names(given: Sequence[str] | None, outcome: str, size: int) -> tuple[tuple[str, ...], str]:
-    names = tuple(f"x{j}" for j in range(size)) if given is None else tuple(str(name) for name in given)
-    if len(names) != size or len({*names, str(outcome)}) != size + 1:
+    names = tuple(f"x{j}" for j in range(size)) if given is None else tuple(given)
+    if (
+        not all(isinstance(name, str) for name in (*names, outcome))
+        or len(names) != size
+        or len({*names, str(outcome)}) != size + 1
+    ):
         raise InputError(
             f"feature_names are {shown(list(names))} and outcome_name is {shown(outcome)}; allowed: {size} names, and "
             "another for the outcome.",
             remedy="Name every column once.",
         )
-    return names, str(outcome)
+    return names, outcome
 
 
 def _pair(given: Sequence[ArrayLike], name: str) -> tuple[ArrayLike, ArrayLike]:
     if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != 2:
-        raise InputError(f"{name} is {shown(given)}; allowed: two, such as (0, 10).", remedy="Give (low, high).")
+        raise InputError(
+            f"{name} is {shown(given)}; allowed: two, such as (0, 10), or ([0, 18], [1, 90]) for two columns.",
+            remedy="Give (low, high), or (lows, highs) with one number per column.",
+        )
     return given[0], given[1]
 
 
@@ -337,6 +358,6 @@ def _read_bounds(
             j = int(np.argmax(wrong))
             raise InputError(
                 f"{name} of column {j} are {low[part][j]:g} and {high[part][j]:g}; allowed: finite, low below high.",
-                remedy="Give (low, high) from public knowledge.",
+                remedy="Give (low, high), or (lows, highs) with one number per column, from public knowledge.",
             )
     return low, high

@@ -29,7 +29,8 @@ class FeatureConfig:
         word: the word as it is written.
         lower: the word in lower case.
         shape: letters as X and x, digits as d, everything else as it is, runs as one: "McKay-2001" is "XxXx-d".
-        prefixes: lengths of beginnings.
+        prefixes: lengths of beginnings. Two of them do as well as four on held-out sentences, and better where few tags
+            are asked for.
         suffixes: lengths of ends.
         capital: whether it begins with a capital letter.
         digit: whether there is a digit in it.
@@ -40,7 +41,7 @@ class FeatureConfig:
     word: bool = True
     lower: bool = True
     shape: bool = True
-    prefixes: tuple[int, ...] = (1, 2, 3, 4)
+    prefixes: tuple[int, ...] = (1, 3)
     suffixes: tuple[int, ...] = (1, 2, 3, 4)
     capital: bool = True
     digit: bool = True

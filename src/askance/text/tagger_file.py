@@ -48,7 +48,7 @@ def load_tagger(path: str | Path) -> CountTagger:
         )
     fields = Fields(header, str(path))
     try:
-        tagger = CountTagger(fields.read("method", str), l2=fields.read("l2", float))
+        tagger = CountTagger(fields.read("method", str), l2=fields.read("l2", float, optional=True))
         features = TokenFeatures.from_specification(fields.read("features", dict))
     except (InputError, FormatError) as error:
         raise FormatError(f"{path} does not describe a tagger: {error.message}", remedy=REWRITE) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,8 @@ Averaging: TypeAlias = Literal["within", "printed"]
 #: The stated level is spent exactly, or as the paper prints it (and the level it really has is reported).
 Calibration: TypeAlias = Literal["exact", "paper"]
 
+# Characters of a purpose.
+_LONGEST_PURPOSE = 200
 # Respondents drawn at a time: whatever is worked out for them stays in the processor's cache.
 _PIECE = 1 << 12
 
@@ -262,9 +265,35 @@ class StatisticsChannel(Described):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the sampler and β: evidence of equal fingerprints may be merged."""
-        content = json.dumps([self.kind, *self._fingerprint_parts()], sort_keys=True)
+        """A digest of the sampler, β and purpose: evidence of equal fingerprints may be merged."""
+        parts = [self.kind, *self._fingerprint_parts()]
+        content = json.dumps([*parts, {"purpose": self.purpose}] if self.purpose else parts, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
+
+    #: What the numbers mean that are noised, where a model says so: reports for different purposes do not mix.
+    purpose: str = ""
+
+    def for_purpose(self, purpose: str) -> Self:
+        """The same channel for numbers of that meaning.
+
+        >>> from askance import CoordinateRelease
+        >>> ages, sizes = (CoordinateRelease(2, 1).for_purpose(each) for each in ("ages", "sizes"))
+        >>> ages == sizes, ages == CoordinateRelease(2, 1).for_purpose("ages")
+        (False, True)
+        """
+        if not isinstance(purpose, str) or len(purpose) > _LONGEST_PURPOSE:
+            raise InputError(
+                f"purpose is {shown(purpose)}; allowed: a text of at most {_LONGEST_PURPOSE} characters.",
+                remedy="Leave it out.",
+            )
+        other = copy.copy(self)
+        other.__dict__.pop("fingerprint", None)
+        other.purpose = purpose
+        return other
+
+    def specification(self) -> dict[str, Any]:
+        """What rebuilds this channel: its kind, parameters and purpose, as plain JSON values."""
+        return super().specification() | ({"purpose": self.purpose} if self.purpose else {})
 
     def require_same(self, other: Described) -> None:
         """Refuse another channel."""

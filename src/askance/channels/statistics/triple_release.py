@@ -29,7 +29,7 @@ from askance.channels.statistics.choices import require_averaging, require_calib
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
 from askance.channels.thresholds import apportion, exp_rounded_down
-from askance.errors import EmptyDataError, InputError
+from askance.errors import EmptyDataError, InputError, ProbabilityError
 
 # Coordinates are rounded to multiples of one over this: products and thresholds are then whole numbers.
 _FINENESS = 1 << 15
@@ -106,6 +106,11 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
         self.stated_level = float(self._level)
         self.calibration = require_calibration(calibration)
         self.flips = _exact_flips(self._level) if self.calibration == "exact" else _paper_flips(self._level)
+        if self.flips.keep == self.flips.raised:
+            raise ProbabilityError(
+                f"privacy_level is {privacy_level}; allowed: what thresholds of 32 bits can hold, from about 1e-8.",
+                remedy="Take a larger level.",
+            )
         self.dimension = self.dim * (self.dim + 1) // 2
         self._first, self._second = np.triu_indices(self.dim, 1)
         self.pairs = len(self._first)
