@@ -28,7 +28,7 @@ def test_features_of_a_word() -> None:
         "word=McKay-2001",
         "lower=mckay-2001",
         "shape=XxXx-d",
-        *("suffix1=1", "suffix2=01", "suffix3=001", "suffix4=2001"),
+        *("prefix1=M", "prefix3=McK"),
         *("capital", "digit", "hyphen", "bias"),
     }
     # A word has no beginnings and ends that are longer than itself.
