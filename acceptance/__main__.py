@@ -17,7 +17,8 @@ import acceptance.private_fields
 import acceptance.private_regression
 import acceptance.regression_defaults
 import acceptance.regression_surveys
-import acceptance.statistics_channels  # noqa: F401 - importing enters their checks
+import acceptance.statistics_channels
+import acceptance.tagger  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS
 
 

@@ -29,11 +29,12 @@ def test_features_of_a_word() -> None:
         "lower=mckay-2001",
         "shape=XxXx-d",
         *("prefix1=M", "prefix3=McK"),
+        *("suffix1=1", "suffix2=01", "suffix3=001", "suffix4=2001"),
         *("capital", "digit", "hyphen", "bias"),
     }
     # A word has no beginnings and ends that are longer than itself.
     assert features_of(features, "go") == {
-        *("word=go", "lower=go", "shape=x", "prefix1=g", "prefix2=go", "suffix1=o", "suffix2=go", "bias")
+        *("word=go", "lower=go", "shape=x", "prefix1=g", "suffix1=o", "suffix2=go", "bias")
     }
 
 
