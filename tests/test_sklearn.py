@@ -45,7 +45,7 @@ def people(n: int = 6000, seed: int = 0) -> tuple[Any, Any]:
 
 def test_importing_askance_does_not_import_scikit_learn() -> None:
     code = "import sys, askance, askance.estimation; askance.estimate; assert 'sklearn' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # -- linear ------------------------------------------------------------------------------------------------------------

@@ -75,15 +75,7 @@ def fit_command(
     from askance.survey.misfit import channel_fit_test
 
     normal_quantile(confidence)  # refused before any work is done
-    if names is not None and state is None:
-        raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
-    if ((variables or tables) and not field) or (field and state is None):
-        raise InputError(
-            "--field, --variables and --tables belong together, and to --state.",
-            remedy="Write --state FILE --field --variables people.toml.",
-        )
-    if release is not None and state is None:
-        raise InputError("--release is given without --state.", remedy="Give the state of its reports with --state.")
+    _refuse_without_state(state, names=names, field=field, variables=variables, tables=tables, release=release)
     if state is not None:
         from askance.cli.fit_state import fit_field_of, fit_state
 
@@ -125,6 +117,20 @@ def fit_command(
     click.echo(result.summary(confidence))
     if test.p_value < 1:
         click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+
+
+def _refuse_without_state(state: Path | None, **given: Any) -> None:
+    """Flags that belong to --state, and to each other."""
+    if given["names"] is not None and state is None:
+        raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
+    field = given["field"]
+    if ((given["variables"] or given["tables"]) and not field) or (field and state is None):
+        raise InputError(
+            "--field, --variables and --tables belong together, and to --state.",
+            remedy="Write --state FILE --field --variables people.toml.",
+        )
+    if given["release"] is not None and state is None:
+        raise InputError("--release is given without --state.", remedy="Give the state of its reports with --state.")
 
 
 def _refuse_for_field(names: str | None, plot: Path | None) -> None:

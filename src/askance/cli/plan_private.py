@@ -93,20 +93,27 @@ def regression_command(
     if as_json:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
-    what = "pilot" if isinstance(release, ScalePilot) else release.encoding
+    _print_release(release, output, _notes(release, respondents, has_scales))
+    if pilot_state is not None:
+        click.echo("ask others than in the pilot: who reports twice spends both levels")
+    click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
+
+
+def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: list[str]) -> None:
+    """Columns with bounds and, but for a pilot, which has none yet, scales."""
+    from askance.estimation.moment_release import MomentRelease
+
+    field, what = release.field, release.encoding if isinstance(release, MomentRelease) else "pilot"
     columns = zip(field.names, field.low, field.high, field.centres, field.scales, *field.kept, strict=True)
     rows = [
         (name, f"{low:g} … {high:g}", f"{mid:.4g}", f"{scale:.4g}", f"{least:.4g} … {most:.4g}")
         for name, low, high, mid, scale, least, most in columns
     ]
     title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
-    shown = 2 if pilot else 5  # a pilot has no scales yet
+    shown = 5 if isinstance(release, MomentRelease) else 2
     print_table(title, ["column", "bounds", "centre", "scale", "clipped at"][:shown], [row[:shown] for row in rows])
-    for note in _notes(release, respondents, has_scales):
+    for note in notes:
         click.echo(f"note: {note}")
-    if pilot_state is not None:
-        click.echo("ask others than in the pilot: who reports twice spends both levels")
-    click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
 
 
 def _notes(release: MomentRelease | ScalePilot, respondents: int | None, has_scales: bool) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -14,7 +13,7 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import as_floats, columns_by_name
 from askance.categories import Label
 from askance.errors import ShapeError
-from askance.estimation.field_fit import FieldDiagnostics, MarginalTable
+from askance.estimation.field_fit import FieldDiagnostics, MarginalTable, split_tables, table_with_errors
 from askance.estimation.fit import Interval, normal_quantile
 from askance.estimation.results import Result, as_json
 from askance.estimation.tilted_field import TiltedField
@@ -179,12 +178,7 @@ class ConditionalFieldFit:
     @property
     def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
         """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
-        sizes, start, result = dict(zip(self.field.variables, self.field.sizes, strict=True)), 0, {}
-        for names in self.measured:
-            shape = [sizes[name] for name in names]
-            result[names] = self.raw_statistics[start : start + math.prod(shape)].reshape(shape)
-            start += math.prod(shape)
-        return result
+        return split_tables(self.field, self.measured, self.raw_statistics)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -239,25 +233,3 @@ class ConditionalFieldFit:
             }
         )
         return content
-
-
-def table_with_errors(
-    field: RandomField, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, confidence: float
-) -> MarginalTable:
-    """A table of probabilities (sizes of the clique's variables) with intervals on the log-odds scale."""
-    errors = np.sqrt(np.maximum(variances, 0)).reshape(estimate.shape)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logit = np.log(estimate) - np.log1p(-estimate)
-        reach = normal_quantile(confidence) * errors / (estimate * (1 - estimate))
-        lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
-    certain = errors == 0  # structural zeros
-    names = tuple(field.variables[v] for v in clique)
-    return MarginalTable(
-        variables=names,
-        labels=tuple(tuple(field.categories[name].labels) for name in names),
-        estimate=estimate,
-        standard_error=errors,
-        lower=np.where(certain, estimate, lower),
-        upper=np.where(certain, estimate, upper),
-        confidence=confidence,
-    )

@@ -168,9 +168,9 @@ class FieldFit:
         covariance, result = self._covariance_of_statistics, {}
         for number, clique in enumerate(self.field.cliques):
             part = slice(self.field.offsets[number], self.field.offsets[number + 1])
-            result[self._named(clique)] = self._table(
-                clique, self.statistics[part], np.diagonal(covariance)[part], confidence
-            )
+            estimate = self.statistics[part].reshape([self.field.sizes[v] for v in clique])
+            variances = np.diagonal(covariance)[part]
+            result[self._named(clique)] = table_with_errors(self.field, clique, estimate, variances, confidence)
         return result
 
     @cached_property
@@ -191,37 +191,20 @@ class FieldFit:
         names = self.field.variables
         wanted = tuple(names.index(v) if isinstance(v, str) else int(v) for v in variables)
         if not self._has_covariance:
-            return self._table(wanted, estimate.ravel(), np.full(estimate.size, np.nan), confidence)
+            return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
         slopes = MeasuredField(self.field, [wanted]).jacobian(self.theta)
-        return self._table(
-            wanted, estimate.ravel(), np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes), confidence
-        )
-
-    def _table(
-        self, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, confidence: float
-    ) -> MarginalTable:
-        z, shape = normal_quantile(confidence), [self.field.sizes[v] for v in clique]
-        errors = np.sqrt(np.maximum(variances, 0))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            logit = np.log(estimate) - np.log1p(-estimate)
-            reach = z * errors / (estimate * (1 - estimate))
-            lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
-        certain = errors == 0  # structural zeros
-        lower, upper = np.where(certain, estimate, lower), np.where(certain, estimate, upper)
-        labels = tuple(tuple(self.field.categories[name].labels) for name in self._named(clique))
-        columns = {"estimate": estimate, "standard_error": errors, "lower": lower, "upper": upper}
-        shaped: dict[str, Any] = {name: each.reshape(shape) for name, each in columns.items()}
-        return MarginalTable(variables=self._named(clique), labels=labels, confidence=confidence, **shaped)
+        variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        return table_with_errors(self.field, wanted, estimate, variances, confidence)
 
     @property
     def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
         """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
-        return self._split(self.raw_statistics)
+        return split_tables(self.field, self.measured, self.raw_statistics)
 
     @property
     def raw_errors(self) -> dict[tuple[str, ...], FloatArray]:
         """The standard errors of the unbiased tables."""
-        return self._split(self.raw_standard_errors)
+        return split_tables(self.field, self.measured, self.raw_standard_errors)
 
     def unbiased(self, variables: Sequence[str]) -> FloatArray:
         """The table of some variables as it came out of the channel, summed from a larger one where need be.
@@ -235,15 +218,6 @@ class FieldFit:
                 return np.asarray(summed.transpose([left.index(name) for name in variables]))
         sizes = dict(zip(self.field.variables, self.field.sizes, strict=True))
         return np.full([sizes[name] for name in variables], np.nan)
-
-    def _split(self, values: FloatArray) -> dict[tuple[str, ...], FloatArray]:
-        sizes, start, result = dict(zip(self.field.variables, self.field.sizes, strict=True)), 0, {}
-        for names in self.measured:
-            shape = [sizes[name] for name in names]
-            end = start + math.prod(shape)
-            result[names] = values[start:end].reshape(shape)
-            start = end
-        return result
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -310,3 +284,38 @@ def enough_reports(informed: FloatArray, precision: float, parameters: int, n: i
         share = float(np.sum(precise / (precise + max(precision, 1e-300))))
         low, high = (low, middle) if share >= parameters / 2 else (middle, high)
     return int(min(math.ceil(n * 2.0**high), 1 << 62))
+
+
+def split_tables(
+    field: RandomField, measured: Sequence[tuple[str, ...]], values: FloatArray
+) -> dict[tuple[str, ...], FloatArray]:
+    """Cells of all measured tables, one after the other, as tables by the names of their variables."""
+    sizes, start, result = dict(zip(field.variables, field.sizes, strict=True)), 0, {}
+    for names in measured:
+        shape = [sizes[name] for name in names]
+        end = start + math.prod(shape)
+        result[names] = values[start:end].reshape(shape)
+        start = end
+    return result
+
+
+def table_with_errors(
+    field: RandomField, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, confidence: float
+) -> MarginalTable:
+    """A table of probabilities (sizes of the clique's variables) with intervals on the log-odds scale."""
+    errors = np.sqrt(np.maximum(variances, 0)).reshape(estimate.shape)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logit = np.log(estimate) - np.log1p(-estimate)
+        reach = normal_quantile(confidence) * errors / (estimate * (1 - estimate))
+        lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+    certain = errors == 0  # structural zeros
+    names = tuple(field.variables[v] for v in clique)
+    return MarginalTable(
+        variables=names,
+        labels=tuple(tuple(field.categories[name].labels) for name in names),
+        estimate=estimate,
+        standard_error=errors,
+        lower=np.where(certain, estimate, lower),
+        upper=np.where(certain, estimate, upper),
+        confidence=confidence,
+    )
