@@ -112,6 +112,43 @@ def test_regions_that_are_refused(region: Region, kind: type[AskanceError], said
         RegionCounts.of(CORPUS, TAGS, [region])
 
 
+def test_counts_of_all_kinds_of_integers_and_open_ranges() -> None:
+    counts: dict[str, Any] = {"DT": np.int64(1), "NN": (1, None), "VB": (None, 1)}
+    regions = RegionCounts.of(CORPUS, TAGS, [Region(2, 0, 4, counts)])
+    assert regions.region(0).counts == {"DT": 1, "NN": (1, 4), "VB": (0, 1)}
+    wider = regions.with_tagset(["AA", *TAGS])
+    assert wider.region(0).counts == regions.region(0).counts
+    assert regions.asked.tolist() == [True] * 3
+    assert RegionCounts.of(CORPUS, TAGS, [Region(1, 0, 1, {"NN": 1}, closed=False)]).asked.tolist() == [
+        False,
+        True,
+        False,
+    ]
+    with pytest.raises(LabelError, match="the regions have the tag 'DT'"):
+        regions.with_tagset(["NN", "VB"])
+    for wrong in (1.5, (0.5, 1.5), (1, 2, 3), "1", True):
+        with pytest.raises(InputError, match="allowed: whole numbers"):
+            RegionCounts.of(CORPUS, TAGS, [Region(0, 0, 2, {"NN": wrong}, closed=False)])  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("sentence", [-1, 3])
+def test_sentences_are_counted_from_zero(sentence: int) -> None:
+    with pytest.raises(InputError, match="a Region of sentence 0 to 2"):
+        RegionCounts.of(CORPUS, TAGS, [Region(sentence, 0, 1, {"NN": 1})])
+    with pytest.raises(InputError, match="there is no sentence"):
+        CORPUS.sentence(sentence)
+    with pytest.raises(InputError, match="there is no region -1"):
+        RegionCounts.of(CORPUS, TAGS, REGIONS).region(-1)
+
+
+@pytest.mark.parametrize("words", [[[1, 2]], [[None]], [[("the", "DT")]]])
+def test_words_are_texts(words: Any) -> None:
+    with pytest.raises(InputError, match=r"a word is .*allowed: texts"):
+        Corpus.of(words)
+    with pytest.raises(InputError, match="a tag is 1; allowed: texts and None"):
+        Corpus.of([["a"]], tags=[[1]])  # type: ignore[list-item]
+
+
 def test_corpora_and_regions_are_joined() -> None:
     other = Corpus.of([["cat", "dog"]], tags=[["VB", None]])
     joined = RegionCounts.join(

@@ -318,3 +318,28 @@ def test_mistakes_are_named() -> None:
     )
     with pytest.raises(InputError, match="region 0 has 3 tokens and counts from 1 to 2 together"):
         CountLikelihood(broken)
+
+
+def test_tilting_reaches_the_minimum_for_ranges_far_from_what_is_expected() -> None:
+    """D is smooth in (a, b) ≥ 0 with t = a − b, and convex: an independent minimiser finds the same, cold and warm."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(0)
+    corpus = Corpus.of([[f"w{i}" for i in range(24)]])
+    low, high = np.array([6.0, 6, 9]), np.array([8.0, 8, 11])
+    counts = {name: (int(a), int(b)) for name, a, b in zip("ABC", low, high, strict=True)}
+    likelihood = CountLikelihood(RegionCounts.of(corpus, list("ABC"), [Region(0, 0, 24, counts)]), method="sinkhorn")
+    for pull in (0.0, 15.0, 1.0, 8.0, 0.0):
+        scores = rng.normal(size=(24, 3))
+        scores[:, 0] += pull
+        log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+        def dual(ab: Any, log_p: Any = log_p) -> float:
+            tilt = ab[:3] - ab[3:]
+            return float(np.log(np.exp(log_p + tilt).sum(axis=1)).sum() - ab[:3] @ low + ab[3:] @ high)
+
+        expected = minimize(dual, np.zeros(6), bounds=[(0, None)] * 6, options={"maxiter": 5000, "ftol": 1e-14}).fun
+        value, found = likelihood(log_p)
+        assert value == pytest.approx(expected, abs=1e-2)
+        assert (found.sum(axis=0) > low - 1e-3).all()
+        assert (found.sum(axis=0) < high + 1e-3).all()

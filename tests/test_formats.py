@@ -412,3 +412,20 @@ def test_counts_take_as_few_bytes_as_they_need(largest: int, tmp_path: Path) -> 
     assert payload == (1).to_bytes(width, "little") + largest.to_bytes(width, "little")
     assert width == 1 or largest >= 2 ** (4 * width)
     assert load(tmp_path / "a.tally") == tally
+
+
+# -- where files go ----------------------------------------------------------------------------------------------------
+
+
+def test_links_are_followed_and_devices_are_not_replaced(tmp_path: Path) -> None:
+    tally = Tally(Warner("2/3"), [1, 2])
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.tally").symlink_to(tmp_path / "real" / "kept.tally")
+    save(tally, tmp_path / "link.tally")
+    assert (tmp_path / "link.tally").is_symlink()
+    assert load(tmp_path / "real" / "kept.tally") == tally
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FormatError, match="it is no regular file"):
+        save(tally, tmp_path / "pipe")
+    with pytest.raises(FormatError, match="it is a folder"):
+        save(tally, tmp_path / "real")

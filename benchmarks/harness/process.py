@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 # What would let the surrounding environment leak into a worker's.
 _NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
-_PATIENCE_SECONDS = 120.0
+_PATIENCE_SECONDS = 900.0
 
 
 class WorkerError(Exception):

@@ -15,6 +15,7 @@ Every message names the value received, what is allowed, and the way out.
 - AskanceWarning (UserWarning)    a result that needs a second look
   - RepairWarning                 the raw moments were no moments of any distribution; a weak prior acted
   - ClippingWarning               many values were clipped before they were noised
+  - UnaskedTagsWarning            tags that nobody looked for cannot be told apart
   - MultipleMaximaWarning         starts of a non-convex fit ended in different places
   - ConvergenceWarning            an iteration stopped before it converged
 """
@@ -81,6 +82,10 @@ class RepairWarning(AskanceWarning):
 
 class ClippingWarning(AskanceWarning):
     """Many values lay outside what devices keep, and were clipped."""
+
+
+class UnaskedTagsWarning(AskanceWarning):
+    """Some tags were never looked for, and cannot be told apart."""
 
 
 class MultipleMaximaWarning(AskanceWarning):

@@ -46,7 +46,7 @@ _SMALL, _LARGE = 1e-150, 1e150
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
     globals()["_group_probability"] = compile_loop(region_layout.group_probability)
-    for helper in (_dual, _sweep, _hold, _solve, _direction, _settle):
+    for helper in (_shift, _dual, _sweep, _hold, _solve, _direction, _settle):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_tilt)
 
@@ -135,6 +135,7 @@ def _settle(
         off = 0.0
         if ranged:  # a sweep decides which bounds count
             off = _sweep(tilt, low, high, v, columns)
+            _shift(tilt, low, high, length)
             dual = _dual(p, tilt, low, high, length, v, rows, columns)
         else:
             for j in range(groups):
@@ -159,6 +160,35 @@ def _settle(
             _sweep(tilt, low, high, v, columns)
             dual = _dual(p, tilt, low, high, length, v, rows, columns)
     return dual
+
+
+def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
+    """Move all of t together to where D is lowest along that line.
+
+    Adding s to all of t changes D by s (L − Σ_j N_j), with N_j the bound that t_j stands for: linear between the points
+    where a ranged t_j changes its sign, so that the lowest is one of these. Sweeps alone would creep there.
+    """
+    while True:
+        total, nearest, found = 0, 0.0, -1
+        for j in range(tilt.size):
+            if low[j] < high[j] and tilt[j] == 0.0:
+                return
+            total += low[j] if tilt[j] > 0.0 else high[j]
+        if total == length:
+            return
+        down = total < length
+        for j in range(tilt.size):
+            if low[j] < high[j] and (tilt[j] > 0.0) == down and (found < 0 or abs(tilt[j]) < nearest):
+                nearest, found = abs(tilt[j]), j
+        if found < 0:
+            return
+        for j in range(tilt.size):
+            tilt[j] += -nearest if down else nearest
+        tilt[found] = 0.0
+        total += (high[found] - low[found]) if down else (low[found] - high[found])
+        if total == length or (total > length) == down:
+            return
+        tilt[found] = -1e-300 if down else 1e-300  # beyond its sign change
 
 
 def _dual(p: Any, tilt: Any, low: Any, high: Any, length: Any, v: Any, rows: Any, columns: Any) -> Any:

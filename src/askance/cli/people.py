@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,13 @@ def refuse_replacing(output: Path) -> None:
             f"{output} is there already, with reports; asking again for them would spend the level again.",
             remedy="Give the new reports another name, or move the old ones away.",
         )
+
+
+def refuse_inputs(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse to replace what is read."""
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"-o {output} is one of the inputs, which would be replaced.", remedy="Give another name.")
 
 
 def refuse_other(output: Path, what: str) -> None:

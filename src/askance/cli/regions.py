@@ -89,7 +89,15 @@ def _read_window(text: str) -> int | None:
 def _read_tags(text: str) -> Literal["all"] | int | list[str]:
     if text == "all":
         return "all"
-    return int(text) if re.fullmatch("[0-9]{1,9}", text) else next(csv.reader([text]))
+    if re.fullmatch("[0-9]{1,9}", text):
+        return int(text)
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InputError(
+            f"--tags is {text!r} ({error}); allowed: all, a number, or tags separated by commas.",
+            remedy="Put a tag with a comma or quote into double quotes, as in CSV.",
+        ) from None
 
 
 def _require_output(output: Path, corpus: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
 import click
 
 from askance.cli.output import print_json, print_table
+from askance.cli.people import refuse_inputs
 from askance.cli.progress import progress
+from askance.errors import InputError
 
 _FILE = click.Path(path_type=Path)
 # Rows of the two tables of `evaluate`.
@@ -40,6 +43,8 @@ def tag_command(model: Path, input: Path | None, kind: str | None, output: Path 
     from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.tagger import CountTagger
 
+    if output is not None:
+        refuse_inputs(output, [model, *([] if input is None else [input])])
     with progress() as doing:
         doing(f"reading {model}")
         tagger = CountTagger.load(model)
@@ -79,6 +84,8 @@ def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence
         doing(f"reading {gold}")
         corpus = read_tagged(gold, tag_column=tag_column)
         doing("tagging")
+        if corpus.tags is None:
+            raise InputError(f"{gold} has no tags.", remedy="Give a file of words and tags, separated by tabs.")
         found = tagger.evaluate(corpus)
     if as_json:
         print_json(found.to_json(confidence))
@@ -87,7 +94,7 @@ def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence
     unknown = f"{found.unknown_word_accuracy:.4f}" if found.unknown_tokens else "none seen"
     rows = [
         ("accuracy", f"{found.accuracy:.4f}"),
-        (f"{100 * confidence:g} % interval", f"{lower:.4f} … {upper:.4f}"),
+        (f"{100 * confidence:g} % interval", "unknown" if math.isnan(lower) else f"{lower:.4f} … {upper:.4f}"),
         ("unknown words", f"{unknown} ({found.unknown_tokens:,} tokens)"),
         ("tokens", f"{found.tokens:,} in {found.sentences:,} sentences"),
     ]

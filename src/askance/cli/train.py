@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.output import print_json, print_table
+from askance.cli.people import refuse_inputs
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path)
 # Files of labelled sentences, rather than of regions.
-_LABELLED = (".tsv", ".conllu")
+_LABELLED = (".tsv", ".tab", ".conllu")
 
 
 @click.command("train", short_help="Train a tagger from counts of tags.")
@@ -58,8 +59,8 @@ def train_command(
     from askance.text.tagger import CountTagger
 
     tagger = CountTagger(method, l2=l2)  # type: ignore[arg-type]
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Leave it out.")
+    _refuse_idle(method, dev, labelled, tag_column, seed)
+    refuse_inputs(output, [*regions, *labelled, *([] if dev is None else [dev])])
     with one_line_warnings(), progress() as doing:
         doing("reading regions")
         read = read_regions(regions, skip_bad=skip_bad)
@@ -79,6 +80,8 @@ def train_command(
     rows = [
         ("method", training.method),
         ("regions", f"{training.regions:,}"),
+        ("labelled tokens", f"{training.labelled_tokens:,}"),
+        ("tags", f"{len(tagger.tagset)}: {', '.join(tagger.tagset[:12])}{', …' if len(tagger.tagset) > 12 else ''}"),
         ("tokens in them", f"{training.tokens:,}"),
         ("different words", f"{training.types:,}"),
         ("features", f"{training.features:,}"),
@@ -96,6 +99,16 @@ def train_command(
         click.echo(f"note: {message}")
 
 
+def _refuse_idle(method: str, dev: Path | None, labelled: tuple[Path, ...], tag_column: str | None, seed: int) -> None:
+    """Flags that would do nothing."""
+    if seed < 0:
+        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Leave it out.")
+    if dev is not None and method == "moments":
+        raise InputError("--dev is given with --method moments, which stops by itself.", remedy="Leave --dev out.")
+    if tag_column is not None and not labelled and dev is None:
+        raise InputError("--tag-column is given without --labelled or --dev.", remedy="Regions need none.")
+
+
 def _labels_of(path: Path, tag_column: str | None, read: RegionFile) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
     from askance.text.regions import RegionCounts
@@ -108,15 +121,19 @@ def _labels_of(path: Path, tag_column: str | None, read: RegionFile) -> RegionCo
             f"{path} has the tag {unknown[0]!r}, which the regions do not know; allowed: one tag set.",
             remedy="Choose another --tag-column, or name all tags in the first line of the regions.",
         )
-    return RegionCounts.of_labels(corpus.with_tagset(read.regions.tagset))
+    labels = RegionCounts.of_labels(corpus.with_tagset(read.regions.tagset))
+    if not len(labels):
+        raise InputError(f"{path} has no labels.", remedy="Choose another --tag-column, or leave the file out.")
+    return labels
 
 
 def _held_out(path: Path, tag_column: str | None, read: RegionFile, skip_bad: bool) -> RegionCounts:
     from askance.text.region_file import read_regions
 
-    if any(suffix in _LABELLED for suffix in path.suffixes):
+    endings = [suffix for suffix in path.suffixes if suffix != ".gz"]
+    if endings and endings[-1] in _LABELLED:
         return _labels_of(path, tag_column, read)
-    return read_regions([path], tagset=read.regions.tagset, skip_bad=skip_bad).regions
+    return read_regions([path], skip_bad=skip_bad).regions.with_tagset(read.regions.tagset)
 
 
 def _by_tenths(doing: Callable[[str], None]) -> Callable[[str, float], None]:

@@ -22,6 +22,8 @@ __all__ = ["MAGIC", "pack", "read_whole", "unpack", "write_whole"]
 #: What every file begins with.
 MAGIC = b'{"askance":'
 _CHECKSUM = re.compile(rb'"sha256":"([0-9a-f]{64})"\}\Z')
+# Formats of lines and of JSON, which begin alike.
+_TEXT_FORMATS = ("regions/", "reports/", "release/", "pilot/")
 _BLANK = b'"sha256":""}'
 
 
@@ -45,6 +47,11 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
     if not isinstance(header, dict):
         raise FormatError(
             f"{name} is not an askance file (it begins with {data[:24]!r}).", remedy="Give a file written by askance."
+        )
+    if "payload_bytes" not in header and str(header["askance"]).startswith(_TEXT_FORMATS):
+        raise FormatError(
+            f"{name} has format {header['askance']!r}, which is text; allowed: a file that askance saved.",
+            remedy="Give a saved state, fit or tagger.",
         )
     if len(payload) != header.get("payload_bytes"):
         raise FormatError(

@@ -51,7 +51,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
     A new file has the permissions that the process gives to new files; one that is replaced keeps its own.
     """
-    target = as_path(path)
+    target = regular_target(path)
     temporary = target.parent / f".askance-{secrets.token_hex(8)}"
     try:
         _write_new(temporary, data, _permissions(target))
@@ -63,6 +63,17 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     except OSError as error:
         remedy = _REMEDIES.get(error.errno or 0, "Choose another place.")
         raise FormatError(f"cannot write {target}: {error.strerror}.", remedy=remedy) from None
+
+
+def regular_target(path: str | os.PathLike[str]) -> Path:
+    """Where a path leads to, through links; what is there must be a regular file, for it will be replaced."""
+    target = Path(os.path.realpath(as_path(path)))
+    if target.exists() and not target.is_file():
+        what = "a folder" if target.is_dir() else "no regular file"
+        raise FormatError(
+            f"cannot write {path}: it is {what}.", remedy="Choose the name of a file; a device cannot be replaced."
+        )
+    return target
 
 
 def _permissions(target: Path) -> int | None:
@@ -103,6 +114,7 @@ def _flush_folder(folder: Path) -> None:
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file that replaces `path` when all is written to it; what goes wrong before leaves nothing of it behind."""
+    path = regular_target(path)
     temporary = path.parent / f".askance-{secrets.token_hex(8)}"
     try:
         with temporary.open("xb") as file:

@@ -36,6 +36,8 @@ class Fields:
             raise FormatError(
                 f"field {field!r} of {self.name} is {shown(value)}; allowed: {_NAMES[kind]}.", remedy=REWRITE
             )
+        if kind is float and abs(value) > 1.7e308:
+            raise FormatError(f"field {field!r} of {self.name} is too large for a number.", remedy=REWRITE)
         return float(value) if kind is float else value
 
     def inner(self, field: str) -> Fields:

@@ -65,13 +65,13 @@ class Corpus:
             tagset: the tags that may appear; default: those that do.
         """
         types: dict[str, int] = {}
-        tokens, lengths = _numbered(sentences, types)
+        tokens, lengths = _numbered(sentences, types, "a word")
         starts = np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)
         known = None if tagset is None else tuple(sorted(set(tagset)))
         coded = None
         if tags is not None:
             names: dict[str | None, int] = {}
-            drawn, own = _numbered(tags, names)
+            drawn, own = _numbered(tags, names, "a tag", may_be_none=True)
             if own != lengths:
                 row = next((i for i, pair in enumerate(zip(own, lengths, strict=False)) if pair[0] != pair[1]), -1)
                 raise ShapeError(
@@ -117,6 +117,8 @@ class Corpus:
 
     def span(self, number: int) -> slice:
         """Where the tokens of a sentence are."""
+        if not 0 <= number < len(self):
+            raise InputError(f"there is no sentence {number}; allowed: 0 to {len(self) - 1}.", remedy="Count from 0.")
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def sentence(self, number: int) -> tuple[str, ...]:
@@ -131,7 +133,8 @@ class Corpus:
     def tags_of(self, number: int) -> tuple[str | None, ...]:
         """The tags of a sentence; None for tokens without one."""
         if self.tags is None:
-            return (None,) * int(self.lengths[number])
+            span = self.span(number)
+            return (None,) * len(range(span.start, span.stop))
         return tuple(None if code == NO_TAG else self.tagset[code] for code in self.tags[self.span(number)].tolist())
 
     def name(self, number: int) -> str:
@@ -210,7 +213,9 @@ class Corpus:
         return f"Corpus({len(self):,} sentences, {self.n_tokens:,} tokens, {len(self.words):,} types{tags})"
 
 
-def _numbered(rows: Iterable[Sequence[Any]], numbers: dict[Any, int]) -> tuple[npt.NDArray[np.int32], list[int]]:
+def _numbered(
+    rows: Iterable[Sequence[Any]], numbers: dict[Any, int], what: str, *, may_be_none: bool = False
+) -> tuple[npt.NDArray[np.int32], list[int]]:
     """The number of every entry, by first appearance (entered into `numbers`), and the lengths of the rows."""
     found, lengths = array("i"), []
     for row in rows:
@@ -220,4 +225,10 @@ def _numbered(rows: Iterable[Sequence[Any]], numbers: dict[Any, int]) -> tuple[n
             )
         found.extend([numbers.setdefault(entry, len(numbers)) for entry in row])
         lengths.append(len(row))
+    wrong = [entry for entry in numbers if not isinstance(entry, str) and not (entry is None and may_be_none)]
+    if wrong:
+        raise InputError(
+            f"{what} is {shown(wrong[0])}; allowed: texts{' and None' if may_be_none else ''}.",
+            remedy="Give words and tags as two lists of texts.",
+        )
     return np.frombuffer(found, dtype=np.int32).copy() if found else np.zeros(0, dtype=np.int32), lengths

@@ -28,7 +28,8 @@ from askance.text.regions import RegionCounts
 
 Method = Literal["auto", "exact", "sinkhorn", "pruned", "beam"]
 
-#: By default regions with more states × tags than this are not summed exactly: ten tokens always are.
+#: By default regions with more states × tags than this are not summed exactly; ten tokens with one
+#: count for every tag always are.
 DEFAULT_BUDGET = 20_000
 #: Regions with more states × tags than this are never summed exactly: the sums would not fit into memory.
 LARGEST_COST = 2**28

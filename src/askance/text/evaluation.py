@@ -52,8 +52,10 @@ class Evaluation:
     confusions: tuple[tuple[str, str, int], ...]
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Of the accuracy, within 0 and 1."""
+        """Of the accuracy, within 0 and 1; NaN where there are fewer than two sentences."""
         reach = normal_quantile(confidence) * self.standard_error
+        if math.isnan(reach):
+            return math.nan, math.nan
         return max(0.0, self.accuracy - reach), min(1.0, self.accuracy + reach)
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
@@ -61,9 +63,9 @@ class Evaluation:
         lower, upper = self.interval(confidence)
         return {
             "accuracy": self.accuracy,
-            "std_error": self.standard_error,
-            "lower": lower,
-            "upper": upper,
+            "std_error": _or_none(self.standard_error),
+            "lower": _or_none(lower),
+            "upper": _or_none(upper),
             "confidence": confidence,
             "unknown_word_accuracy": _or_none(self.unknown_word_accuracy),
             "tokens": self.tokens,

@@ -65,6 +65,8 @@ def read_json(line: str) -> Any:
     if "\\ud" in line.lower():  # a half of a surrogate pair is no text, and could not be written again
         try:
             json_line({"": content}).encode()
+        except RecursionError:
+            raise ValueError("it is not JSON (nested without end)") from None
         except UnicodeEncodeError:
             raise ValueError("it holds half a character (\\ud800 to \\udfff)") from None
     return content

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,9 @@ from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
 from askance.errors import InputError, LabelError
 from askance.text.corpus import NO_TAG, Corpus
+
+#: How many there are: a number, or least and most; None is open.
+Count: TypeAlias = int | tuple[int | None, int | None]
 
 
 @dataclass(frozen=True)
@@ -23,14 +28,14 @@ class Region:
         sentence: its number in the corpus.
         start: first token, counted within the sentence from 0.
         end: the token after the last.
-        counts: by tag, how many there are: a number, or (low, high).
+        counts: by tag, how many there are: a number, or (low, high) with None for open.
         closed: whether tags that are not in `counts` do not appear at all (every tag was looked for).
     """
 
     sentence: int
     start: int
     end: int
-    counts: Mapping[str, int | tuple[int, int]]
+    counts: Mapping[str, Count]
     closed: bool = True
 
 
@@ -74,10 +79,17 @@ class RegionCounts:
     @classmethod
     def of(cls, corpus: Corpus, tagset: Sequence[str], regions: Iterable[Region]) -> RegionCounts:
         """From regions one by one, each checked."""
+        if len(set(tagset)) != len(tagset):
+            raise InputError(f"the tag set is {shown(tagset)}; allowed: different names.", remedy="Give each once.")
         code = {name: k for k, name in enumerate(tagset)}
         starts, ends, closed, sizes = [], [], [], []
         entries: list[tuple[int, int, int]] = []
         for region in regions:
+            if not isinstance(region, Region) or not 0 <= region.sentence < len(corpus):
+                raise InputError(
+                    f"a region is {shown(region)}; allowed: a Region of sentence 0 to {len(corpus) - 1}.",
+                    remedy="Write Region(sentence, start, end, counts), counting sentences from 0.",
+                )
             check_region(region, int(corpus.lengths[region.sentence]), code, corpus.name(region.sentence))
             base, length = int(corpus.starts[region.sentence]), region.end - region.start
             starts.append(base + region.start)
@@ -178,12 +190,40 @@ class RegionCounts:
             self.high[where],
         )
 
+    def with_tagset(self, tagset: Sequence[str]) -> RegionCounts:
+        """The same counts within a larger tag set; what was closed stays closed: other tags do not appear."""
+        place = {name: code for code, name in enumerate(tagset)}
+        missing = [name for name in self.tagset if name not in place]
+        if missing:
+            raise LabelError(
+                f"the regions have the tag {shown(missing[0])}; allowed: {shown(list(tagset))}.",
+                remedy="Take regions of one tag set.",
+            )
+        codes = np.array([place[name] for name in self.tagset], dtype=np.int16)
+        tag = codes[self.tag] if len(codes) else self.tag
+        return replace(self, tagset=tuple(tagset), tag=tag)
+
+    @cached_property
+    def asked(self) -> npt.NDArray[np.bool_]:
+        """Which tags somebody looked for, shape (K,)."""
+        seen = np.zeros(len(self.tagset), dtype=bool)
+        seen[self.tag] = True
+        return seen | bool(self.closed.any())
+
+    @cached_property
+    def labelled(self) -> int:
+        """How many regions are single tokens with a label."""
+        single = self.closed & (self.lengths == 1) & (np.diff(self.offsets) == 1)
+        return int(single.sum())
+
     def region(self, number: int) -> Region:
         """One region, by names."""
+        if not 0 <= number < len(self):
+            raise InputError(f"there is no region {number}; allowed: 0 to {len(self) - 1}.", remedy="Count from 0.")
         sentence = int(np.searchsorted(self.corpus.starts, self.start[number], side="right")) - 1
         base = int(self.corpus.starts[sentence])
         entries = range(int(self.offsets[number]), int(self.offsets[number + 1]))
-        counts: dict[str, int | tuple[int, int]] = {}
+        counts: dict[str, Count] = {}
         for e in entries:
             low, high = int(self.low[e]), int(self.high[e])
             counts[self.tagset[self.tag[e]]] = low if low == high else (low, high)
@@ -201,10 +241,20 @@ class RegionCounts:
         return f"RegionCounts({len(self):,} regions of {self.corpus!r}, {len(self.tagset)} tags)"
 
 
-def as_range(count: int | tuple[int, int], length: int) -> tuple[int, int]:
-    """Least and most, where most is at most the length."""
-    low, high = (count, count) if isinstance(count, int) else count
+def as_range(count: Count, length: int) -> tuple[int, int]:
+    """Least and most, where most is at most the length; None is open."""
+    if not isinstance(count, (tuple, list)):
+        return int(count), int(count)
+    low, high = 0 if count[0] is None else int(count[0]), length if count[1] is None else int(count[1])
     return low, min(high, length) if high != low else high
+
+
+def _is_count(count: object) -> bool:
+    if isinstance(count, Integral):
+        return not isinstance(count, bool)
+    if not isinstance(count, (tuple, list)) or len(count) != 2:
+        return False
+    return all(each is None or (isinstance(each, Integral) and not isinstance(each, bool)) for each in count)
 
 
 def check_region(region: Region, length: int, tags: Mapping[str, int], sentence: str) -> None:
@@ -217,7 +267,8 @@ def check_region(region: Region, length: int, tags: Mapping[str, int], sentence:
         sentence: what the sentence is called in messages.
     """
     where = f"region {region.start} to {region.end} of sentence {sentence}"
-    if not 0 <= region.start < region.end <= length:
+    whole = all(isinstance(each, Integral) for each in (region.start, region.end))
+    if not whole or not 0 <= region.start < region.end <= length:
         raise InputError(
             f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.",
             remedy="Count tokens from 0; end is the token after the last.",
@@ -230,11 +281,11 @@ def check_region(region: Region, length: int, tags: Mapping[str, int], sentence:
         )
     size, least, most = region.end - region.start, 0, 0
     for name, count in region.counts.items():
-        low, high = (count, count) if isinstance(count, int) else count
+        low, high = as_range(count, size) if _is_count(count) else (-1, -1)
         if not 0 <= low <= high:
             raise InputError(
                 f"{where} has {shown(count)} of {name}; allowed: whole numbers from 0, low at most high.",
-                remedy="Give a number, or [low, high].",
+                remedy="Give a number, or (low, high), None for open.",
             )
         least, most = least + low, most + min(high, size)
     if least > size:

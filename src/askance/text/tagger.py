@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -13,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._checks import did_you_mean, shown
-from askance.errors import EmptyDataError, InputError
+from askance._checks import as_count, did_you_mean, shown
+from askance.errors import EmptyDataError, InputError, LabelError, UnaskedTagsWarning
 from askance.text.corpus import Corpus
 from askance.text.count_likelihood import CountLikelihood
 from askance.text.count_likelihood import Method as CountMethod
 from askance.text.count_moments import MomentMethod, moment_counts
 from askance.text.evaluation import Evaluation, evaluate_tags
 from askance.text.features import FeatureConfig, TokenFeatures
-from askance.text.node_model import fit_node, log_probabilities
+from askance.text.node_model import NodeFit, fit_node, log_probabilities
 from askance.text.regions import RegionCounts
 
 if TYPE_CHECKING:
@@ -30,12 +32,16 @@ if TYPE_CHECKING:
 #: "moments": least squares for P(tag | word) from counts, then one convex fit; no inference. "node": the likelihood of
 #: the counts, started there.
 TaggerMethod: TypeAlias = Literal["moments", "node"]
+#: How the likelihood is climbed: by its gradient, or by fitting expected counts again and again.
+Optimiser: TypeAlias = Literal["lbfgs", "em"]
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 #: What is going on, and how far it is (0 to 1).
 Progress: TypeAlias = Callable[[str, float], None]
 
-# Held-out regions are looked at every so many iterations; training stops when they got worse so many times in a row.
-_LOOK_EVERY, _PATIENCE = 5, 2
+# Training stops when held-out regions were no better than at their best so many iterations in a row.
+_PATIENCE = 5
+# Steps of the convex fit within one of EM, whose gains are smaller than those of steps of the likelihood by about this.
+_EM_STEPS, _EM_STEP = 5, 0.1
 # Words tagged at a time: their scores are a table of this many rows.
 _WORDS_AT_ONCE = 1 << 14
 
@@ -46,7 +52,8 @@ class Training:
 
     Attributes:
         method: "moments" or "node".
-        regions: how many were used.
+        regions: how many were used, beside labelled tokens.
+        labelled_tokens: how many.
         tokens: tokens in them.
         types: different words among these.
         features: of the words.
@@ -61,6 +68,7 @@ class Training:
 
     method: str
     regions: int
+    labelled_tokens: int
     tokens: int
     types: int
     features: int
@@ -74,7 +82,10 @@ class Training:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {name: None if value != value else value for name, value in asdict(self).items()}
+        missing = {
+            name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
+        }
+        return asdict(self) | dict.fromkeys(missing)
 
 
 class CountTagger:
@@ -87,6 +98,7 @@ class CountTagger:
         features: which features words have.
         moments: how P(tag | word) is found from counts; see `moment_counts`.
         counts: how the likelihood of counts is worked out; see `CountLikelihood`.
+        optimiser: of the likelihood: "lbfgs" (default), or "em", which gets there far more slowly.
         max_iterations: of each fit.
         tolerance: on the relative gain of an iteration; default 1e-3 for moments, 3e-3 for the likelihood and its
             start.
@@ -120,6 +132,7 @@ class CountTagger:
         features: FeatureConfig | None = None,
         moments: MomentMethod = "auto",
         counts: CountMethod = "auto",
+        optimiser: Optimiser = "lbfgs",
         max_iterations: int = 60,
         tolerance: float | None = None,
     ) -> None:
@@ -130,11 +143,23 @@ class CountTagger:
             )
         if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < float("inf")):
             raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="Leave it out.")
+        for name, given, known in (
+            ("moments", moments, [each for each in get_args(MomentMethod) if each != "sgd"]),  # sgd needs a generator
+            ("counts", counts, get_args(CountMethod)),
+            ("optimiser", optimiser, get_args(Optimiser)),
+        ):
+            if given not in known:
+                raise InputError(
+                    f"{name} is {shown(given)}; allowed: {', '.join(known)}.",
+                    remedy=did_you_mean(given, known, "Leave it out."),
+                )
+        as_count(max_iterations, "max_iterations", minimum=1)
         self.method = method
         self.l2 = None if l2 is None else float(l2)
         self.features = FeatureConfig() if features is None else features
         self.moments = moments
         self.counts = counts
+        self.optimiser = optimiser
         self.max_iterations = max_iterations
         self.tolerance = (1e-3 if method == "moments" else 3e-3) if tolerance is None else tolerance
 
@@ -150,8 +175,16 @@ class CountTagger:
             held_out: other regions: training by likelihood stops when theirs gets worse.
             progress: told what is going on.
         """
+        if not isinstance(regions, RegionCounts):
+            raise InputError(
+                f"regions is {shown(regions)}; allowed: RegionCounts.",
+                remedy="Take read_regions(path).regions, sample_regions(corpus, …) or RegionCounts.of_labels(corpus).",
+            )
         if not len(regions):
             raise EmptyDataError("there are no regions.", remedy="Give at least one.")
+        if held_out is not None and held_out.tagset != regions.tagset:
+            held_out = held_out.with_tagset(regions.tagset)
+        _warn_of_unasked(regions)
         started = time.process_time()
         tell = progress or (lambda text, share: None)
         totals = regions.token_counts
@@ -159,6 +192,8 @@ class CountTagger:
         words = regions.corpus.words
         tell("features", 0.0)
         learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
+        if not learned.names:
+            raise EmptyDataError("no word has a feature.", remedy="Allow more features, such as bias=True.")
         design = learned.matrix(words)
         tell("moments", 0.05)
         start = moment_counts(regions, design, method=self.moments)
@@ -176,7 +211,10 @@ class CountTagger:
         if self.method == "node":
             likelihood = CountLikelihood(regions, method=self.counts)
             watch = None if held_out is None else _Watch(held_out, learned, self.counts)
-            fit = fit_node(
+            if watch is not None:
+                watch.look(fit.theta)
+            climb = _climb_by_em if self.optimiser == "em" else fit_node
+            fit = climb(
                 design,
                 totals,
                 likelihood,
@@ -191,7 +229,8 @@ class CountTagger:
         self.theta = fit.theta if watch is None or watch.best is None else watch.best
         self.training = Training(
             method=self.method,
-            regions=len(regions),
+            regions=len(regions) - regions.labelled,
+            labelled_tokens=regions.labelled,
             tokens=int(totals.sum()),
             types=len(covered),
             features=self.theta.shape[0],
@@ -255,6 +294,15 @@ class CountTagger:
 
     def evaluate(self, gold: Corpus) -> Evaluation:
         """Tags against those of a labelled corpus."""
+        self._require_fit()
+        if not isinstance(gold, Corpus) or gold.tags is None:
+            raise InputError(f"gold is {shown(gold)}; allowed: a Corpus with tags.", remedy="Take read_tagged(path).")
+        if gold.tagset and not set(gold.tagset) & set(self.tagset):
+            raise LabelError(
+                f"the true tags are {shown(list(gold.tagset))}; the tagger knows none of them, but "
+                f"{shown(list(self.tagset))}.",
+                remedy="Choose another column of tags.",
+            )
         known = frozenset(self.words)
         unknown = np.array([word not in known for word in gold.words], dtype=bool)
         return evaluate_tags(gold, self.predict_codes(gold), self.tagset, unknown)
@@ -281,8 +329,36 @@ class CountTagger:
         return f"CountTagger({self.method!r}{trained})"
 
 
+def _climb_by_em(
+    design: sparse.csr_array,
+    totals: IntArray,
+    likelihood: CountLikelihood,
+    *,
+    start: npt.NDArray[np.float32],
+    l2: float,
+    max_iterations: int,
+    tolerance: float,
+    progress: Callable[[int, float], None],
+    stop: Callable[[npt.NDArray[np.float32]], bool] | None,
+) -> NodeFit:
+    """Expectation and maximisation: the counts expected at θ, then a few steps of the convex fit to them."""
+    theta, before, evaluations = start, -math.inf, 0
+    for iteration in range(1, max_iterations + 1):
+        value, counts = likelihood(log_probabilities(design, theta))
+        value -= 0.5 * l2 * float(np.sum(theta.astype(np.float64) ** 2))
+        evaluations += 1
+        progress(iteration, value)
+        if value - before <= tolerance * abs(value) * _EM_STEP:
+            return NodeFit(theta, value, iteration, True, evaluations)
+        before = value
+        theta = fit_node(design, totals, counts, l2=l2, start=theta, max_iterations=_EM_STEPS).theta
+        if stop is not None and stop(theta):
+            break
+    return NodeFit(theta, before, iteration, False, evaluations)
+
+
 class _Watch:
-    """Looks at held-out regions during training and says when to stop; keeps the best θ."""
+    """Looks at held-out regions during training and says when to stop; keeps the best θ, the start's among them."""
 
     def __init__(self, held_out: RegionCounts, features: TokenFeatures, counts: CountMethod) -> None:
         if not len(held_out):
@@ -290,19 +366,33 @@ class _Watch:
         self._likelihood = CountLikelihood(held_out, method=counts)
         self._design, self._regions = features.matrix(held_out.corpus.words), len(held_out)
         self.best: npt.NDArray[np.float32] | None = None
-        self.highest, self.stopped, self._calls, self._worse = -np.inf, False, 0, 0
+        self.highest, self.stopped, self._worse = -np.inf, False, 0
 
-    def __call__(self, theta: npt.NDArray[np.float32]) -> bool:
-        self._calls += 1
-        if self._calls % _LOOK_EVERY:
-            return False
+    def look(self, theta: npt.NDArray[np.float32]) -> None:
+        """Remember θ where it is the best so far."""
         value = self._likelihood(log_probabilities(self._design, theta))[0] / self._regions
         if value > self.highest:
             self.best, self.highest, self._worse = theta.copy(), value, 0
         else:
             self._worse += 1
+
+    def __call__(self, theta: npt.NDArray[np.float32]) -> bool:
+        self.look(theta)
         self.stopped = self._worse >= _PATIENCE
         return self.stopped
+
+
+def _warn_of_unasked(regions: RegionCounts) -> None:
+    """Tags that nobody looked for share what is left: which of them a word gets is chance."""
+    never = [name for name, seen in zip(regions.tagset, regions.asked, strict=True) if not seen]
+    if len(never) > 1:
+        some = ", ".join(never[:5]) + (", …" if len(never) > 5 else "")
+        warnings.warn(
+            f"{len(never)} of {len(regions.tagset)} tags were never asked for and cannot be told apart ({some}): words "
+            "get one of them by chance. Ask for more tags, or count the others as one tag.",
+            UnaskedTagsWarning,
+            stacklevel=3,
+        )
 
 
 def as_corpus(sentences: Sentences) -> Corpus:

@@ -26,6 +26,11 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
     """Write a trained tagger, whole or not at all: header (tags, features, words) and θ as 32-bit floats."""
     if not hasattr(tagger, "theta"):
         raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
+    for word in (*tagger.words, *tagger.tagset):
+        if not word.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in word):
+            raise InputError(
+                f"the word {word!r} holds half a character, which no file can hold.", remedy="Correct the text."
+            )
     header = {
         "askance": TAGGER_FORMAT,
         "method": tagger.method,
@@ -33,7 +38,8 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
         "tagset": list(tagger.tagset),
         "features": tagger.token_features.specification(),
         "words": list(tagger.words),
-        "training": None if tagger.training is None else tagger.training.to_json(),
+        # Without the seconds: the same training writes the same bytes.
+        "training": None if tagger.training is None else {**tagger.training.to_json(), "seconds": None},
     }
     write_whole(path, pack(header, np.ascontiguousarray(tagger.theta, dtype=f"<f{_BYTES}").tobytes()))
 
@@ -53,6 +59,8 @@ def load_tagger(path: str | Path) -> CountTagger:
     except (InputError, FormatError) as error:
         raise FormatError(f"{path} does not describe a tagger: {error.message}", remedy=REWRITE) from None
     tagset, words = (_texts(fields, name) for name in ("tagset", "words"))
+    if not tagset or not features.names:
+        raise FormatError(f"{path} has no tags or no features.", remedy=REWRITE)
     wanted = len(features.names) * len(tagset)
     if len(payload) != wanted * _BYTES:
         raise FormatError(
