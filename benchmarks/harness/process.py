@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 # What would let the surrounding environment leak into a worker's.
-_NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+# The last would have our own sources, unlike installed packages, compiled anew in every process.
+_NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
 _PATIENCE_SECONDS = 900.0
 
 

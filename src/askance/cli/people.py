@@ -11,7 +11,7 @@ from askance._checks import shorten, shown
 from askance.errors import InputError, LabelError, MissingValueError
 
 if TYPE_CHECKING:
-    from askance._arrays import FloatArray
+    from askance._arrays import AnyArray, FloatArray
     from askance.categories import Categories, Label
     from askance.survey.tables import Column, Columns
 
@@ -62,10 +62,20 @@ def refuse_other(output: Path, what: str) -> None:
     )
 
 
-def numbers_of(table: Columns, name: str, path: Path) -> FloatArray:
-    """A column of numbers without gaps, shape (n,)."""
-    column = table[name]
-    require_complete(column, path)
+def complete_columns(table: Columns, names: Sequence[str], path: Path, *, drop: bool) -> tuple[list[Column], AnyArray]:
+    """The columns of those names without gaps, and which rows they are; rows with gaps are dropped, or refused."""
+    import numpy as np
+
+    columns = [table[name] for name in names]
+    kept = ~np.any([column.missing for column in columns], axis=0)
+    if not drop:
+        for column in columns:
+            require_complete(column, path)
+    return [column.take(kept) for column in columns], kept
+
+
+def numbers_of(column: Column, path: Path) -> FloatArray:
+    """A column of numbers, shape (n,)."""
     require_numbers(column, path)
     return column.values.astype(float)
 
@@ -91,7 +101,7 @@ def require_complete(column: Column, path: Path) -> None:
     if column.missing.any():
         raise MissingValueError(
             f"{path}, row {int(column.missing.argmax()) + 1}: the value of column {column.name!r} is missing.",
-            remedy="Leave respondents with missing values out, and count them.",
+            remedy="Leave respondents with missing values out (--missing drop, where there is one), and count them.",
         )
 
 

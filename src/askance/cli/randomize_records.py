@@ -8,7 +8,7 @@ import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
-from askance.cli.people import pieces_of, read_ids, read_labels, read_people, refuse_replacing, require_complete
+from askance.cli.people import complete_columns, pieces_of, read_ids, read_labels, read_people, refuse_replacing
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -20,10 +20,13 @@ _FILE = click.Path(path_type=Path)
 @click.option("--variables", metavar="FILE", type=_FILE, required=True, help="TOML of names and labels of variables")
 @click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with one column per variable")
 @click.option("--id-column", metavar="NAME", help="the column of ids")
+@click.option(
+    "--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="rows with gaps"
+)
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def randomize_records(
-    path: Path, variables: Path, input: Path, id_column: str | None, output: Path, as_json: bool
+    path: Path, variables: Path, input: Path, id_column: str | None, missing: str, output: Path, as_json: bool
 ) -> None:
     """Noise the records of a table through CHANNEL, a TOML file of `askance plan field`.
 
@@ -59,13 +62,11 @@ def randomize_records(
         doing(f"reading {input}")
         # Cells stay as they are written: "01" is no number, and "NA" may be a country.
         table = read_people(input, texts=True)
-        columns = [table[name] for name in field.variables]
-        for column in columns:
-            require_complete(column, input)
-        ids = None if id_column is None else read_ids(table[id_column], input)
+        columns, kept = complete_columns(table, field.variables, input, drop=missing == "drop")
+        ids = None if id_column is None else read_ids(table[id_column].take(kept), input)
         with report_writer(output, channel, ids=ids is not None) as writer:
-            for rows in pieces_of(len(table), len(columns)):
-                doing(f"noising {input}: row {rows.start + 1:,} of {len(table):,}")
+            for rows in pieces_of(int(kept.sum()), len(columns)):
+                doing(f"noising {input}: row {rows.start + 1:,} of {int(kept.sum()):,}")
                 codes = [
                     known.encode(read_labels(column, known, rows, input), name)
                     for (name, known), column in zip(field.categories.items(), columns, strict=True)
@@ -73,6 +74,11 @@ def randomize_records(
                 reports = channel.randomize(np.column_stack(codes))
                 writer.write(reports, None if ids is None else ids[rows])
     if as_json:
-        print_json({"reports": writer.written, "output": str(output), **channel_as_json(channel)})
+        told = {"reports": writer.written, "dropped": int((~kept).sum()), "output": str(output)}
+        print_json({**told, **channel_as_json(channel)})
         return
-    print_table(f"reports written to {output}", ["", ""], [("reports", f"{writer.written:,}"), *channel_rows(channel)])
+    print_table(
+        f"reports written to {output}",
+        ["", ""],
+        [("reports", f"{writer.written:,}"), ("rows dropped", f"{int((~kept).sum()):,}"), *channel_rows(channel)],
+    )

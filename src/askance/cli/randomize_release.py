@@ -9,7 +9,7 @@ import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
-from askance.cli.people import numbers_of, pieces_of, read_ids, read_people, refuse_replacing
+from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people, refuse_replacing
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -27,11 +27,14 @@ _TWICE = "whoever was in the pilot as well has now spent both levels, which add 
 @click.argument("path", metavar="RELEASE", type=_FILE)
 @click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with the columns of the release")
 @click.option("--id-column", metavar="NAME", help="the column of ids")
+@click.option(
+    "--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="rows with gaps"
+)
 @click.option("--strict", is_flag=True, help="refuse records that would be clipped")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def randomize_release(
-    path: Path, input: Path, id_column: str | None, strict: bool, output: Path, as_json: bool
+    path: Path, input: Path, id_column: str | None, missing: str, strict: bool, output: Path, as_json: bool
 ) -> None:
     """Noise the records of a table as RELEASE says, a file of `askance plan regression`.
 
@@ -55,9 +58,9 @@ def randomize_release(
     with progress() as doing:
         doing(f"reading {input}")
         table = read_people(input)
-        columns = [numbers_of(table, name, input) for name in names]
-        ids = None if id_column is None else read_ids(table[id_column], input)
-        values = np.column_stack(columns)
+        columns, kept = complete_columns(table, names, input, drop=missing == "drop")
+        ids = None if id_column is None else read_ids(table[id_column].take(kept), input)
+        values = np.column_stack([numbers_of(column, input) for column in columns])
         if strict:
             _require_within(release, values, input)
         with report_writer(output, release.channel, ids=ids is not None) as writer:
@@ -67,14 +70,20 @@ def randomize_release(
                 clipped += lost
                 writer.write(reports, None if ids is None else ids[rows])
     counts = dict(zip(names, clipped.tolist(), strict=True))
+    dropped = int((~kept).sum())
     after_pilot = isinstance(release, MomentRelease) and release.pilot_observations > 0
     note = _TWICE if after_pilot else ""
     if as_json:
-        told = {"reports": writer.written, "output": str(output), "clipped": counts, "note": note}
+        told = {"reports": writer.written, "output": str(output), "clipped": counts, "dropped": dropped, "note": note}
         print_json({**told, **channel_as_json(release.channel)})
         return
     lost_text = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"
-    rows_shown = [("reports", f"{writer.written:,}"), ("values clipped", lost_text), *channel_rows(release.channel)]
+    rows_shown = [
+        ("reports", f"{writer.written:,}"),
+        ("rows dropped", f"{dropped:,}"),
+        ("values clipped", lost_text),
+        *channel_rows(release.channel),
+    ]
     print_table(f"reports written to {output}", ["", ""], rows_shown)
     if note:
         click.echo(f"note: {note}")
