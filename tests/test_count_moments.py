@@ -11,9 +11,9 @@ from askance._arrays import FloatArray
 from askance._kernels.simplex_step import compiled, project_rows
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.corpus import Corpus
+from askance.text.count_covariance import moment_covariance
 from askance.text.count_equations import CountEquations, known_tokens
 from askance.text.count_moments import moment_counts
-from askance.text.moment_covariance import moment_covariance
 from askance.text.moment_solver import RidgeSystem
 from askance.text.node_model import fit_node
 from askance.text.regions import Region, RegionCounts

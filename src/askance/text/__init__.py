@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from askance.text.corpus import Corpus
+    from askance.text.count_covariance import moment_covariance
     from askance.text.count_identifiability import identifiability
     from askance.text.count_likelihood import CountLikelihood
     from askance.text.count_moments import moment_counts
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 #: Where each public name lives.
 _HOME = {
     "corpus": ["Corpus"],
+    "count_covariance": ["moment_covariance"],
     "count_likelihood": ["CountLikelihood"],
     "count_moments": ["moment_counts"],
     "evaluation": ["Evaluation", "evaluate_tags"],
@@ -49,6 +51,7 @@ __all__ = [
     "evaluate_tags",
     "identifiability",
     "moment_counts",
+    "moment_covariance",
     "read_regions",
     "read_sentences",
     "read_tagged",
