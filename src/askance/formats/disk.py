@@ -68,7 +68,11 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 def regular_target(path: str | os.PathLike[str]) -> Path:
     """Where a path leads to, through links; what is there must be a regular file, for it will be replaced."""
     target = Path(os.path.realpath(as_path(path)))
-    if target.exists() and not target.is_file():
+    try:
+        blocked = target.exists() and not target.is_file()
+    except OSError:  # such as a name that is too long: writing will say so
+        return target
+    if blocked:
         what = "a folder" if target.is_dir() else "no regular file"
         raise FormatError(
             f"cannot write {path}: it is {what}.", remedy="Choose the name of a file; a device cannot be replaced."
