@@ -38,6 +38,10 @@ Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 #: What is going on, and how far it is (0 to 1).
 Progress: TypeAlias = Callable[[str, float], None]
 
+# In training tilted counts may be off by this much, which changes the likelihood by its square.
+_TILT_TOLERANCE = 1e-3
+# A start need not be exact: its fit may stop this many times earlier.
+_ROUGH = 3.0
 # Training stops when held-out regions were no better than at their best so many iterations in a row.
 _PATIENCE = 5
 # Steps of the convex fit within one of EM, whose gains are smaller than those of steps of the likelihood by about this.
@@ -199,17 +203,17 @@ class CountTagger:
         start = moment_counts(regions, design, method=self.moments)
         l2 = self.l2 if self.l2 is not None else self._usual_penalty(regions)
         options: dict[str, Any] = {"l2": l2, "max_iterations": self.max_iterations, "tolerance": self.tolerance}
-        share = 0.9 if self.method == "moments" else 0.3
+        share, rough = (0.9, 1.0) if self.method == "moments" else (0.3, _ROUGH)
         fit = fit_node(
             design,
             totals,
             start.counts,
             progress=lambda i, value: tell("convex fit", 0.1 + share * i / self.max_iterations),
-            **options,
+            **options | {"tolerance": rough * self.tolerance},
         )
         iterations, likelihood, watch = fit.iterations, None, None
         if self.method == "node":
-            likelihood = CountLikelihood(regions, method=self.counts)
+            likelihood = CountLikelihood(regions, method=self.counts, tolerance=_TILT_TOLERANCE)
             watch = None if held_out is None else _Watch(held_out, learned, self.counts)
             if watch is not None:
                 watch.look(fit.theta)
@@ -236,7 +240,7 @@ class CountTagger:
             features=self.theta.shape[0],
             iterations=iterations,
             converged=bool(fit.converged),
-            log_likelihood=float("nan") if likelihood is None else self._log_likelihood(likelihood, design),
+            log_likelihood=float("nan") if likelihood is None else self._log_likelihood(likelihood, design, fit, l2),
             exact_regions=0 if likelihood is None else int(likelihood.exact.sum()),
             held_out=float("nan") if watch is None else watch.highest,
             stopped_early=watch is not None and watch.stopped,
@@ -250,8 +254,12 @@ class CountTagger:
             return 0.3
         return 0.6 if float(np.mean(regions.closed)) > 0.5 else 1.0
 
-    def _log_likelihood(self, likelihood: CountLikelihood, design: sparse.csr_array) -> float:
-        value, _ = likelihood(log_probabilities(design, self.theta))
+    def _log_likelihood(self, likelihood: CountLikelihood, design: sparse.csr_array, fit: NodeFit, l2: float) -> float:
+        """Of the counts at θ, per region; known from the fit, unless an earlier θ was kept."""
+        if self.theta is fit.theta:
+            value = fit.objective + 0.5 * l2 * float(np.sum(self.theta.astype(np.float64) ** 2))
+        else:
+            value, _ = likelihood(log_probabilities(design, self.theta))
         return value / len(likelihood.exact)
 
     # -- tagging ---------------------------------------------------------------------------------------------------
