@@ -77,20 +77,15 @@ def fit_command(
     normal_quantile(confidence)  # refused before any work is done
     _refuse_without_state(state, names=names, field=field, variables=variables, tables=tables, release=release)
     if state is not None:
-        from askance.cli.fit_state import fit_field_of, fit_state
-
-        others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
-        if others:
-            raise InputError(
-                f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
-                remedy="A state knows its own channel; covariates need DATA and --formula.",
-            )
+        _refuse_beside_state(given)
         if release is not None:
             _refuse_with_release(field=field, names=names, save=save, plot=plot, method=given["method"])
             from askance.cli.fit_regression import fit_regression
 
             fit_regression(state, release, confidence, as_json)
             return
+        from askance.cli.fit_state import fit_field_of, fit_state
+
         if field:
             _refuse_for_field(names, plot)
             fit_field_of(state, variables, given["method"], confidence, save, tables, as_json)
@@ -117,6 +112,16 @@ def fit_command(
     click.echo(result.summary(confidence))
     if test.p_value < 1:
         click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+
+
+def _refuse_beside_state(given: dict[str, Any]) -> None:
+    """Flags of regressions on a table."""
+    others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
+    if others:
+        raise InputError(
+            f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
+            remedy="A state knows its own channel; covariates need DATA and --formula.",
+        )
 
 
 def _refuse_without_state(state: Path | None, **given: Any) -> None:

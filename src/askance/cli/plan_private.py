@@ -61,7 +61,7 @@ def regression_command(
     """
     import numpy as np
 
-    from askance.cli.people import refuse_other
+    from askance.cli.outputs import refuse_other
     from askance.estimation.regression_plan import plan_regression
     from askance.estimation.scale_pilot import ScalePilot
     from askance.formats.release_file import read_regression, write_release
@@ -173,7 +173,7 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
 
         askance plan field people.toml --privacy-level 2 -o channel.toml
     """
-    from askance.cli.people import refuse_other
+    from askance.cli.outputs import refuse_other
     from askance.design.field_release import plan_field
     from askance.estimation.field_tables import MeasuredField
     from askance.formats import channel_to_toml

@@ -18,13 +18,13 @@ from askance.cli.channel_options import build_from_flags, channel_options, examp
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.misuse import GuidedGroup
 from askance.cli.output import print_json, print_table
+from askance.cli.outputs import refuse_replacing
 from askance.cli.people import (
     label_of,
     pieces_of,
     read_ids,
     read_labels,
     read_people,
-    refuse_replacing,
     require_complete,
     require_numbers,
 )

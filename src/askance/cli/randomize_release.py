@@ -9,7 +9,8 @@ import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.output import print_json, print_table
-from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people, refuse_replacing
+from askance.cli.outputs import refuse_replacing
+from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people
 from askance.cli.progress import progress
 from askance.errors import InputError
 

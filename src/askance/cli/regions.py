@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from askance.cli.output import print_json, print_table
+from askance.cli.outputs import refuse_inputs
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -105,8 +106,7 @@ def _require_output(output: Path, corpus: Path) -> None:
         raise InputError(
             f"-o is {output}; allowed: a name ending in .jsonl or .jsonl.gz.", remedy="Name it regions.jsonl."
         )
-    if output.exists() and corpus.exists() and output.samefile(corpus):
-        raise InputError(f"-o {output} is the corpus, which would be replaced.", remedy="Give it another name.")
+    refuse_inputs(output, [corpus])
 
 
 def _print(regions: RegionCounts, asked: dict[str, object], as_json: bool) -> None:

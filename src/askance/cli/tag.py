@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from askance.cli.output import print_json, print_table
-from askance.cli.people import refuse_inputs
+from askance.cli.outputs import refuse_inputs
 from askance.cli.progress import progress
 from askance.errors import InputError
 

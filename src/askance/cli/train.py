@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.output import print_json, print_table
-from askance.cli.people import refuse_inputs
+from askance.cli.outputs import refuse_inputs
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 

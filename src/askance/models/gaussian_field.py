@@ -211,13 +211,6 @@ class GaussianField:
         """The pairs (i, j), i ≤ j, of coordinates of z in the order of vectors of moments."""
         return np.triu_indices(self.width)
 
-    @property
-    def moment_names(self) -> tuple[str, ...]:
-        """Of the moments, such as "x0·y"."""
-        labels = ("1", *self.names)
-        first, second = self.triangle
-        return tuple(f"{labels[i]}·{labels[j]}" for i, j in zip(first.tolist(), second.tolist(), strict=True))
-
     def moments_of(self, z: ArrayLike) -> FloatArray:
         """The products z_i z_j of every row, shape (n, k(k + 1)/2)."""
         rows = as_floats(z, "z")

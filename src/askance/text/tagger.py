@@ -179,16 +179,7 @@ class CountTagger:
             held_out: other regions: training by likelihood stops when theirs gets worse.
             progress: told what is going on.
         """
-        if not isinstance(regions, RegionCounts):
-            raise InputError(
-                f"regions is {shown(regions)}; allowed: RegionCounts.",
-                remedy="Take read_regions(path).regions, sample_regions(corpus, …) or RegionCounts.of_labels(corpus).",
-            )
-        if not len(regions):
-            raise EmptyDataError("there are no regions.", remedy="Give at least one.")
-        if held_out is not None and held_out.tagset != regions.tagset:
-            held_out = held_out.with_tagset(regions.tagset)
-        _warn_of_unasked(regions)
+        held_out = _checked(regions, held_out)
         started = time.process_time()
         tell = progress or (lambda text, share: None)
         totals = regions.token_counts
@@ -390,6 +381,21 @@ class _Watch:
         return self.stopped
 
 
+def _checked(regions: object, held_out: RegionCounts | None) -> RegionCounts | None:
+    """Refuse what cannot be learned from; the held-out regions within the tag set of the others."""
+    if not isinstance(regions, RegionCounts):
+        raise InputError(
+            f"regions is {shown(regions)}; allowed: RegionCounts.",
+            remedy="Take read_regions(path).regions, sample_regions(corpus, …) or RegionCounts.of_labels(corpus).",
+        )
+    if not len(regions):
+        raise EmptyDataError("there are no regions.", remedy="Give at least one.")
+    _warn_of_unasked(regions)
+    if held_out is None or held_out.tagset == regions.tagset:
+        return held_out
+    return held_out.with_tagset(regions.tagset)
+
+
 def _warn_of_unasked(regions: RegionCounts) -> None:
     """Tags that nobody looked for share what is left: which of them a word gets is chance."""
     never = [name for name, seen in zip(regions.tagset, regions.asked, strict=True) if not seen]
@@ -399,7 +405,7 @@ def _warn_of_unasked(regions: RegionCounts) -> None:
             f"{len(never)} of {len(regions.tagset)} tags were never asked for and cannot be told apart ({some}): words "
             "get one of them by chance. Ask for more tags, or count the others as one tag.",
             UnaskedTagsWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

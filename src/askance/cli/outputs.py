@@ -1,0 +1,39 @@
+"""What a command may replace: never what it reads, nor what cannot be had again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from askance.errors import InputError
+
+
+def refuse_replacing(output: Path) -> None:
+    """Reports cannot be had again without asking, and spending, again: a file of them is never replaced."""
+    from askance.formats.report_schema import kind_of_file
+
+    if output.is_file() and kind_of_file(output) != "other":
+        raise InputError(
+            f"{output} is there already, with reports; asking again for them would spend the level again.",
+            remedy="Give the new reports another name, or move the old ones away.",
+        )
+
+
+def refuse_inputs(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse to replace what is read."""
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"-o {output} is one of the inputs, which would be replaced.", remedy="Give another name.")
+
+
+def refuse_other(output: Path, what: str) -> None:
+    """Refuse to replace a file that is something else than a release (JSON) or a channel (TOML with a kind)."""
+    if not output.is_file():
+        return
+    start = output.read_bytes()[:4096]
+    known = b'"askance": "release/1"' in start or b'"askance": "pilot/1"' in start
+    if known if what == "release" else start.startswith(b"kind ="):
+        return
+    raise InputError(
+        f"{output} is there already, and is no {what}.", remedy=f"Give the {what} another name, or move the file away."
+    )
