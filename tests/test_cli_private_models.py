@@ -223,5 +223,7 @@ def test_records_that_are_refused(folder: Path) -> None:
         assert not (folder / "r.jsonl").exists()
     (folder / "people.csv").write_text("ill,smokes\nyes,no\n,yes\nno,no\n", encoding="utf-8")
     assert done(*records[:-1], "dropped.jsonl", "--missing", "drop")["dropped"] == 1
+    (folder / "people.csv").write_text("ill,smokes\n,yes\nno,no\nno,maybe\n", encoding="utf-8")
+    assert_one_line(call(*records, "--missing", "drop"), "row 3: column 'smokes' is 'maybe'")
     (folder / "channel.toml").write_text('kind = "warner"\nquestion = "2/3"\n', encoding="utf-8")
     assert_one_line(call(*records), "describes warner; allowed: clique-release")

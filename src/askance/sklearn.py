@@ -16,20 +16,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_positive_level, as_probability
+from askance._checks import Number, as_positive_level
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
-from askance.errors import ClippingWarning, EmptyDataError, InputError
-from askance.estimation.linear_estimation import estimate_linear, run_pilot
+from askance.errors import ClippingWarning, InputError
+from askance.estimation.linear_estimation import estimate_linear, pilot_first
 from askance.estimation.linear_fit import LinearFit
 from askance.estimation.methods import estimate
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.regression_plan import plan_regression
-from askance.estimation.scale_pilot import Scales
 from askance.evidence.responses import Responses
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.gaussian_field import GaussianField
@@ -151,21 +150,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _begin(self, rows: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Decide scales and channel; what is left of the rows after a pilot."""
         field = self._field(rows.shape[1])
-        asked = round(len(rows) * as_probability(self.pilot_share, "pilot_share")) if self.scales is None else 0
-        order = self._rng.permutation(len(rows))
-        self.pilot_: Scales | None = None
-        if asked >= len(rows):
-            raise EmptyDataError(
-                f"{len(rows)} respondents leave nobody after a pilot of {asked}.", remedy="Take a smaller pilot_share."
-            )
-        if asked:
-            field, self.pilot_ = run_pilot(
-                field, rows[order[:asked]], target[order[:asked]], self.privacy_level, self._rng
-            )
-        self.release_ = self._plan(field, self.n_respondents or len(rows) - asked)
+        share = self.pilot_share if self.scales is None else 0
+        field, self.pilot_, rest = pilot_first(field, rows, target, self.privacy_level, share, self._rng)
+        self.release_ = self._plan(field, self.n_respondents or len(rest))
         self.tally_ = StatisticsTally(self.release_.channel)
         self.n_clipped_ = np.zeros(field.n_features + 1, dtype=np.int64)
-        return rows[order[asked:]], target[order[asked:]]
+        return rows[rest], target[rest]
 
     def fit_reports(self, reports: Reports | StatisticsTally, release: MomentRelease | None = None) -> Self:
         """Fit what real devices sent.

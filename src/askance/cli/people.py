@@ -120,15 +120,18 @@ def label_of(value: Any, labels: Categories) -> Label | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def read_labels(column: Column, labels: Categories, rows: slice, path: Path) -> list[Label]:
-    """The labels that the values of some rows stand for."""
+def read_labels(
+    column: Column, labels: Categories, rows: slice, path: Path, numbers: Sequence[int] | None = None
+) -> list[Label]:
+    """The labels that the values of some rows stand for; `numbers` are those of the rows where some were dropped."""
     values = column.values[rows].tolist()
     meaning = {value: label_of(value, labels) for value in set(values)}
     found = [meaning[value] for value in values]
     if None in found:
         row = found.index(None)
+        number = rows.start + row if numbers is None else numbers[rows.start + row]
         raise LabelError(
-            f"{path}, row {rows.start + row + 1}: column {column.name!r} is {shown(values[row])}; allowed: "
+            f"{path}, row {number + 1}: column {column.name!r} is {shown(values[row])}; allowed: "
             f"{shorten(labels.labels)}.",
             remedy="Recode the column, or give the channel these labels.",
         )

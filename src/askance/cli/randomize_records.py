@@ -64,12 +64,13 @@ def randomize_records(
         # Cells stay as they are written: "01" is no number, and "NA" may be a country.
         table = read_people(input, texts=True)
         columns, kept = complete_columns(table, field.variables, input, drop=missing == "drop")
+        numbers = np.flatnonzero(kept).tolist()
         ids = None if id_column is None else read_ids(table[id_column].take(kept), input)
         with report_writer(output, channel, ids=ids is not None) as writer:
             for rows in pieces_of(int(kept.sum()), len(columns)):
                 doing(f"noising {input}: row {rows.start + 1:,} of {int(kept.sum()):,}")
                 codes = [
-                    known.encode(read_labels(column, known, rows, input), name)
+                    known.encode(read_labels(column, known, rows, input, numbers), name)
                     for (name, known), column in zip(field.categories.items(), columns, strict=True)
                 ]
                 reports = channel.randomize(np.column_stack(codes))

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from askance._arrays import ArrayLike, FloatArray
+from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_floats, as_probability, require_generator, shown
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
@@ -184,17 +184,7 @@ def simulate_linear(
     rows, target = as_floats(x, "x"), as_floats(y, "y")
     field = GaussianField(rows.shape[1] if rows.ndim == 2 else 1, x_bounds=x_bounds, y_bounds=y_bounds, scales=scales)
     field.read(rows, target)
-    share = as_probability(pilot_share, "pilot_share")
-    asked = round(len(rows) * share) if scales is None else 0
-    order = rng.permutation(len(rows))
-    found = None
-    if asked:
-        field, found = run_pilot(field, rows[order[:asked]], target[order[:asked]], privacy_level, rng)
-    rest = order[asked:]
-    if not len(rest):
-        raise EmptyDataError(
-            f"{len(rows)} respondents leave nobody after a pilot of {asked}.", remedy="Take a smaller pilot_share."
-        )
+    field, found, rest = pilot_first(field, rows, target, privacy_level, 0 if scales is not None else pilot_share, rng)
     release = plan_regression(
         field, privacy_level, channel=channel, n_respondents=len(rest), calibration=calibration, **plan
     )
@@ -202,13 +192,31 @@ def simulate_linear(
     return estimate_linear(release, reports, repair=repair, strength=strength, pilot=found)
 
 
-def run_pilot(
-    field: GaussianField, x: ArrayLike, y: ArrayLike, privacy_level: Number, rng: np.random.Generator
-) -> tuple[GaussianField, Scales]:
-    """Simulate a pilot; the field with the scales it found, and these."""
-    pilot = ScalePilot(field, privacy_level)
-    found = pilot.estimate(StatisticsTally(pilot.channel).add(pilot.simulate(x, y, rng)))
-    return field.with_scales((found.centres, found.scales)), found
+def pilot_first(
+    field: GaussianField,
+    x: FloatArray,
+    y: FloatArray,
+    privacy_level: Number,
+    share: Number,
+    rng: np.random.Generator,
+) -> tuple[GaussianField, Scales | None, IntArray]:
+    """Simulate a pilot with a share of the respondents, drawn at random.
+
+    Returns:
+        the field with the scales that the pilot found, the pilot, and who is left to be asked; with share 0 the field
+        as it is, no pilot, and everybody.
+    """
+    asked = round(len(x) * as_probability(share, "pilot_share"))
+    order = rng.permutation(len(x))
+    if asked >= len(x):
+        raise EmptyDataError(
+            f"{len(x)} respondents leave nobody after a pilot of {asked}.", remedy="Take a smaller pilot_share."
+        )
+    if not asked:
+        return field, None, order
+    pilot, first = ScalePilot(field, privacy_level), order[:asked]
+    found = pilot.estimate(StatisticsTally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
+    return field.with_scales((found.centres, found.scales)), found, order[asked:]
 
 
 def _slopes(field: GaussianField, design: FloatArray, standard: FloatArray) -> FloatArray:
