@@ -122,8 +122,12 @@ def test_descriptions_that_are_refused(folder: Path, text: str, said: str) -> No
 def test_public_scales_are_taken(folder: Path) -> None:
     scales = "[scales]\nage = [45, 15]\nincome = [50, 30]\nspending = [80, 60]\n"
     (folder / "people.toml").write_text(DESCRIPTION + scales, encoding="utf-8")
+    plan = ("plan", "regression", "people.toml", "--privacy-level", "2", "-o", "release.json")
+    assert "there are no scales" not in call(*plan).out
     field = read_regression(folder / "people.toml")
     assert field.names == ("age", "income", "spending")
+    (folder / "people.toml").write_text(DESCRIPTION, encoding="utf-8")
+    assert "there are no scales" in call(*plan).out
     assert field.scales.tolist() == [15, 30, 60]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from askance.design import Plan, PlannedDesign, SurveyGuess
 
 
-@click.group("plan", cls=GuidedGroup, short_help="How many respondents a design needs.")
+@click.group("plan", cls=GuidedGroup, short_help="How many respondents are needed, and what devices send.")
 def plan_group() -> None:
     """Respondents needed for a goal, or what a number of respondents buys, design by design; and what devices send."""
 

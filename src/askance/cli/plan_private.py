@@ -59,8 +59,6 @@ def regression_command(
 
         askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json
     """
-    import numpy as np
-
     from askance.cli.outputs import refuse_other
     from askance.estimation.regression_plan import plan_regression
     from askance.estimation.scale_pilot import ScalePilot
@@ -68,7 +66,6 @@ def regression_command(
 
     refuse_other(output, "release")
     field = read_regression(description)
-    has_scales = pilot_state is not None or not np.allclose(field.centres, (field.low + field.high) / 2)
     if pilot and respondents is not None:
         raise InputError(
             "--respondents is given with --pilot.", remedy="Leave it out: a pilot is the same for any number."
@@ -93,7 +90,7 @@ def regression_command(
     if as_json:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
-    _print_release(release, output, _notes(release, respondents, has_scales))
+    _print_release(release, output, _notes(release, respondents))
     if pilot_state is not None:
         click.echo("ask others than in the pilot: who reports twice spends both levels")
     click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
@@ -116,7 +113,7 @@ def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: lis
         click.echo(f"note: {note}")
 
 
-def _notes(release: MomentRelease | ScalePilot, respondents: int | None, has_scales: bool) -> list[str]:
+def _notes(release: MomentRelease | ScalePilot, respondents: int | None) -> list[str]:
     """What should be known before anybody is asked."""
     from askance.estimation.moment_release import MomentRelease
     from askance.estimation.moment_repair import STRENGTH
@@ -125,7 +122,7 @@ def _notes(release: MomentRelease | ScalePilot, respondents: int | None, has_sca
     if not isinstance(release, MomentRelease):
         return ["a fifth of the respondents is a good size of a pilot; ask the others for the regression"]
     notes = []
-    if not has_scales:
+    if release.field.scaled_by_bounds:
         notes.append("there are no scales: columns are standardised by their bounds; a pilot makes errors smaller")
     if respondents is not None and release.encoding in ("quadratic", "moments"):
         noise = STRENGTH * predicted_noise(release, respondents) * release.field.n_features**0.5

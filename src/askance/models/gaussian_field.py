@@ -92,6 +92,8 @@ class GaussianField:
         self.feature_names, self.outcome_name = _read_names(feature_names, outcome_name, self.n_features)
         self.low, self.high = _read_bounds(x_bounds, y_bounds, self.n_features, required=scales is None)
         self.centres, self.scales = self._read_scales(scales)
+        #: Whether nobody gave scales, so that they come from the bounds.
+        self.scaled_by_bounds = scales is None
         self.clip = float(as_floats(clip, "clip"))
         if not 0 < self.clip < np.inf:
             raise InputError(f"clip is {clip!r}; allowed: above 0, finite.", remedy="3 scales are usual.")
