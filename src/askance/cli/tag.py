@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,11 @@ from askance.cli.outputs import refuse_inputs
 from askance.cli.progress import progress
 from askance.errors import InputError
 
+if TYPE_CHECKING:
+    from askance.text.text_format import TextFormat
+
 _FILE = click.Path(path_type=Path)
+_TOOLS = ("doccano", "label-studio", "prodigy")
 # Rows of the two tables of `evaluate`.
 _MOST_CONFUSIONS = 10
 
@@ -24,25 +29,39 @@ _MOST_CONFUSIONS = 10
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["text", "tsv", "conllu", "jsonl"]),
-    help="of INPUT  [default: by its name; text on standard input]",
+    type=click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
+    help="of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
 )
 @click.option("-o", "--output", metavar="FILE", type=_FILE, help="where tags go  [default: standard output]")
-@click.option("--json", "as_json", is_flag=True, help="one JSON object a sentence instead of TSV")
-def tag_command(model: Path, input: Path | None, kind: str | None, output: Path | None, as_json: bool) -> None:
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["tsv", "jsonl", *_TOOLS]),
+    help="format of the output: TSV, JSON lines, or what an annotation tool imports  [default: tsv]",
+)
+@click.option("--json", "as_json", is_flag=True, help="one JSON object a sentence, as --to jsonl")
+def tag_command(
+    model: Path, input: Path | None, kind: str | None, output: Path | None, target: TextFormat | None, as_json: bool
+) -> None:
     """Tag the sentences of INPUT (or of standard input) with MODEL, a file of `askance train`.
 
     Text has one sentence a line, tokens separated by spaces. The output is TSV: word and tag, an empty line after each
-    sentence. Examples:
+    sentence. For an annotation tool it is spans to be corrected: one for each word, or for each entity where all tags
+    are B-…, I-… or O. Examples:
 
         askance tag tagger.askance news.txt
 
         echo "the dog barks" | askance tag tagger.askance
+
+        askance tag tagger.askance news.txt --to label-studio -o tasks.json
     """
     from askance.formats.disk import write_whole
     from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.tagger import CountTagger
 
+    if as_json and target not in (None, "jsonl"):
+        raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
+    written = target or ("jsonl" if as_json else "tsv")
     if output is not None:
         refuse_inputs(output, [model, *([] if input is None else [input])])
     with progress() as doing:
@@ -52,7 +71,7 @@ def tag_command(model: Path, input: Path | None, kind: str | None, output: Path 
         corpus = read_sentences(sys.stdin.buffer if input is None else input, format=kind)
         doing("tagging")
         tagged = corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset)
-        text = "".join(tagged_lines(tagged, "jsonl" if as_json else "tsv"))
+        text = "".join(tagged_lines(tagged, written))
         if output is not None:
             write_whole(output, text.encode("utf-8"))
     if output is None:

@@ -7,6 +7,7 @@
   sentences.
 - JSON lines: `{"id": "s1", "tokens": ["the", "dog"], "tags": ["DT", null]}`, id and tags optional.
 - Text: one sentence a line, tokens separated by blanks.
+- Files of annotation tools (doccano, Label Studio, Prodigy): see `annotation_tools`.
 
 In the first two `_` and an empty cell mean "no tag".
 """
@@ -17,29 +18,26 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
-from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 from askance._checks import did_you_mean, shown
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.formats.disk import as_path
+from askance.text.annotation_tools import annotation_lines, read_annotations, task_words
 from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
+from askance.text.json_fields import id_of as id_of
+from askance.text.json_fields import require_tags
+from askance.text.json_fields import tokens_of as tokens_of
 from askance.text.lines import Source, line_writer, name_of, read_json, text_lines
+from askance.text.text_format import TextFormat as TextFormat
+from askance.text.text_format import format_of as format_of
+from askance.text.text_format import format_within, tool_of_format
 
-TextFormat: TypeAlias = Literal["tsv", "conllu", "jsonl", "text"]
 #: Id, words and tags.
 _Sentence: TypeAlias = tuple[str, Sequence[str], Sequence[str | None] | None]
 _Lines: TypeAlias = Iterator[tuple[int, str]]
 
-_SUFFIXES: dict[str, TextFormat] = {
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".conllu": "conllu",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".txt": "text",
-}
 _NO_TAG = ("", "_")
 _HEADER = "# columns:"
 _CONLLU = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -61,25 +59,34 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
         tag_column: which column has the tags. TSV: its name in the header line, or its number counted from 1 (column 1
             holds the words); default 2, and no tags where there is no second column. CoNLL-U: a name such as "XPOS", or
             a number; default "UPOS". JSON lines: the field, default "tags".
-        format: "tsv", "conllu", "jsonl" or "text"; default: by the name of the file (.tsv, .conllu, .jsonl, .txt, each
-            perhaps with .gz).
+        format: "tsv", "conllu", "jsonl", "text", "doccano", "label-studio" or "prodigy"; default: by the name of the
+            file (.tsv, .conllu, .jsonl, .txt, each perhaps with .gz); .json and .jsonl also by their first object. The
+            last three are read as `read_annotations` does by default.
 
     Raises:
         FormatError: not UTF-8, rows of different lengths, not JSON; names file and line.
         InputError: no such column, or a name that tells no format.
         EmptyDataError: no sentence.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "small.tsv"
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.tsv"
     >>> _ = path.write_text("the\\tDT\\tDET\\ndog\\tNN\\tNOUN\\n\\ndogs\\tNNS\\tNOUN\\n")
     >>> corpus = read_tagged(path)
     >>> corpus, read_tagged(path, tag_column=3).tags_of(0)
     (Corpus(2 sentences, 3 tokens, 3 types, 3 tags), ('DET', 'NOUN'))
     """
-    kind = format_of(source, format)
+    kind = format_within(source, format)
     name, lines = name_of(source), text_lines(source)
     if isinstance(tag_column, bool) or not isinstance(tag_column, (str, int, type(None))):
         raise InputError(f"tag_column is {shown(tag_column)}; allowed: a name or a number.", remedy="Leave it out.")
+    tool = tool_of_format(kind)
+    if tag_column is not None and (tool or kind == "text"):
+        raise InputError(
+            f"tag_column is {shown(tag_column)}, and {name} is {tool or 'plain text'}; allowed: none.",
+            remedy='Leave it out, or give format="tsv".',
+        )
+    if tool:
+        return read_annotations(source, tool=tool).corpus
     if kind == "tsv":
         sentences = _read_tsv(lines, name, tag_column)
     elif kind == "conllu":
@@ -87,11 +94,6 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
     elif kind == "jsonl":
         sentences = _read_jsonl(lines, name, _field(tag_column))
     else:
-        if tag_column is not None:
-            raise InputError(
-                f"tag_column is {shown(tag_column)}, and {name} is plain text; allowed: none.",
-                remedy='Leave it out, or give format="tsv".',
-            )
         sentences = _read_text(lines)
     return _corpus(sentences, CorpusBuilder(() if kind == "jsonl" else _NO_TAG), name)
 
@@ -107,9 +109,12 @@ def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
     >>> list(read_sentences(io.BytesIO(b"the dog\\nbarks")).sentences())
     [('the', 'dog'), ('barks',)]
     """
-    kind = format_of(source, format or (None if isinstance(source, (str, os.PathLike)) else "text"))
+    kind = format_within(source, format or (None if isinstance(source, (str, os.PathLike)) else "text"))
     name, lines = name_of(source), text_lines(source)
-    if kind == "tsv":
+    sentences: Iterator[_Sentence]
+    if tool := tool_of_format(kind):
+        sentences = ((id, words, None) for id, words in task_words(source, tool))
+    elif kind == "tsv":
         sentences = _read_tsv(lines, name, None)
     elif kind == "conllu":
         sentences = _read_conllu(lines, name, 3)
@@ -124,30 +129,6 @@ def _corpus(sentences: Iterator[_Sentence], builder: CorpusBuilder, name: str) -
     if not len(builder):
         raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
     return builder.build()
-
-
-def format_of(source: Source, format: str | None = None) -> TextFormat:
-    """The format that is asked for, or else the one that the name of the file tells.
-
-    >>> format_of("train.tsv.gz"), format_of("input", "text")
-    ('tsv', 'text')
-    """
-    for known in get_args(TextFormat):
-        if format == known:
-            return known  # type: ignore[no-any-return]
-    allowed = ", ".join(get_args(TextFormat))
-    if format is not None:
-        raise InputError(
-            f"format is {shown(format)}; allowed: {allowed}.", remedy=did_you_mean(format, get_args(TextFormat), "")
-        )
-    suffixes = [suffix.lower() for suffix in Path(name_of(source)).suffixes]
-    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    if not last or last[0] not in _SUFFIXES:
-        raise InputError(
-            f"the name of {name_of(source)} tells no format; allowed: {', '.join(_SUFFIXES)}, also with .gz.",
-            remedy=f"Rename it, or say the format: {allowed}.",
-        )
-    return _SUFFIXES[last[0]]
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -232,7 +213,7 @@ def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Senten
                 continue
             words, tags = tokens_of(content), None if field is None else content.get(field)
             if field is not None and tags is not None:
-                _require_tags(tags, field, len(words))
+                require_tags(tags, field, len(words))
             id = id_of(content)
         except ValueError as error:
             raise FormatError(
@@ -241,34 +222,6 @@ def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Senten
             ) from None
         if words:
             yield id, words, tags
-
-
-def tokens_of(content: dict[str, Any]) -> list[str]:
-    """The field "tokens" of a JSON object; ValueError says what is allowed."""
-    words = content.get("tokens")
-    if not isinstance(words, list):
-        raise ValueError(f"its tokens are {shown(words)}; allowed: a list of words")
-    if not set(map(type, words)) <= {str}:
-        wrong = next(i for i, word in enumerate(words) if not isinstance(word, str))
-        raise ValueError(f"token {wrong} is {shown(words[wrong])}; allowed: a text")
-    return words
-
-
-def id_of(content: dict[str, Any]) -> str:
-    """The field "id" of a JSON object, or ""; ValueError says what is allowed."""
-    id = content.get("id")
-    if isinstance(id, bool) or not isinstance(id, (str, int, type(None))):
-        raise ValueError(f"its id is {shown(id)}; allowed: a text")
-    return "" if id is None else str(id)
-
-
-def _require_tags(tags: Any, field: str, size: int) -> None:
-    if not isinstance(tags, list) or len(tags) != size:
-        given = f"{len(tags)} entries" if isinstance(tags, list) else shown(tags)
-        raise ValueError(f"{field!r} has {given}; allowed: a list of {size}, one per token")
-    if not set(map(type, tags)) <= {str, type(None)} or "" in tags:
-        wrong = next(tag for tag in tags if tag is not None and (not isinstance(tag, str) or not tag))
-        raise ValueError(f"{field!r} holds {shown(wrong)}; allowed: a text that is not empty, or null")
 
 
 def _read_text(lines: _Lines) -> Iterator[_Sentence]:
@@ -327,7 +280,8 @@ def write_tagged(
         corpus: the sentences.
         tag_column: TSV: the name of the column of tags in the header line, default "tag". CoNLL-U: "UPOS" (default) or
             "XPOS". JSON lines: the field, default "tags".
-        format: "tsv", "conllu" or "jsonl"; default: by the name. TSV does not keep the ids of sentences.
+        format: "tsv", "conllu" or "jsonl", or an annotation tool (see `write_annotations`); default: by the name. TSV
+            does not keep the ids of sentences.
     """
     pieces = tagged_lines(corpus, format_of(as_path(path), format), tag_column=tag_column)
     with line_writer(path) as file:
@@ -341,6 +295,8 @@ def tagged_lines(corpus: Corpus, format: TextFormat, *, tag_column: str | None =
     >>> list(tagged_lines(Corpus.of([["the", "dog"]], [["DT", None]]), "tsv"))
     ['# columns: form\\ttag\\n', 'the\\tDT\\ndog\\t_\\n\\n']
     """
+    if tool := tool_of_format(format):
+        return annotation_lines(corpus, tool)
     _require_writable(corpus, format)
     if format == "tsv":
         return _tsv_lines(corpus, "tag" if tag_column is None else tag_column)
@@ -349,7 +305,8 @@ def tagged_lines(corpus: Corpus, format: TextFormat, *, tag_column: str | None =
         return _conllu_lines(corpus, wanted == 3)
     if format == "jsonl":
         return _json_lines(corpus, _field(tag_column))
-    raise InputError(f"format is {shown(format)}; allowed: tsv, conllu, jsonl.", remedy='Write "tsv".')
+    allowed = ", ".join(kind for kind in get_args(TextFormat) if kind != "text")
+    raise InputError(f"format is {shown(format)}; allowed: {allowed}.", remedy='Write "tsv".')
 
 
 def _require_writable(corpus: Corpus, format: TextFormat) -> None:
