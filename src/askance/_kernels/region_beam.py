@@ -24,13 +24,13 @@ _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_group_probability"] = compile_loop(region_layout.group_probability)
+    globals()["_load_weights"] = region_layout.compiled_load()
     for helper in (_names, _extend, _merge, _go_back):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_beam)
 
 
-_group_probability = region_layout.group_probability
+_load_weights = region_layout.load_weights
 
 
 def _beam(
@@ -52,7 +52,8 @@ def _beam(
         region = members[number]
         begin, end, length = layout.offsets[region], layout.offsets[region + 1], layout.length[region]
         low, high, groups = layout.low[begin:end], layout.high[begin:end], end - begin
-        names, weight = _names(groups), np.empty(groups)
+        names, weights = _names(groups), np.empty(length * groups)
+        _load_weights(layout, probabilities, region, weights, 0, groups, 1)
         keys, digits, forward = np.zeros(1, dtype=np.uint64), np.zeros((1, groups), dtype=np.int32), np.ones(1)
         # The transitions of all tokens: which state, which group, to which state, and how much.
         ends, logarithm = np.zeros(length + 1, dtype=np.int64), 0.0
@@ -60,9 +61,7 @@ def _beam(
         origin, group, target = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int32)
         flow, reached = np.empty(most), np.empty(length + 1, dtype=np.int64)
         for i in range(length):
-            kind = layout.tokens[layout.start[region] + i]
-            for j in range(groups):
-                weight[j] = _group_probability(layout, probabilities, region, kind, layout.tag[begin + j])
+            weight = weights[i * groups : (i + 1) * groups]
             at, reached[i] = ends[i], forward.size
             count = _extend(digits, low, high, length - i - 1, origin[at:], group[at:])
             ends[i + 1] = at + count

@@ -14,25 +14,36 @@ import numpy as np
 
 from askance._kernels import region_layout
 from askance._kernels.compiler import compile_loop
+from askance._kernels.region_layout import MISSED
 
 
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_group_probability"] = compile_loop(region_layout.group_probability)
+    globals()["_shared_probability"] = region_layout.compiled_shared_probability()
     return compile_loop(_collect)
 
 
-_group_probability = region_layout.group_probability
+_shared_probability = region_layout.shared_probability
 
 
-def _collect(layout: Any, probabilities: Any, posterior: Any, members: Any, part: Any, parts: Any, counts: Any) -> None:
+def _collect(
+    layout: Any,
+    probabilities: Any,
+    posterior: Any,
+    weights: Any,
+    members: Any,
+    part: Any,
+    parts: Any,
+    counts: Any,
+) -> None:
     """Add the posteriors of tokens to the counts of their types, for types with the number `part` modulo `parts`.
 
     Args:
         layout: `RegionLayout`.
         probabilities: p(tag | type), shape (T, K).
         posterior: of every token and group, flat, at layout.place.
+        weights: how much each region counts, shape (R,).
         members: numbers of regions.
         part: which types.
         parts: among how many parts types are divided.
@@ -40,26 +51,35 @@ def _collect(layout: Any, probabilities: Any, posterior: Any, members: Any, part
     """
     kinds, tags = probabilities.shape
     saved = np.empty(tags)
+    tag_of, tokens, all_asked = layout.tag, layout.tokens, layout.asked
     for kind in range(part, kinds, parts):
         counts[kind] = 0.0
     for r in members:
         begin, groups = layout.offsets[r], layout.offsets[r + 1] - layout.offsets[r]
+        first, last, closed = layout.asked_offsets[r], layout.asked_offsets[r + 1], layout.closed[r]
+        start, place = layout.start[r], layout.place[r]
         for i in range(layout.length[r]):
-            kind = layout.tokens[layout.start[r] + i]
+            kind = tokens[start + i]
             if kind % parts != part:
                 continue
-            at = layout.place[r] + i * groups
+            at = place + i * groups
             for j in range(groups):
-                tag = layout.tag[begin + j]
+                tag = tag_of[begin + j]
                 if tag >= 0:
-                    counts[kind, tag] += posterior[at + j]
+                    counts[kind, tag] += weights[r] * posterior[at + j]
                     continue
                 # Tags that were not looked for share in proportion to p: all get theirs, the others give it back.
-                weight = posterior[at + j] / _group_probability(layout, probabilities, r, kind, tag)
-                asked = layout.asked[layout.asked_offsets[r] : layout.asked_offsets[r + 1]]
-                for x in range(asked.size):
-                    saved[x] = counts[kind, asked[x]]
+                # So do those that were, in what was missed.
+                p = _shared_probability(probabilities, kind, all_asked, first, last, closed, tag)
+                weight = weights[r] * posterior[at + j] / p
+                if tag == MISSED and not closed:
+                    for e in range(first, last):
+                        counts[kind, all_asked[e]] += weight * probabilities[kind, all_asked[e]]
+                    continue
+                kept = first if tag == MISSED else last
+                for e in range(first, kept):
+                    saved[e - first] = counts[kind, all_asked[e]]
                 for b in range(tags):
                     counts[kind, b] += weight * probabilities[kind, b]
-                for x in range(asked.size):
-                    counts[kind, asked[x]] = saved[x]
+                for e in range(first, kept):
+                    counts[kind, all_asked[e]] = saved[e - first]

@@ -18,11 +18,11 @@ from askance._kernels.compiler import compile_loop
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_group_probability"] = compile_loop(region_layout.group_probability)
+    globals()["_load_weights"] = region_layout.compiled_load()
     return compile_loop(_normalise)
 
 
-_group_probability = region_layout.group_probability
+_load_weights = region_layout.load_weights
 
 
 def _normalise(
@@ -31,15 +31,15 @@ def _normalise(
     """Posteriors (flat, at layout.place) and log Z of the regions members[first] … members[last − 1]."""
     for number in range(first, last):
         region = members[number]
-        begin, end, at, logarithm = layout.offsets[region], layout.offsets[region + 1], layout.place[region], 0.0
-        for i in range(layout.length[region]):
-            kind, total = layout.tokens[layout.start[region] + i], 0.0
-            for g in range(begin, end):
-                weight = _group_probability(layout, probabilities, region, kind, layout.tag[g])
-                posterior[at + g - begin] = weight
-                total += weight
-            for g in range(begin, end):
-                posterior[at + g - begin] /= total
+        groups, at = layout.offsets[region + 1] - layout.offsets[region], layout.place[region]
+        _load_weights(layout, probabilities, region, posterior, at, groups, 1)
+        logarithm = 0.0
+        for _ in range(layout.length[region]):
+            total = 0.0
+            for j in range(groups):
+                total += posterior[at + j]
+            for j in range(groups):
+                posterior[at + j] /= total
             logarithm += np.log(total)
-            at += end - begin
+            at += groups
         value[region] = logarithm

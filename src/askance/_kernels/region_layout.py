@@ -2,19 +2,28 @@
 
 A *group* of a region is a tag that was counted, or all tags that were not looked for, together (`OTHER`). A token
 belongs to one group, so the groups of a region of L tokens have counts that sum to L.
+
+Where people miscount, a tag's group has the tokens that were seen, and tokens that were not, whatever tag that was
+looked for they have, are a group of their own (`MISSED`). Groups have factors, and regions a shift, such that the sum
+over sequences is the probability of the counts (`lay_out` says which).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import IntArray
+from askance._arrays import FloatArray, IntArray
+from askance._kernels.compiler import compile_loop
 
 #: The group of all tags that were not looked for.
 OTHER = -1
+#: The group of tokens with a tag that was looked for that were not counted.
+MISSED = -2
 #: Probabilities below this are taken as this: a token whose tag is all but impossible never makes a fit infinite.
 FLOOR = 1e-30
 
@@ -27,12 +36,16 @@ class RegionLayout(NamedTuple):
         length: tokens, shape (R,).
         tokens: type of every token of the corpus.
         offsets: groups of region r are offsets[r] … offsets[r + 1] − 1, shape (R + 1,).
-        tag: tag of each group, or `OTHER`, shape (G,); within a region the groups with large bounds come first.
+        tag: tag of each group, `OTHER` or `MISSED`, shape (G,); within a region the groups with large bounds come
+            first.
         low: least count, shape (G,); together with `high` as tight as the length of the region makes it.
         high: largest count, at least 1, shape (G,).
         asked_offsets: like offsets, of the tags that were looked for, shape (R + 1,).
-        asked: those tags, shape (E,).
+        asked: those tags, sorted within each region, shape (E,).
+        closed: whether all tags were looked for, shape (R,).
         place: where the posteriors of region r are, as (length, groups), in one flat array; shape (R,).
+        factor: what the probability of each group is multiplied with, shape (G,).
+        shift: what is added to the log-likelihood of each region, shape (R,).
     """
 
     start: IntArray
@@ -44,18 +57,65 @@ class RegionLayout(NamedTuple):
     high: npt.NDArray[np.int32]
     asked_offsets: IntArray
     asked: npt.NDArray[np.int16]
+    closed: npt.NDArray[np.bool_]
     place: IntArray
+    factor: FloatArray
+    shift: FloatArray
 
 
-def group_probability(layout: Any, probabilities: Any, region: Any, kind: Any, tag: Any) -> Any:
-    """p of a group of a region, for a type of word; for compiled loops and for Python."""
-    if tag >= 0:
-        return max(np.float64(probabilities[kind, tag]), FLOOR)
-    total, left = 0.0, layout.asked_offsets[region]
-    for b in range(probabilities.shape[1]):
-        # The tags that were looked for are sorted: they are met one by one.
-        if left < layout.asked_offsets[region + 1] and layout.asked[left] == b:
-            left += 1
-        else:
+@cache
+def compiled_load() -> Callable[..., None]:
+    """`load_weights` for compiled loops."""
+    globals()["_shared_probability"] = compiled_shared_probability()
+    return compile_loop(load_weights)
+
+
+@cache
+def compiled_shared_probability() -> Callable[..., float]:
+    """`shared_probability` for compiled loops."""
+    return compile_loop(shared_probability)
+
+
+def load_weights(
+    layout: Any, probabilities: Any, region: Any, weights: Any, at: Any, token_step: Any, group_step: Any
+) -> None:
+    """Factor × p of every token i and group j of a region, into weights[at + i token_step + j group_step].
+
+    One call for a region, and arrays taken out of the layout once: to do so for every token would cost more than the
+    rest.
+    """
+    begin, end, start = layout.offsets[region], layout.offsets[region + 1], layout.start[region]
+    first, last, closed = layout.asked_offsets[region], layout.asked_offsets[region + 1], layout.closed[region]
+    tags, factors, asked, tokens = layout.tag, layout.factor, layout.asked, layout.tokens
+    for i in range(layout.length[region]):
+        kind = tokens[start + i]
+        for g in range(begin, end):
+            if tags[g] >= 0:
+                p = max(np.float64(probabilities[kind, tags[g]]), FLOOR)
+            else:
+                p = _shared_probability(probabilities, kind, asked, first, last, closed, tags[g])
+            weights[at + i * token_step + (g - begin) * group_step] = p * factors[g]
+
+
+def shared_probability(
+    probabilities: Any, kind: Any, asked: Any, first: Any, last: Any, closed: Any, group: Any
+) -> Any:
+    """p of all tags of the group `OTHER` or `MISSED` together; asked[first] … asked[last − 1] were looked for."""
+    total = 0.0
+    if group == MISSED and closed:
+        for b in range(probabilities.shape[1]):
             total += probabilities[kind, b]
+    elif group == MISSED:
+        for e in range(first, last):
+            total += probabilities[kind, asked[e]]
+    else:
+        for b in range(probabilities.shape[1]):
+            # The tags that were looked for are sorted: they are met one by one.
+            if first < last and asked[first] == b:
+                first += 1
+            else:
+                total += probabilities[kind, b]
     return max(total, FLOOR)
+
+
+_shared_probability = shared_probability

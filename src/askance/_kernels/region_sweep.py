@@ -28,11 +28,12 @@ import numpy as np
 
 from askance._kernels import region_layout
 from askance._kernels.compiler import compile_loop
+from askance._kernels.region_layout import FLOOR
 
 #: Below this the sum of a region is not trusted.
 TINY = 1e-200
-# Products are turned into logarithms when they get this small.
-_SMALL = 1e-250
+# Products are turned into logarithms when they get this small, or large.
+_SMALL, _LARGE = 1e-250, 1e250
 # Unsigned, or every index is checked for being negative, which costs more than the sums.
 _U = np.uint64
 
@@ -40,13 +41,13 @@ _U = np.uint64
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_group_probability"] = compile_loop(region_layout.group_probability)
+    globals()["_shared_probability"] = region_layout.compiled_shared_probability()
     for helper in (_load, _forward, _backward):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_blocks)
 
 
-_group_probability = region_layout.group_probability
+_shared_probability = region_layout.shared_probability
 
 
 def _sum_blocks(
@@ -97,19 +98,30 @@ def _sum_blocks(
 
 
 def _load(layout: Any, probabilities: Any, region: Any, p: Any, lane: Any, lanes: Any) -> Any:
-    """Fill a lane of `p` (groups, length, lanes), rows scaled to 1; returns the logarithm of the scale."""
-    first, groups = layout.offsets[region], layout.offsets[region + 1] - layout.offsets[region]
+    """Fill a lane of `p` (groups, length, lanes), rows scaled to 1; returns the logarithm of the scale.
+
+    As `load_weights`, with the scaling in the same loop: for short regions a second one would show.
+    """
+    begin, groups = layout.offsets[region], layout.offsets[region + 1] - layout.offsets[region]
     length, logarithm, product = layout.length[region], 0.0, 1.0
+    tags, factors, tokens, asked = layout.tag, layout.factor, layout.tokens, layout.asked
+    first, last, closed = layout.asked_offsets[region], layout.asked_offsets[region + 1], layout.closed[region]
+    start = layout.start[region]
     for i in range(length):
-        kind, total = layout.tokens[layout.start[region] + i], 0.0
+        kind, total = tokens[start + i], 0.0
         for j in range(groups):
-            weight = _group_probability(layout, probabilities, region, kind, layout.tag[first + j])
+            tag = tags[begin + j]
+            if tag >= 0:
+                weight = max(np.float64(probabilities[kind, tag]), FLOOR)
+            else:
+                weight = _shared_probability(probabilities, kind, asked, first, last, closed, tag)
+            weight *= factors[begin + j]
             p[(j * length + i) * lanes + lane] = weight
             total += weight
         for j in range(groups):
             p[(j * length + i) * lanes + lane] /= total
         product *= total
-        if product < _SMALL:
+        if product < _SMALL or product > _LARGE:
             logarithm, product = logarithm + np.log(product), 1.0
     return logarithm + np.log(product)
 

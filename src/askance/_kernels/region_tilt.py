@@ -45,13 +45,13 @@ _SMALL, _LARGE = 1e-150, 1e150
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_group_probability"] = compile_loop(region_layout.group_probability)
+    globals()["_load_weights"] = region_layout.compiled_load()
     for helper in (_shift, _dual, _sweep, _hold, _solve, _direction, _settle):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_tilt)
 
 
-_group_probability = region_layout.group_probability
+_load_weights = region_layout.load_weights
 
 
 def _tilt(
@@ -91,10 +91,7 @@ def _tilt(
         region = members[number]
         begin, end, length = layout.offsets[region], layout.offsets[region + 1], layout.length[region]
         low, high, groups = layout.low[begin:end], layout.high[begin:end], end - begin
-        for i in range(length):
-            kind = layout.tokens[layout.start[region] + i]
-            for j in range(groups):
-                p[j * length + i] = _group_probability(layout, probabilities, region, kind, layout.tag[begin + j])
+        _load_weights(layout, probabilities, region, p, 0, 1, length)
         value[region] = _settle(
             p, tilts[begin:end], low, high, length, tolerance, v, rows, columns, hessian, step, trial, seen
         )

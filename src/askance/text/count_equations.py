@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
+from askance.text.miscounts import MiscountsBy, miscount_rates
 from askance.text.regions import RegionCounts
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class CountEquations:
     length of an open region says nothing and has weight 0. Points within ranges are guesses: estimates from exact
     counts are consistent, those from ranges as good as the guesses are.
 
+    The weight of a region multiplies those of its equations; regions of weight 0 are left out. Where people miscount at
+    known rates (`Miscounts`), (R − q) / (1 − m) stands for the count R, as its mean is the true one, also for tags
+    without an entry in closed regions; ranges stay as they are. Where no rates are known and counts cannot be (more
+    than the length, or every tag asked and fewer), they are scaled to sum to the length.
+
     Regions of one token are one row for each type: Σ_r ω_r (N_r − w)² is the same function of w as Ω (N̄ − w)² with the
     sum of weights and the weighted mean. A labelled corpus so has no more rows than types.
 
@@ -49,7 +55,12 @@ class CountEquations:
 
     @classmethod
     def of(
-        cls, regions: RegionCounts, *, dtype: npt.DTypeLike = np.float32, merge_single: bool = True
+        cls,
+        regions: RegionCounts,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        merge_single: bool = True,
+        miscounts: MiscountsBy | None = None,
     ) -> CountEquations:
         """From regions.
 
@@ -57,9 +68,11 @@ class CountEquations:
             regions: R regions.
             dtype: float32 or float64.
             merge_single: whether regions of one token become one row for each type.
+            miscounts: how often people miscount.
         """
         from scipy import sparse
 
+        regions = regions.with_positive_weight()
         row, alone = _rows(regions, merge_single)
         rows = int(row.max(initial=-1)) + 1
         tokens, owner = _tokens(regions, regions.lengths), np.repeat(row, regions.lengths)
@@ -67,7 +80,7 @@ class CountEquations:
         ones = np.ones(len(tokens), dtype=dtype)
         matrix = sparse.coo_array((ones, (owner, column)), shape=(rows, len(types))).tocsr()
         matrix.data[matrix.indptr[alone] :] = 1
-        response, weights = _sums(regions, row, rows)
+        response, weights = _sums(regions, row, rows, miscounts)
         np.divide(response, weights, out=response, where=weights > 0)
         sentence = np.full(rows, -1, dtype=np.int64)
         of = np.searchsorted(regions.corpus.starts, regions.start, side="right") - 1
@@ -94,16 +107,27 @@ class CountEquations:
         return np.asarray(self.weights.max(axis=1, initial=0), dtype=float)
 
 
-def known_tokens(regions: RegionCounts) -> FloatArray:
-    """Tokens whose tag the counts tell, by type and tag, shape (T, K): where all tokens of a region have the same."""
+def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) -> FloatArray:
+    """Tokens whose tag the counts tell, by type and tag, shape (T, K): where all tokens of a region have the same.
+
+    They are counted by the weight of their region. Counts that may be too high tell no tag.
+    """
     table = np.zeros((len(regions.corpus.words), len(regions.tagset)))
-    told = np.flatnonzero(regions.low == regions.lengths[regions.entry_region])
+    doubtful = _cannot_be(regions) | (miscount_rates(regions, miscounts)[1] > 0)
+    of = regions.entry_region
+    told = np.flatnonzero((regions.low == regions.lengths[of]) & ~doubtful[of])
     lengths = np.zeros(len(regions), dtype=np.int64)
     tag = np.zeros(len(regions), dtype=np.int64)
     lengths[regions.entry_region[told]] = regions.low[told]
     tag[regions.entry_region[told]] = regions.tag[told]
-    np.add.at(table, (_tokens(regions, lengths), np.repeat(tag, lengths)), 1)
+    np.add.at(table, (_tokens(regions, lengths), np.repeat(tag, lengths)), np.repeat(regions.weights, lengths))
     return table
+
+
+def _cannot_be(regions: RegionCounts) -> npt.NDArray[np.bool_]:
+    """Regions whose counts cannot sum to their length, shape (R,)."""
+    least, most = (np.bincount(regions.entry_region, each, len(regions)) for each in (regions.low, regions.high))
+    return np.asarray((least > regions.lengths) | (regions.closed & (most < regions.lengths)))
 
 
 def _tokens(regions: RegionCounts, lengths: IntArray) -> IntArray:
@@ -121,7 +145,9 @@ def _rows(regions: RegionCounts, merge_single: bool) -> tuple[IntArray, int]:
     return row, alone
 
 
-def _sums(regions: RegionCounts, row: IntArray, rows: int) -> tuple[FloatArray, FloatArray]:
+def _sums(
+    regions: RegionCounts, row: IntArray, rows: int, miscounts: MiscountsBy | None
+) -> tuple[FloatArray, FloatArray]:
     """Σ ω N and Σ ω over the regions of every row, shape (rows, K) each."""
     from scipy import sparse
 
@@ -129,12 +155,34 @@ def _sums(regions: RegionCounts, row: IntArray, rows: int) -> tuple[FloatArray, 
     closed, width = regions.closed[of], regions.high - low
     left = regions.lengths - np.bincount(of, low, len(regions))
     widths = np.bincount(of, width, len(regions))
-    share = np.where(regions.closed & (widths > 0), left / np.maximum(widths, 1), 0.5)
+    share = np.where(regions.closed & (widths > 0), np.clip(left / np.maximum(widths, 1), 0, 1), 0.5)
     point, weight = low + width * share[of], _UNSURE / (_UNSURE + width * (width + 2) / 12)
     weight[~closed & (width >= regions.lengths[of])] = 0
+    point, none, counted = _corrected(regions, point, width == 0, miscounts)
     where, shape = (row[of], regions.tag.astype(np.int64)), (rows, len(regions.tagset))
-    response = sparse.coo_array((point * weight, where), shape=shape).toarray()
-    # Tags without an entry are equations "0 of them" in closed regions, and none elsewhere.
-    weights = sparse.coo_array((weight - closed, where), shape=shape).toarray()
-    weights += np.bincount(row, regions.closed, rows)[:, None]
+    # Tags without an entry are equations "0 of them" in closed regions (or what stands for 0), and none elsewhere.
+    inside = np.where(closed, none[of], 0.0) * counted[of]
+    response = sparse.coo_array((point * weight * counted[of] - inside, where), shape=shape).toarray()
+    response += np.bincount(row, regions.closed * none * counted, rows)[:, None]
+    weights = sparse.coo_array(((weight - closed) * counted[of], where), shape=shape).toarray()
+    weights += np.bincount(row, regions.closed * counted, rows)[:, None]
     return response, np.maximum(weights, 0)
+
+
+def _corrected(
+    regions: RegionCounts, point: FloatArray, exact: npt.NDArray[np.bool_], miscounts: MiscountsBy | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What stands for the counts, shape (E,), for a count of 0 and how much a region counts, shape (R,) each."""
+    of, none, counted = regions.entry_region, np.zeros(len(regions)), regions.weights
+    missed, extra, _ = miscount_rates(regions, miscounts)
+    known = (missed > 0) | (extra > 0)
+    if known.any():
+        none = -extra / (1 - missed)
+        point = np.where(exact, point / (1 - missed[of]) + none[of], point)
+    wrong = _cannot_be(regions) & ~known
+    if wrong.any():
+        total = np.bincount(of, point, len(regions))
+        scale = np.where(wrong, regions.lengths / np.maximum(total, 1e-300), 1.0)
+        point = np.where(wrong[of], point * scale[of], point)
+        counted = np.where(wrong & (total == 0), 0.0, counted)  # nothing counted at all says nothing
+    return point, none, counted

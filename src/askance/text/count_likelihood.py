@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import shown
+from askance._cores import processors
 from askance._kernels import (
     region_beam,
     region_collect,
@@ -23,13 +23,14 @@ from askance._kernels import (
 )
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
+from askance.text.miscounts import MiscountsBy, MiscountTotals, miscount_rates, miscount_totals
 from askance.text.region_groups import dp_cost, in_blocks, is_settled, lay_out
 from askance.text.regions import RegionCounts
 
 Method = Literal["auto", "exact", "sinkhorn", "pruned", "beam"]
 
 #: By default regions with more states × tags than this are not summed exactly; ten tokens with one
-#: count for every tag always are.
+#: count for every tag always are, unless people miscount: what was missed takes three times as many states.
 DEFAULT_BUDGET = 20_000
 #: Regions with more states × tags than this are never summed exactly: the sums would not fit into memory.
 LARGEST_COST = 2**28
@@ -42,7 +43,7 @@ _COST_OF_TILTING = 60
 
 
 class CountLikelihood:
-    """Σ over regions of log Σ over tag sequences with the region's counts of Π_i p(b_i | word i), and expected counts.
+    """Σ over regions of weight · log Σ over tag sequences with its counts of Π_i p(b_i | word i), and expected counts.
 
     Called with log p(b | a), shape (types, tags), it returns that log-likelihood and C, the expected number of times
     each type has each tag given the counts: C is the gradient with respect to log p, so that a softmax model
@@ -65,8 +66,12 @@ class CountLikelihood:
     nothing. Probabilities below 1e-30 are taken as 1e-30, so that no region is impossible. Tilting starts from where
     the last call ended, so equal calls agree to the tolerance. The number of threads changes no bit of the results.
 
+    Where people miscount (`miscounts`), the sum is over tag sequences and errors, each with its probability: the
+    log-likelihood of the counts that were reported. Ranges are treated more simply, and many errors at once left out,
+    as `lay_out` says. `expected_miscounts` then tells what was probably missed or counted too often.
+
     Attributes:
-        exact: whether a region's sum is exact, shape (R,).
+        exact: whether a region's sum is exact, shape (R,); False for regions of weight 0, which are left out.
 
     >>> from askance.text.corpus import Corpus
     >>> from askance.text.regions import Region
@@ -82,6 +87,7 @@ class CountLikelihood:
         regions: RegionCounts,
         *,
         method: Method = "auto",
+        miscounts: MiscountsBy | None = None,
         budget: float = DEFAULT_BUDGET,
         threads: int | None = None,
         tolerance: float = 1e-4,
@@ -93,6 +99,8 @@ class CountLikelihood:
         Args:
             regions: the counts.
             method: as above.
+            miscounts: how often people miscount, for all or by annotator ("" for regions without one; an annotator
+                without an entry does not miscount); None: never.
             budget: states × tags up to which ``auto`` sums exactly; for ``pruned``, of what is left after dropping.
             threads: at most this many; default: one per processor that this process may use.
             tolerance: by how much expected counts of tilted distributions may be off.
@@ -105,16 +113,27 @@ class CountLikelihood:
             )
         self.method, self.budget, self.tolerance = method, float(budget), tolerance
         self.prune_below, self.beam = prune_below, beam
-        self.threads = threads or _processors()
+        self.threads = threads or processors()
         self.shape = len(regions.corpus.words), len(regions.tagset)
-        self._layout = lay_out(regions)
+        self._regions = regions.with_positive_weight()
+        self._weighted = regions.weight is not None
+        missed, extra, self._has_channel = miscount_rates(self._regions, miscounts)
+        self._layout = lay_out(self._regions, missed, extra)
+        # A label has the probability p; what a channel makes of one group has not.
+        self._as_reported = (missed == 0) & (extra == 0)
+        self._constant = float(self._regions.weights @ self._layout.shift)
         self._groups = np.diff(self._layout.offsets)
         self._cost = dp_cost(self._layout)
         self._choose_methods()
+        self.exact: npt.NDArray[np.bool_] = np.zeros(len(regions), dtype=bool)
+        self.exact[regions.weights > 0] = self._summed_exactly
         self._collect_labels()
         self._members, self._ends = in_blocks(self._layout, self._treatments["exact"], _MOST_CELLS, _MOST_LANES)
         self._posterior = np.zeros(int((self._groups * self._layout.length).sum()))
-        self._value = np.zeros(len(regions))
+        labels = self._treatments["label"][self._has_channel[self._treatments["label"]]]
+        self._posterior[_ranges(self._layout.place[labels], self._layout.length[labels])] = 1.0
+        self._value = np.zeros(len(self._regions))
+        self._called = False
         self._tilts = np.full(len(self._layout.tag), np.nan)
         self._parts = self.threads if self._layout.length[self._unlabelled].sum() > _COLLECTING_PAYS_FROM else 1
         self._counts = np.zeros(self.shape)
@@ -123,7 +142,7 @@ class CountLikelihood:
     def _choose_methods(self) -> None:
         """What is done with each region; all that follows from it is worked out once."""
         settled = is_settled(self._layout)
-        labels = settled & (self._groups == 1)
+        labels = settled & (self._groups == 1) & self._as_reported
         labels[labels] = self._layout.tag[self._layout.offsets[:-1][labels]] >= 0
         affordable = self._cost <= min(self.budget, LARGEST_COST)
         summed = ~settled & (affordable if self.method == "auto" else np.full(len(settled), self.method == "exact"))
@@ -134,7 +153,7 @@ class CountLikelihood:
             "exact": np.flatnonzero(summed),
             "sinkhorn" if self.method in ("auto", "exact") else self.method: np.flatnonzero(rest),
         }
-        self.exact: npt.NDArray[np.bool_] = settled | summed
+        self._summed_exactly = settled | summed
         self._unlabelled = np.flatnonzero(~labels)
         large = np.flatnonzero(summed & (self._cost > LARGEST_COST))
         if len(large):
@@ -152,6 +171,9 @@ class CountLikelihood:
         tags = np.repeat(self._layout.tag[self._layout.offsets[regions]], lengths[regions])
         where = tokens[_ranges(self._layout.start[regions], lengths[regions])].astype(np.int64) * self.shape[1] + tags
         self._label_cells, counts = np.unique(where, return_counts=True)
+        if self._weighted:
+            weights = np.repeat(self._regions.weights[regions], lengths[regions])
+            counts = np.bincount(np.searchsorted(self._label_cells, where), weights, len(counts))
         self._label_counts = counts.astype(np.float64)
 
     def __call__(self, log_p: npt.ArrayLike) -> tuple[float, AnyArray]:
@@ -167,22 +189,45 @@ class CountLikelihood:
                 f"log p has the shape {given.shape}; allowed: {self.shape} (types, tags).",
                 remedy="Use the types and the tag set of the regions' corpus.",
             )
+        self._called = True
         p = self._probabilities.setdefault(given.dtype, np.empty(self.shape, dtype=given.dtype))
         np.exp(given, out=p)
         self._normalise(p)
         self._sum_exactly(p)
         self._approximate(p)
+        weights = self._regions.weights
         self._run(
             region_collect.compiled(),
             [
-                (self._layout, p, self._posterior, self._unlabelled, part, self._parts, self._counts)
+                (self._layout, p, self._posterior, weights, self._unlabelled, part, self._parts, self._counts)
                 for part in range(self._parts)
             ],
         )
         counts = self._counts.astype(given.dtype)
         counts.reshape(-1)[self._label_cells] += self._label_counts.astype(given.dtype)
         labels = np.maximum(given.reshape(-1)[self._label_cells], np.log(FLOOR)).astype(np.float64) @ self._label_counts
-        return float(self._value.sum() + labels), counts
+        regions = weights @ self._value if self._weighted else self._value.sum()
+        return float(regions + labels + self._constant), counts
+
+    def expected_miscounts(self) -> dict[str, MiscountTotals]:
+        """What each annotator with a channel is expected to have miscounted, at the p of the last call, by weight.
+
+        "" are regions without an annotator. Where sums are not exact these are expectations of the approximation.
+
+        >>> from askance.text.corpus import Corpus
+        >>> from askance.text.miscounts import Miscounts
+        >>> from askance.text.regions import Region
+        >>> regions = RegionCounts.of(Corpus.of([["a", "dog"]]), "DN", [Region(0, 0, 2, {"N": 1})], may_miscount=True)
+        >>> likelihood = CountLikelihood(regions, miscounts=Miscounts(missed=0.1))
+        >>> value, counts = likelihood(np.log([[0.9, 0.1], [0.2, 0.8]]))
+        >>> likelihood.expected_miscounts()[""].missed  # two tokens, of which one was counted
+        1.0
+        """
+        if not self._called:
+            raise InputError(
+                "no probabilities were given yet; allowed: after a call.", remedy="Call the likelihood with log p."
+            )
+        return miscount_totals(self._regions, self._layout, self._posterior, self._has_channel)
 
     def _normalise(self, p: AnyArray) -> None:
         regions = self._treatments["independent"]
@@ -261,7 +306,7 @@ class CountLikelihood:
         """What is done with how many regions, for people."""
         cost = self._cost[self._treatments["exact"]]
         return {
-            "regions": len(self.exact),
+            "regions": len(self._regions),
             "exact": int(self.exact.sum()),
             "regions_by_treatment": {name: len(regions) for name, regions in self._treatments.items() if len(regions)},
             "largest_exact_sum": float(cost.max(initial=0.0)),
@@ -271,11 +316,6 @@ class CountLikelihood:
 
     def __repr__(self) -> str:
         return f"CountLikelihood({len(self.exact):,} regions, {int(self.exact.sum()):,} of them exact, {self.method})"
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -28,6 +28,7 @@ from askance._checks import as_count, require_generator, shown
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.count_equations import CountEquations, known_tokens
 from askance.text.equal_columns import MergedColumns
+from askance.text.miscounts import MiscountsBy
 from askance.text.moment_solver import RidgeSystem
 from askance.text.regions import RegionCounts
 from askance.text.simplex_moments import simplex_least_squares
@@ -53,8 +54,8 @@ class MomentCounts:
     Attributes:
         label_given_token: ŵ, rows sum to 1, shape (T, K). Types that no region covers have the share that their
             features give them, or equal shares where there are none.
-        counts: tags by type, shape (T, K): tokens whose tag is certain, and ŵ for the others that regions cover. Rows
-            sum to `RegionCounts.token_counts`.
+        counts: tags by type, by weight, shape (T, K): tokens whose tag is certain, and ŵ for the others that regions
+            cover. Rows sum to `RegionCounts.token_counts`.
         method: how ŵ was found.
         l2: λ (0 for methods without it).
     """
@@ -74,6 +75,7 @@ def moment_counts(
     pull: float = _PULL,
     iterations: int | None = None,
     rng: np.random.Generator | None = None,
+    miscounts: MiscountsBy | None = None,
 ) -> MomentCounts:
     """P(tag | type) from counts.
 
@@ -85,6 +87,8 @@ def moment_counts(
         pull: γ of "simplex".
         iterations: steps of conjugate gradients, for "simplex" steps within the simplex, for "sgd" passes.
         rng: order of the regions, for "sgd".
+        miscounts: how often people miscount, for all or by annotator: counts are corrected for it on average
+            (`CountEquations`).
 
     >>> from scipy import sparse
     >>> from askance.text.corpus import Corpus
@@ -97,9 +101,10 @@ def moment_counts(
            [0., 1.],
            [0., 1.]])
     """
+    regions = regions.with_positive_weight()
     _check(regions, design, method, l2, pull)
     chosen: MomentMethod = "simplex" if method == "auto" else method
-    equations = CountEquations.of(regions, dtype=design.dtype, merge_single=chosen != "sgd")
+    equations = CountEquations.of(regions, dtype=design.dtype, merge_single=chosen != "sgd", miscounts=miscounts)
     steps = as_count(_DEFAULT_STEPS[chosen] if iterations is None else iterations, "iterations")
     strength = 0.0
     if chosen in ("printed", "sgd"):
@@ -113,8 +118,8 @@ def moment_counts(
         estimate = _distributions(raw)
         if chosen == "simplex":
             estimate[equations.types] = simplex_least_squares(equations, covered, float(pull), steps)
-    known = known_tokens(regions)
-    unsure = regions.token_counts - known.sum(axis=1)
+    known = known_tokens(regions, miscounts)
+    unsure = np.maximum(regions.token_counts - known.sum(axis=1), 0)  # weights may leave what rounding left
     counts = (known + estimate * unsure[:, None]).astype(design.dtype)
     return MomentCounts(estimate, counts, chosen, strength)
 
@@ -158,14 +163,17 @@ def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator
     found = np.zeros((matrix.shape[1], equations.response.shape[1]), dtype=matrix.dtype)
     ends = matrix.indptr.tolist()
     norms = matrix.multiply(matrix).sum(axis=1).tolist()
+    # No step is longer than that of a plain count: a common factor of all weights changes nothing.
+    weights = equations.weights
+    weights = None if weights is None else weights / max(weights.max(initial=0), 1)
     for turn in range(passes):
         pace = 1 / np.sqrt(1 + turn)
         for r in order.permutation(matrix.shape[0]).tolist():
             entries = slice(ends[r], ends[r + 1])
             columns, times = matrix.indices[entries], matrix.data[entries]
             misfit = equations.response[r] - times @ found[columns]
-            if equations.weights is not None:
-                misfit *= equations.weights[r]
+            if weights is not None:
+                misfit *= weights[r]
             found[columns] += np.outer(times, misfit * (pace / norms[r])).astype(matrix.dtype)
     return found
 

@@ -9,6 +9,7 @@
 - A count is a number, or a range [low, high] with null for an open end.
 - `tags`, where given, has one entry per token: its tag, a list of the tags it may have, or null. Each becomes a region
   of its own.
+- A region, or a sentence for all its regions and tags, may have a `weight` (1 is usual) and an `annotator` (a name).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from askance._arrays import IntArray
+from askance._arrays import FloatArray, IntArray
 from askance._checks import as_list, shorten, shown
 from askance.errors import (
     AskanceError,
@@ -38,7 +40,7 @@ from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
 from askance.text.lines import byte_lines, line_writer, name_of, read_json
 from askance.text.region_line import BadLineError, Reason, Sentence, read_sentence
-from askance.text.regions import RegionCounts, as_range, check_region
+from askance.text.regions import NO_ANNOTATOR, RegionCounts, as_range, check_region
 
 REGIONS_FORMAT = "regions/1"
 
@@ -81,6 +83,7 @@ def read_regions(
     *,
     tagset: Iterable[str] | None = None,
     skip_bad: bool = False,
+    may_miscount: bool = False,
 ) -> RegionFile:
     """Read files of regions, plain or packed with gzip.
 
@@ -89,6 +92,8 @@ def read_regions(
         tagset: the tags that may appear; default: those that the first lines of the files state, or else all that
             occur. The regions hold them sorted.
         skip_bad: leave bad lines out, each with all its regions, and count them, instead of stopping at the first.
+        may_miscount: accept counts that do not fit the length of their region together, each at most the length + 1:
+            people miscount, and a likelihood that knows how often (`Miscounts`) can do with such counts.
 
     Raises:
         FormatError: not UTF-8, not JSON, fields that are not as they should be, another version of the format.
@@ -111,7 +116,7 @@ def read_regions(
     streams = [_Stream.of(path) for path in listed]
     asked = None if tagset is None else tuple(sorted(set(as_list(tagset, "tagset", '["NN", "VB"]'))))
     known = _common_tags(streams, asked)
-    reading = _Reading(known, skip_bad)
+    reading = _Reading(known, skip_bad, may_miscount)
     for stream in streams:
         for number, line in stream.lines:
             reading.read(line, stream.name, number)
@@ -198,14 +203,17 @@ def _require_same(tags: tuple[str, ...], expected: tuple[str, ...], name: str, o
 class _Reading:
     """Collects regions as integers; tags are numbered as they come, and in order when all are known."""
 
-    def __init__(self, tagset: tuple[str, ...] | None, skip_bad: bool) -> None:
-        self._tagset, self._skip = tagset, skip_bad
+    def __init__(self, tagset: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> None:
+        self._tagset, self._skip, self._may_miscount = tagset, skip_bad, may_miscount
         self._code = {tag: code for code, tag in enumerate(tagset or ())}
         self._known = None if tagset is None else self._code
         self._corpus = CorpusBuilder()
         self._places: list[tuple[str, int]] = []
         self._sentence, self._start, self._end, self._sizes = array("q"), array("q"), array("q"), array("q")
         self._closed, self._tag, self._low, self._high = bytearray(), array("i"), array("i"), array("i")
+        # Of the regions up to the last that has any: most files have none.
+        self._weight, self._annotator = array("d"), array("i")
+        self._annotators: dict[str, int] = {}
         self._refused: dict[Reason, int] = {}
         self._first: dict[Reason, str] = {}
 
@@ -223,7 +231,8 @@ class _Reading:
             if isinstance(content, dict) and "askance" in content:
                 self._read_another_header(content, f"{name}, line {number}")
                 return
-            sentence = read_sentence(content, self._known, len(self._corpus) + 1)
+            place = len(self._corpus) + 1
+            sentence = read_sentence(content, self._known, place, may_miscount=self._may_miscount)
         except BadLineError as bad:
             self._refuse(bad.reason, f"{name}, line {number}: {bad.what}")
             return
@@ -249,6 +258,7 @@ class _Reading:
         base, code, number = self._corpus.n_tokens, self._code, len(self._corpus)
         for region in sentence.regions:
             self._add_region(number, base + region.start, base + region.end, region.closed, len(region.counts))
+            self._add_source(region.weight, region.annotator)
             for tag, count in region.counts.items():
                 low, high = as_range(count, region.end - region.start)
                 self._tag.append(code.setdefault(tag, len(code)))
@@ -260,6 +270,7 @@ class _Reading:
             for token, tags in enumerate(sentence.allowed, base):
                 if tags is not None:
                     self._add_region(number, token, token + 1, True, len(tags))
+                    self._add_source(sentence.weight, sentence.annotator)
                     self._tag.extend([code.setdefault(tag, len(code)) for tag in tags])
                     self._low.extend([int(len(tags) == 1)] * len(tags))
                     self._high.extend([1] * len(tags))
@@ -271,6 +282,22 @@ class _Reading:
         self._end.append(end)
         self._closed.append(closed)
         self._sizes.append(size)
+
+    def _add_source(self, weight: float, annotator: str | None) -> None:
+        """Weight and annotator of the last region."""
+        if weight == 1.0 and annotator is None:
+            return
+        skipped = len(self._sizes) - len(self._weight) - 1
+        self._weight.extend([1.0] * skipped)
+        self._annotator.extend([NO_ANNOTATOR] * skipped)
+        self._weight.append(weight)
+        code = NO_ANNOTATOR if annotator is None else self._annotators.setdefault(annotator, len(self._annotators))
+        self._annotator.append(code)
+
+    def _sources(self, count: int) -> tuple[FloatArray | None, npt.NDArray[np.int32] | None]:
+        weight, annotator = np.ones(count), np.full(count, NO_ANNOTATOR, dtype=np.int32)
+        weight[: len(self._weight)], annotator[: len(self._weight)] = self._weight, self._annotator
+        return None if (weight == 1).all() else weight, annotator if self._annotators else None
 
     def finish(self) -> RegionFile:
         """All regions, with the tags in order."""
@@ -284,24 +311,17 @@ class _Reading:
         inside = np.lexsort((tag, region))
         closed = np.frombuffer(bytes(self._closed), dtype=np.uint8).astype(bool) | (sizes == len(tagset))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        regions = RegionCounts(
-            corpus,
-            tagset,
-            start,
-            end,
-            closed,
-            offsets,
-            tag[inside],
-            low[inside].astype(np.int32),
-            high[inside].astype(np.int32),
-        )
+        entries = tag[inside], low[inside].astype(np.int32), high[inside].astype(np.int32)
+        sources = (*self._sources(len(sizes)), tuple(self._annotators))
+        regions = RegionCounts(corpus, tagset, start, end, closed, offsets, *entries, *sources)
         regions = self._without_late(regions, np.array(self._sentence, dtype=np.int64))
         return RegionFile(regions, dict(self._refused), tuple(self._first.values()))
 
     def _without_late(self, regions: RegionCounts, sentence: IntArray) -> RegionCounts:
         """Refuse regions whose counts are too few, which shows when the tag set is known: all of it was asked."""
         most = np.bincount(regions.entry_region, regions.high, len(regions))
-        late = np.flatnonzero(regions.closed & (most < regions.lengths))
+        longest = 1 if self._may_miscount else np.inf
+        late = np.flatnonzero(regions.closed & (most < regions.lengths) & (regions.lengths <= longest))
         bad = np.unique(sentence[late])
         for number, first in zip(bad.tolist(), late[np.searchsorted(sentence[late], bad)].tolist(), strict=True):
             name, line = self._places[number]
@@ -351,7 +371,7 @@ def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> lis
         for tag, least, most in zip(tags, low, high, strict=True)
     ]
     start, end = (regions.start - base).tolist(), (regions.end - base).tolist()
-    offsets, closed, texts = regions.offsets.tolist(), regions.closed.tolist(), []
+    offsets, closed, texts, sources = regions.offsets.tolist(), regions.closed.tolist(), [], _source_texts(regions)
     for r in order.tolist():
         span = slice(offsets[r], offsets[r + 1])
         if closed[r]:
@@ -359,5 +379,15 @@ def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> lis
         else:
             listed = [count for count, most in zip(counts[span], high[span], strict=True) if most]
             asked = f',"asked":[{",".join(tags[span])}]'
-        texts.append(f'{{"start":{start[r]},"end":{end[r]},"counts":{{{",".join(listed)}}}{asked}}}')
+        texts.append(f'{{"start":{start[r]},"end":{end[r]},"counts":{{{",".join(listed)}}}{asked}{sources[r]}}}')
     return texts
+
+
+def _source_texts(regions: RegionCounts) -> list[str]:
+    """Weight and annotator of every region as JSON, empty where they are as usual."""
+    names = [*(f',"annotator":{encode_basestring(name)}' for name in regions.annotators), ""]  # −1 is the last
+    who = [names[code] for code in regions.annotator_codes.tolist()]
+    if regions.weight is None:
+        return who
+    weights = regions.weight.tolist()
+    return [by if w == 1 else f',"weight":{w!r}{by}' for w, by in zip(weights, who, strict=True)]

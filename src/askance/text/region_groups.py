@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
+import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._kernels.region_layout import OTHER, RegionLayout
+from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError
 from askance.text.regions import RegionCounts
 
 # Fewer regions side by side waste the vectors of the processor; with more states they take too much memory.
 _LEAST_LANES, _MANY_CELLS = 8, 2**20
+#: Tokens that may be missed beyond those that the sums tell.
+SPARE_MISSES = 2
 
 
-def lay_out(regions: RegionCounts) -> RegionLayout:
+def lay_out(regions: RegionCounts, missed: FloatArray | None = None, extra: FloatArray | None = None) -> RegionLayout:
     """The groups of every region, with bounds made as tight as the length allows.
 
     Since counts sum to the length L, a group with bounds [l, h] has at least L − Σ h' and at most L − Σ l' tokens, over
     the other groups. Groups that are left without tokens are dropped; those with large bounds come first.
+
+    Where tokens are missed with probability m and one is counted too many with probability q (`miscounts`), the group
+    of a tag with R ≥ 1 has the tokens that were seen, R or R − 1 of them. With a = q / (1 − q) the probability of the
+    latter is a times that of the former: so the group has the factor (1 − m) / a, and the region the shift
+    R log a + log (1 − q). Tokens that were missed are the group `MISSED` with the factor m. It is cut off at
+    max(L − ΣR, 0) + 2 tokens: more than two beyond what the sums tell (which takes as many counts that are too high)
+    are left out of the sum. A range [l, h] becomes [l − 1, h] with the factor 1 − m and no shift.
+
+    Args:
+        regions: R regions.
+        missed: m, shape (R,); None: 0.
+        extra: q, shape (R,); None: 0.
 
     >>> from askance.text.corpus import Corpus
     >>> from askance.text.regions import Region
@@ -30,22 +45,10 @@ def lay_out(regions: RegionCounts) -> RegionLayout:
     (array([0, 1, 2], dtype=int32), array([1, 1, 0], dtype=int32), array([2, 1, 1], dtype=int32))
     """
     length, count = regions.lengths, len(regions)
-    of, sizes = regions.entry_region, np.diff(regions.offsets)
-    least, most = (np.bincount(of, bound, count).astype(np.int64) for bound in (regions.low, regions.high))
-    unasked = np.flatnonzero(~regions.closed & (sizes < len(regions.tagset)))
-    region = np.concatenate([of, unasked])
-    tag = np.concatenate([regions.tag.astype(np.int32), np.full(len(unasked), OTHER, dtype=np.int32)])
-    low = np.concatenate([regions.low, np.zeros(len(unasked), dtype=np.int64)])
-    high = np.concatenate([regions.high, length[unasked]])
-    most[unasked] += length[unasked]
-    wrong = np.flatnonzero((least > length) | (most < length))
-    if len(wrong):
-        r = int(wrong[0])
-        raise InputError(
-            f"region {r} has {length[r]} tokens and counts from {least[r]} to {most[r]} together; allowed: counts that "
-            f"may sum to {length[r]}.",
-            remedy="Check regions with check_region, as RegionCounts.of does.",
-        )
+    rates = [np.zeros(count) if each is None else each for each in (missed, extra)]
+    region, tag, low, high, factor = _groups(regions, *rates)
+    least, most = (np.bincount(region, bound, count).astype(np.int64) for bound in (low, high))
+    _require_possible(length, least, most, (rates[0] > 0) | (rates[1] > 0))
     low, high = (
         np.maximum(low, (length - most)[region] + high),
         np.minimum(high, (length - least)[region] + low),
@@ -63,7 +66,68 @@ def lay_out(regions: RegionCounts) -> RegionLayout:
         high=high[kept].astype(np.int32),
         asked_offsets=regions.offsets,
         asked=regions.tag,
+        closed=regions.closed,
         place=_sums(groups * length)[:-1],
+        factor=factor[kept],
+        shift=_shift(regions, rates[1]),
+    )
+
+
+def _groups(
+    regions: RegionCounts, missed: FloatArray, extra: FloatArray
+) -> tuple[IntArray, npt.NDArray[np.int32], IntArray, IntArray, FloatArray]:
+    """Region, tag, bounds and factor of every group, in no order."""
+    of, sizes, length = regions.entry_region, np.diff(regions.offsets), regions.lengths
+    unasked = np.flatnonzero(~regions.closed & (sizes < len(regions.tagset)))
+    missable = np.flatnonzero((missed > 0) & (regions.closed | (sizes > 0)))
+    more = extra[of] > 0
+    counted = more & (regions.low == regions.high) & (regions.low > 0)
+    q = extra[of[counted]]
+    seen = 1 - missed[of]
+    seen[counted] *= (1 - q) / q
+    reported = np.bincount(of, regions.low, len(regions)).astype(np.int64)
+    unseen = np.minimum(np.maximum(length - reported, 0) + SPARE_MISSES, length)[missable]
+    specials = np.repeat(np.array([OTHER, MISSED], dtype=np.int32), [len(unasked), len(missable)])
+    nothing = np.zeros(len(specials), dtype=np.int64)
+    return (
+        np.concatenate([of, unasked, missable]),
+        np.concatenate([regions.tag.astype(np.int32), specials]),
+        np.concatenate([np.maximum(regions.low - more, 0), nothing]),
+        np.concatenate([regions.high, length[unasked], unseen]),
+        np.concatenate([seen, np.ones(len(unasked)), missed[missable]]),
+    )
+
+
+def _shift(regions: RegionCounts, extra: FloatArray) -> FloatArray:
+    """Σ over counts that are numbers of log (1 − q) + R log a, R ≥ 0; tags without an entry in closed regions are 0."""
+    shift = np.zeros(len(regions))
+    odd = extra > 0
+    if not odd.any():
+        return shift
+    of, exact = regions.entry_region, regions.low == regions.high
+    sizes = np.where(regions.closed, len(regions.tagset), np.diff(regions.offsets))
+    places = sizes - np.bincount(of, ~exact, len(regions))
+    reported = np.bincount(of, regions.low * exact, len(regions))
+    shift[odd] = (places * np.log1p(-extra))[odd] + reported[odd] * np.log(extra[odd] / (1 - extra[odd]))
+    return shift
+
+
+def _require_possible(length: IntArray, least: IntArray, most: IntArray, miscounted: npt.NDArray[np.bool_]) -> None:
+    """Refuse regions with no sequence at all."""
+    wrong = np.flatnonzero((least > length) | (most < length))
+    if not len(wrong):
+        return
+    r = int(wrong[0])
+    message = f"region {r} has {length[r]} tokens and counts from {least[r]} to {most[r]} together"
+    if miscounted[r]:
+        raise InputError(
+            f"{message}, what may be miscounted included; allowed: counts that may sum to {length[r]}.",
+            remedy="Leave the region out, or let both rates of its annotator's Miscounts be above 0.",
+        )
+    raise InputError(
+        f"{message}; allowed: counts that may sum to {length[r]}.",
+        remedy="Check regions with check_region, as RegionCounts.of does, or say how often people miscount: "
+        "miscounts=Miscounts(missed=0.05, extra=0.02).",
     )
 
 
@@ -73,7 +137,7 @@ def dp_cost(layout: RegionLayout) -> FloatArray:
     return np.exp(np.bincount(_region_of(layout), np.log1p(layout.high), len(groups))) * groups
 
 
-def is_settled(layout: RegionLayout) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def is_settled(layout: RegionLayout) -> npt.NDArray[np.bool_]:
     """Regions of one group, or with counts that exclude nothing: their tokens are independent; shape (R,)."""
     region = _region_of(layout)
     binding = (layout.low > 0) | (layout.high < layout.length[region])

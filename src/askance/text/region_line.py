@@ -13,8 +13,11 @@ from askance.text.tagged_text import id_of, tokens_of
 #: What can be wrong with a line.
 Reason: TypeAlias = Literal["malformed", "unknown tag", "outside the sentence", "impossible counts"]
 
-_SENTENCE_FIELDS = ("id", "tokens", "regions", "tags")
-_REGION_FIELDS = ("start", "end", "counts", "asked")
+_SOURCE_FIELDS = ("weight", "annotator")
+_SENTENCE_FIELDS = ("id", "tokens", "regions", "tags", *_SOURCE_FIELDS)
+_REGION_FIELDS = ("start", "end", "counts", "asked", *_SOURCE_FIELDS)
+#: Weight and annotator where a line says nothing of them.
+_UNKNOWN_SOURCE: tuple[float, str | None] = (1.0, None)
 
 
 class BadLineError(Exception):
@@ -26,21 +29,29 @@ class BadLineError(Exception):
 
 
 class Sentence(NamedTuple):
-    """What a line says; `allowed` has the tags that each token may have (one: its label), None where unknown."""
+    """What a line says; `allowed` has the tags that each token may have (one: its label), None where unknown.
+
+    `weight` and `annotator` are those of what is known of single tokens; regions have their own.
+    """
 
     id: str
     words: list[str]
     regions: list[Region]
     allowed: list[list[str] | None] | None
+    weight: float
+    annotator: str | None
 
 
-def read_sentence(content: Any, known: Mapping[str, int] | None, number: int) -> Sentence:
+def read_sentence(
+    content: Any, known: Mapping[str, int] | None, number: int, *, may_miscount: bool = False
+) -> Sentence:
     """One line that was read as JSON.
 
     Args:
         content: what it holds.
         known: the tag set; None where it is not known yet.
         number: what the sentence is called in messages when it has no id.
+        may_miscount: whether counts that cannot be are accepted (`check_region`).
 
     Raises:
         BadLineError: anything is not as it should be.
@@ -56,8 +67,25 @@ def read_sentence(content: Any, known: Mapping[str, int] | None, number: int) ->
     if listed is not None and not isinstance(listed, list):
         raise BadLineError(f"its regions are {shown(listed)}; allowed: a list.")
     sentence = repr(id) if id else str(number)
-    regions = [_read_region(region, len(words), known, sentence) for region in listed or ()]
-    return Sentence(id, words, regions, _read_tags(content.get("tags"), len(words), known, sentence))
+    source = _read_source(content, f"sentence {sentence}", _UNKNOWN_SOURCE)
+    regions = [_read_region(region, len(words), known, sentence, source, may_miscount) for region in listed or ()]
+    return Sentence(id, words, regions, _read_tags(content.get("tags"), len(words), known, sentence), *source)
+
+
+def _read_source(
+    content: Mapping[str, Any], where: str, otherwise: tuple[float, str | None]
+) -> tuple[float, str | None]:
+    """Weight and annotator, of a sentence or of a region."""
+    weight, annotator = content.get("weight"), content.get("annotator")
+    if weight is None:
+        weight = otherwise[0]
+    elif type(weight) not in (int, float) or not 0 <= weight < float("inf"):
+        raise BadLineError(f"{where} has the weight {shown(weight)}; allowed: finite, 0 or more.")
+    if annotator is None:
+        annotator = otherwise[1]
+    elif not isinstance(annotator, str) or not annotator:
+        raise BadLineError(f"{where} has the annotator {shown(annotator)}; allowed: a name.")
+    return weight, annotator
 
 
 def _require_fields(content: Mapping[str, Any], allowed: Sequence[str], what: str) -> None:
@@ -70,12 +98,19 @@ def _require_fields(content: Mapping[str, Any], allowed: Sequence[str], what: st
             )
 
 
-def _read_region(content: Any, length: int, known: Mapping[str, int] | None, sentence: str) -> Region:
+def _read_region(
+    content: Any,
+    length: int,
+    known: Mapping[str, int] | None,
+    sentence: str,
+    source: tuple[float, str | None],
+    may_miscount: bool,
+) -> Region:
     """One region, checked as far as it can be before the tag set is known."""
     if not isinstance(content, dict):
         raise BadLineError(f"a region of sentence {sentence} is {shown(content)}; allowed: an object.")
     _require_fields(content, _REGION_FIELDS, f"a region of sentence {sentence}")
-    start, end, counts, asked = (content.get(field) for field in _REGION_FIELDS)
+    start, end, counts, asked = (content.get(field) for field in _REGION_FIELDS[:4])
     if type(start) is not int or type(end) is not int:
         raise BadLineError(
             f"a region of sentence {sentence} goes from {shown(start)} to {shown(end)}; allowed: whole numbers."
@@ -94,11 +129,12 @@ def _read_region(content: Any, length: int, known: Mapping[str, int] | None, sen
         if extra:
             raise BadLineError(f'{where} counts {shown(extra[0])}, which is not in "asked".')
         read = {tag: read.get(tag, 0) for tag in asked}
-    region = Region(0, start, end, read, closed=asked is None)
+    weight, annotator = _read_source(content, where, source)
+    region = Region(0, start, end, read, asked is None, weight, annotator)
     # Without a known tag set no list of tags is all of it: "" is none that was asked.
     tags = dict.fromkeys((*read, ""), 0) if known is None else known
     try:
-        check_region(region, length, tags, sentence)
+        check_region(region, length, tags, sentence, may_miscount=may_miscount)
     except LabelError as error:
         raise BadLineError(error.message, "unknown tag") from None
     except InputError as error:

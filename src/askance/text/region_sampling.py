@@ -46,7 +46,7 @@ def sample_regions(
 
     >>> corpus = Corpus.of([["the", "dog", "barks"]], [["DT", "NN", "VB"]])
     >>> sample_regions(corpus, window=2, rng=np.random.default_rng(0)).region(0)
-    Region(sentence=0, start=1, end=3, counts={'NN': 1, 'VB': 1}, closed=True)
+    Region(sentence=0, start=1, end=3, counts={'NN': 1, 'VB': 1}, closed=True, weight=1.0, annotator=None)
     """
     codes = corpus.require_tags()
     require_generator(rng)

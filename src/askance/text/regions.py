@@ -11,13 +11,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import FloatArray, IntArray
+from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import shown
 from askance.errors import InputError, LabelError
 from askance.text.corpus import NO_TAG, Corpus
 
 #: How many there are: a number, or least and most; None is open.
 Count: TypeAlias = int | tuple[int | None, int | None]
+
+#: The code of an annotator who is not known.
+NO_ANNOTATOR = -1
+_WEIGHT_REMEDY = "1 is usual; 0 leaves the region out."
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Region:
         end: the token after the last.
         counts: by tag, how many there are: a number, or (low, high) with None for open.
         closed: whether tags that are not in `counts` do not appear at all (every tag was looked for).
+        weight: how much it counts, 0 or more: 2 is as if it were there twice, 0 as if it were not there.
+        annotator: who counted; None is unknown.
     """
 
     sentence: int
@@ -37,6 +43,8 @@ class Region:
     end: int
     counts: Mapping[str, Count]
     closed: bool = True
+    weight: float = 1.0
+    annotator: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +66,10 @@ class RegionCounts:
         offsets: shape (R + 1,).
         tag: shape (E,).
         low: shape (E,).
-        high: shape (E,), at most the length of the region.
+        high: shape (E,), at most the length of the region, except where counts may be miscounted.
+        weight: how much each region counts, shape (R,); None: all 1.
+        annotator: who counted each, as codes into `annotators`, −1 unknown, shape (R,); None: all unknown.
+        annotators: their names.
 
     >>> corpus = Corpus.of([["the", "dog", "barks"]])
     >>> regions = RegionCounts.of(corpus, ["DT", "NN", "VB"], [Region(0, 0, 3, {"DT": 1, "NN": (1, 2), "VB": (0, 1)})])
@@ -75,14 +86,27 @@ class RegionCounts:
     tag: npt.NDArray[np.int16]
     low: npt.NDArray[np.int32]
     high: npt.NDArray[np.int32]
+    weight: FloatArray | None = None
+    annotator: npt.NDArray[np.int32] | None = None
+    annotators: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, corpus: Corpus, tagset: Sequence[str], regions: Iterable[Region]) -> RegionCounts:
-        """From regions one by one, each checked."""
+    def of(
+        cls, corpus: Corpus, tagset: Sequence[str], regions: Iterable[Region], *, may_miscount: bool = False
+    ) -> RegionCounts:
+        """From regions one by one, each checked.
+
+        Args:
+            corpus: the sentences.
+            tagset: names of tags.
+            regions: the regions.
+            may_miscount: whether counts that cannot be are accepted (`check_region`).
+        """
         if len(set(tagset)) != len(tagset):
             raise InputError(f"the tag set is {shown(tagset)}; allowed: different names.", remedy="Give each once.")
         code = {name: k for k, name in enumerate(tagset)}
-        starts, ends, closed, sizes = [], [], [], []
+        starts, ends, closed, sizes, weights, by = [], [], [], [], [], []
+        annotators: dict[str, int] = {}
         entries: list[tuple[int, int, int]] = []
         for region in regions:
             if not isinstance(region, Region) or not 0 <= region.sentence < len(corpus):
@@ -90,12 +114,16 @@ class RegionCounts:
                     f"a region is {shown(region)}; allowed: a Region of sentence 0 to {len(corpus) - 1}.",
                     remedy="Write Region(sentence, start, end, counts), counting sentences from 0.",
                 )
-            check_region(region, int(corpus.lengths[region.sentence]), code, corpus.name(region.sentence))
+            name, size = corpus.name(region.sentence), int(corpus.lengths[region.sentence])
+            check_region(region, size, code, name, may_miscount=may_miscount)
             base, length = int(corpus.starts[region.sentence]), region.end - region.start
             starts.append(base + region.start)
             ends.append(base + region.end)
             closed.append(region.closed or len(region.counts) == len(code))
             sizes.append(len(region.counts))
+            weights.append(float(region.weight))
+            who = region.annotator
+            by.append(NO_ANNOTATOR if who is None else annotators.setdefault(who, len(annotators)))
             entries += sorted((code[name], *as_range(count, length)) for name, count in region.counts.items())
         table = np.array(entries, dtype=np.int64).reshape(-1, 3)
         return cls(
@@ -108,6 +136,9 @@ class RegionCounts:
             table[:, 0].astype(np.int16),
             table[:, 1].astype(np.int32),
             table[:, 2].astype(np.int32),
+            None if all(each == 1.0 for each in weights) else np.array(weights),
+            np.array(by, dtype=np.int32) if annotators else None,
+            tuple(annotators),
         )
 
     @classmethod
@@ -131,6 +162,11 @@ class RegionCounts:
                 )
         places = np.cumsum([0, *(part.corpus.n_tokens for part in parts)])
         entries = np.cumsum([0, *(len(part.tag) for part in parts)])
+        annotators = tuple(dict.fromkeys(name for part in parts for name in part.annotators))
+        # An unknown annotator, −1, is the last of each list.
+        place = [np.array([*map(annotators.index, part.annotators), NO_ANNOTATOR], np.int32) for part in parts]
+        codes = [code[part.annotator_codes] for code, part in zip(place, parts, strict=True)]
+        weighted = any(part.weight is not None for part in parts)
         return cls(
             Corpus.join([part.corpus for part in parts]),
             tagset,
@@ -141,6 +177,9 @@ class RegionCounts:
             np.concatenate([part.tag for part in parts]),
             np.concatenate([part.low for part in parts]),
             np.concatenate([part.high for part in parts]),
+            np.concatenate([part.weights for part in parts]) if weighted else None,
+            np.concatenate(codes) if annotators else None,
+            annotators,
         )
 
     def __len__(self) -> int:
@@ -163,8 +202,38 @@ class RegionCounts:
         return np.asarray(ranged == 0)
 
     @cached_property
-    def token_counts(self) -> IntArray:
-        """In how many regions the tokens of each type lie, shape (types,)."""
+    def weights(self) -> FloatArray:
+        """How much each region counts, shape (R,)."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
+    def annotator_codes(self) -> npt.NDArray[np.int32]:
+        """Who counted each region, −1 unknown, shape (R,)."""
+        return np.full(len(self), NO_ANNOTATOR, dtype=np.int32) if self.annotator is None else self.annotator
+
+    def with_weight(self, weight: npt.ArrayLike) -> RegionCounts:
+        """The same regions, their weights multiplied.
+
+        Args:
+            weight: one for all, or shape (R,); finite, 0 or more.
+
+        >>> corpus = Corpus.of([["a", "b"]], tags=[["x", "y"]])
+        >>> RegionCounts.of_labels(corpus).with_weight(0.5).with_weight([1, 3]).weights
+        array([0.5, 1.5])
+        """
+        given = np.asarray(weight, dtype=float)
+        if given.shape not in ((), (len(self),)) or not ((given >= 0) & (given < np.inf)).all():
+            allowed = f"one, or one for each of the {len(self)} regions, finite, 0 or more."
+            raise InputError(f"weight is {shown(weight)}; allowed: {allowed}", remedy=_WEIGHT_REMEDY)
+        return replace(self, weight=self.weights * given)
+
+    @cached_property
+    def token_counts(self) -> AnyArray:
+        """In how many regions the tokens of each type lie, by weight where there are weights, shape (types,)."""
+        if self.weight is not None:  # differences of sums would leave small numbers where there are no regions
+            first = np.repeat(self.start - (np.cumsum(self.lengths) - self.lengths), self.lengths)
+            tokens = self.corpus.tokens[first + np.arange(len(first))]
+            return np.bincount(tokens, np.repeat(self.weight, self.lengths), len(self.corpus.words))
         cover = np.zeros(self.corpus.n_tokens + 1, dtype=np.int64)
         np.add.at(cover, self.start, 1)
         np.add.at(cover, self.end, -1)
@@ -188,7 +257,14 @@ class RegionCounts:
             self.tag[where],
             self.low[where],
             self.high[where],
+            None if self.weight is None else self.weight[chosen],
+            None if self.annotator is None else self.annotator[chosen],
+            self.annotators,
         )
+
+    def with_positive_weight(self) -> RegionCounts:
+        """Those with a weight above 0: the others are as if they were not there."""
+        return self if self.weight is None or self.weight.all() else self.take(self.weight > 0)
 
     def with_tagset(self, tagset: Sequence[str]) -> RegionCounts:
         """The same counts within a larger tag set; what was closed stays closed: other tags do not appear."""
@@ -206,9 +282,9 @@ class RegionCounts:
     @cached_property
     def asked(self) -> npt.NDArray[np.bool_]:
         """Which tags somebody looked for, shape (K,)."""
-        seen = np.zeros(len(self.tagset), dtype=bool)
-        seen[self.tag] = True
-        return seen | bool(self.closed.any())
+        seen, counted = np.zeros(len(self.tagset), dtype=bool), self.weights > 0
+        seen[self.tag[counted[self.entry_region]]] = True
+        return seen | bool(self.closed[counted].any())
 
     @cached_property
     def labelled(self) -> int:
@@ -228,7 +304,8 @@ class RegionCounts:
             low, high = int(self.low[e]), int(self.high[e])
             counts[self.tagset[self.tag[e]]] = low if low == high else (low, high)
         start, end = int(self.start[number]) - base, int(self.end[number]) - base
-        return Region(sentence, start, end, counts, bool(self.closed[number]))
+        annotator = (*self.annotators, None)[int(self.annotator_codes[number])]  # −1, unknown, is the last
+        return Region(sentence, start, end, counts, bool(self.closed[number]), float(self.weights[number]), annotator)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Least and most of every tag in every region, dense, shape (R, K) each: for small problems and tests."""
@@ -257,7 +334,9 @@ def _is_count(count: object) -> bool:
     return all(each is None or (isinstance(each, Integral) and not isinstance(each, bool)) for each in count)
 
 
-def check_region(region: Region, length: int, tags: Mapping[str, int], sentence: str) -> None:
+def check_region(
+    region: Region, length: int, tags: Mapping[str, int], sentence: str, *, may_miscount: bool = False
+) -> None:
     """Refuse a region outside its sentence, unknown tags, and counts that cannot be.
 
     Args:
@@ -265,6 +344,8 @@ def check_region(region: Region, length: int, tags: Mapping[str, int], sentence:
         length: tokens of its sentence.
         tags: the tag set.
         sentence: what the sentence is called in messages.
+        may_miscount: accept counts that do not fit the length together, each at most the length + 1. What is known of
+            a single token, every tag asked, is a label or a list of allowed tags: it must fit all the same.
     """
     where = f"region {region.start} to {region.end} of sentence {sentence}"
     whole = all(isinstance(each, Integral) for each in (region.start, region.end))
@@ -273,13 +354,17 @@ def check_region(region: Region, length: int, tags: Mapping[str, int], sentence:
             f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.",
             remedy="Count tokens from 0; end is the token after the last.",
         )
+    if region.weight != 1.0 or region.annotator is not None:
+        _check_source(region, where)
     unknown = [name for name in region.counts if name not in tags]
     if unknown:
         raise LabelError(
             f"{where} counts {shown(unknown[0])}; allowed: the tags {shown(list(tags))}.",
             remedy="Correct the tag, or add it to the tag set.",
         )
+    closed = region.closed or len(region.counts) == len(tags)
     size, least, most = region.end - region.start, 0, 0
+    miscounted = may_miscount and not (closed and size == 1)
     for name, count in region.counts.items():
         low, high = as_range(count, size) if _is_count(count) else (-1, -1)
         if not 0 <= low <= high:
@@ -287,14 +372,28 @@ def check_region(region: Region, length: int, tags: Mapping[str, int], sentence:
                 f"{where} has {shown(count)} of {name}; allowed: whole numbers from 0, low at most high.",
                 remedy="Give a number, or (low, high), None for open.",
             )
+        if miscounted and low > size + 1:
+            raise InputError(
+                f"{where} has {size} tokens and {low} of {name}; allowed where people miscount: at most {size + 1}.",
+                remedy="Correct the count, or the ends of the region.",
+            )
         least, most = least + low, most + min(high, size)
-    if least > size:
+    if least > size and not miscounted:
         raise InputError(
             f"{where} has {size} tokens and counts of {least} together; allowed: at most {size}.",
-            remedy="Correct the counts, or the ends of the region.",
+            remedy="Correct the counts, or the ends of the region, or accept such counts with may_miscount=True.",
         )
-    if (region.closed or len(region.counts) == len(tags)) and most < size:
+    if closed and most < size and not miscounted:
         raise InputError(
             f"{where} has {size} tokens and counts of {most} together, every tag asked; allowed: {size}.",
-            remedy='Correct the counts, or list the tags that were looked for in "asked".',
+            remedy='Correct the counts, list the tags looked for in "asked", or accept these: may_miscount=True.',
         )
+
+
+def _check_source(region: Region, where: str) -> None:
+    """Refuse a weight or an annotator that is none."""
+    weight, who = region.weight, region.annotator
+    if not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
+        raise InputError(f"{where} has the weight {shown(weight)}; allowed: finite, 0 or more.", remedy=_WEIGHT_REMEDY)
+    if who is not None and (not isinstance(who, str) or not who):
+        raise InputError(f"{where} has the annotator {shown(who)}; allowed: a name, or None.", remedy="Leave it out.")
