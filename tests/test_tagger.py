@@ -166,7 +166,7 @@ def test_probabilities_sum_to_one(tagger: CountTagger) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"method": "nodes"}, "method is 'nodes'; allowed: moments, node. Did you mean 'node'"),
+        ({"method": "nodes"}, "method is 'nodes'; allowed: auto, moments, node, chain. Did you mean 'node'"),
         ({"l2": 0}, "l2 is 0; allowed: above 0"),
         ({"l2": math.inf}, "l2 is inf"),
         ({"moments": "sgd"}, "moments is 'sgd'"),

@@ -1,9 +1,10 @@
-"""`askance train`: a tagger from counts."""
+"""`askance train`: a tagger from counts, labels, or both."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,23 +16,42 @@ from askance.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from askance.text.miscounts import Miscounts
     from askance.text.region_file import RegionFile
     from askance.text.regions import RegionCounts
+    from askance.text.tagger import CountTagger
 
 _FILE = click.Path(path_type=Path)
-# Files of labelled sentences, rather than of regions.
-_LABELLED = (".tsv", ".tab", ".conllu")
 
 
 @click.command("train", short_help="Train a tagger from counts of tags.")
 @click.argument("regions", type=_FILE, nargs=-1, required=True)
 @click.option("-o", "--output", metavar="MODEL", type=_FILE, required=True, help="where the tagger goes")
-@click.option("--method", metavar="NAME", default="node", show_default=True, help="node or moments")
+@click.option("--method", metavar="NAME", default="auto", show_default=True, help="auto, chain, node or moments")
 @click.option("--dev", metavar="FILE", type=_FILE, help="regions, or labelled sentences, that stop training in time")
 @click.option("--labelled", metavar="FILE", type=_FILE, multiple=True, help="labelled sentences to learn from as well")
+@click.option("--labelled-weight", metavar="W", type=float, default=1.0, show_default=True, help="of each label")
+@click.option("--bare", metavar="FILE", type=_FILE, multiple=True, help="text without tags; see --bare-weight")
+@click.option(
+    "--bare-weight",
+    metavar="W",
+    type=float,
+    help="of sentences that nothing is known of: what the chain is sure of in them is learned from again"
+    "  [default: 0.1 with --bare, else 0]",
+)
 @click.option("--tag-column", metavar="NAME|NUMBER", help="of labelled .tsv and .conllu files")
+@click.option(
+    "--radius", metavar="N", type=int, default=0, show_default=True, help="words around that a chain looks at"
+)
+@click.option("--edges", metavar="NAME", help="of a chain: likelihood or cheap  [default: likelihood]")
+@click.option(
+    "--miscounts",
+    metavar="M,Q",
+    help="counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`",
+)
 @click.option("--l2", type=float, help="λ of the penalty λ/2 ‖θ‖²  [default: 0.3 to 1, by what was asked]")
-@click.option("--seed", type=int, default=0, show_default=True, help="of methods with chance; the two here have none")
+@click.option("--l1", type=float, default=0.0, show_default=True, help="μ of the penalty μ ‖θ‖₁ of a chain")
+@click.option("--seed", type=int, default=0, show_default=True, help="of methods with chance; those here have none")
 @click.option("--skip-bad", is_flag=True, help="leave bad lines out and count them, instead of stopping at the first")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def train_command(
@@ -40,8 +60,15 @@ def train_command(
     method: str,
     dev: Path | None,
     labelled: tuple[Path, ...],
+    labelled_weight: float,
+    bare: tuple[Path, ...],
+    bare_weight: float | None,
     tag_column: str | None,
+    radius: int,
+    edges: str | None,
+    miscounts: str | None,
     l2: float | None,
+    l1: float,
     seed: int,
     skip_bad: bool,
     as_json: bool,
@@ -53,30 +80,53 @@ def train_command(
         askance train regions.jsonl -o tagger.askance
 
         askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance
+
+        askance train regions.jsonl --miscounts estimate --radius 1 -o tagger.askance
     """
     from askance.text.region_file import read_regions
     from askance.text.regions import RegionCounts
     from askance.text.tagger import CountTagger
 
-    tagger = CountTagger(method, l2=l2)  # type: ignore[arg-type]
+    tagger = CountTagger(
+        method,  # type: ignore[arg-type]
+        l2=l2,
+        l1=l1,
+        radius=radius,
+        edges=edges or "likelihood",  # type: ignore[arg-type]
+        miscounts=_read_miscounts(miscounts),
+        bare_weight=(0.1 if bare else 0.0) if bare_weight is None else bare_weight,
+    )
     _refuse_idle(method, dev, labelled, tag_column, seed)
-    refuse_inputs(output, [*regions, *labelled, *([] if dev is None else [dev])])
+    _refuse_chain_options(
+        method, {"--radius": radius > 0, "--edges": edges is not None, "--l1": l1 > 0, "--bare": bare}
+    )
+    refuse_inputs(output, [*regions, *labelled, *bare, *([] if dev is None else [dev])])
     with one_line_warnings(), progress() as doing:
         doing("reading regions")
-        read = read_regions(regions, skip_bad=skip_bad)
+        read = read_regions(regions, skip_bad=skip_bad, may_miscount=miscounts is not None)
         parts = [read.regions]
         for path in labelled:
             doing(f"reading {path}")
-            parts.append(_labels_of(path, tag_column, read))
-        held_out = None if dev is None else _held_out(dev, tag_column, read, skip_bad)
+            parts.append(_labels_of(path, tag_column, read).with_weight(labelled_weight))
+        for path in bare:
+            doing(f"reading {path}")
+            parts.append(_nothing_of(path, read))
+        held_out = None if dev is None else _held_out(dev, tag_column, read, skip_bad, miscounts is not None)
         tagger.fit(RegionCounts.join(parts), held_out=held_out, progress=_by_tenths(doing))
         doing("writing")
         tagger.save(output)
+    if as_json:
+        assert tagger.training is not None
+        rates = {name: {"missed": m.missed, "extra": m.extra} for name, m in _rates(tagger).items()}
+        print_json({"output": str(output), "left_out": read.n_bad, **tagger.training.to_json(), "miscounts": rates})
+        return
+    _print(tagger, output, read)
+
+
+def _print(tagger: CountTagger, output: Path, read: RegionFile) -> None:
+    """What came of it."""
     training = tagger.training
     assert training is not None
-    if as_json:
-        print_json({"output": str(output), "left_out": read.n_bad, **training.to_json()})
-        return
     rows = [
         ("method", training.method),
         ("regions", f"{training.regions:,}"),
@@ -87,16 +137,47 @@ def train_command(
         ("features", f"{training.features:,}"),
         ("iterations", f"{training.iterations}{'' if training.converged else ' (not converged)'}"),
     ]
-    if training.method == "node":
+    if training.edges != "none":
+        weight = f", weight {training.edge_weight:g}" if training.edges == "cheap" else ""
+        rows.append(("edges", training.edges + weight))
+    if training.method != "moments":
         rows.append(("exact regions", f"{training.exact_regions:,}"))
         rows.append(("log-likelihood per region", f"{training.log_likelihood:.4f}"))
-    if dev is not None and training.method == "node":
+    if not math.isnan(training.held_out):
         stopped = " (stopped early)" if training.stopped_early else ""
         rows.append(("held out, per region", f"{training.held_out:.4f}{stopped}"))
+    for name, rates in _rates(tagger).items():
+        who = f"{name} miscounts" if name else "miscounts"
+        rows.append((who, f"{100 * rates.missed:.1f} % missed, {100 * rates.extra:.1f} % one too many"))
     rows.append(("lines left out", f"{read.n_bad:,}"))
     print_table(f"tagger written to {output}", ["", ""], rows)
     for message in read.messages:
         click.echo(f"note: {message}")
+
+
+def _rates(tagger: CountTagger) -> dict[str, Miscounts]:
+    """Miscounts by annotator, "" for all."""
+    from askance.text.miscounts import Miscounts
+
+    used = tagger.miscounts_used
+    return {} if used is None else {"": used} if isinstance(used, Miscounts) else dict(used)
+
+
+def _read_miscounts(text: str | None) -> Miscounts | Literal["estimate"] | None:
+    from askance.text.miscounts import Miscounts
+
+    if text is None:
+        return None
+    if text == "estimate":
+        return "estimate"
+    try:
+        missed, extra = map(float, text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--miscounts is {text!r}; allowed: two probabilities such as 0.05,0.02, or 'estimate'.",
+            remedy="Give how often a token is missed, and how often one is counted too many.",
+        ) from None
+    return Miscounts(missed, extra)
 
 
 def _refuse_idle(method: str, dev: Path | None, labelled: tuple[Path, ...], tag_column: str | None, seed: int) -> None:
@@ -107,6 +188,23 @@ def _refuse_idle(method: str, dev: Path | None, labelled: tuple[Path, ...], tag_
         raise InputError("--dev is given with --method moments, which stops by itself.", remedy="Leave --dev out.")
     if tag_column is not None and not labelled and dev is None:
         raise InputError("--tag-column is given without --labelled or --dev.", remedy="Regions need none.")
+
+
+def _refuse_chain_options(method: str, given: dict[str, object]) -> None:
+    """Options of a chain, given for a method without one."""
+    idle = [name for name, is_given in given.items() if is_given]
+    if idle and method in ("node", "moments"):
+        raise InputError(
+            f"{idle[0]} is given with --method {method}, which has no edges.", remedy="Leave it out, or train a chain."
+        )
+
+
+def _nothing_of(path: Path, read: RegionFile) -> RegionCounts:
+    """Sentences of which nothing is known, within the same tag set."""
+    from askance.text.regions import RegionCounts
+    from askance.text.tagged_text import read_sentences
+
+    return RegionCounts.of(read_sentences(path), read.regions.tagset, [])
 
 
 def _labels_of(path: Path, tag_column: str | None, read: RegionFile) -> RegionCounts:
@@ -127,13 +225,15 @@ def _labels_of(path: Path, tag_column: str | None, read: RegionFile) -> RegionCo
     return labels
 
 
-def _held_out(path: Path, tag_column: str | None, read: RegionFile, skip_bad: bool) -> RegionCounts:
+def _held_out(path: Path, tag_column: str | None, read: RegionFile, skip_bad: bool, may_miscount: bool) -> RegionCounts:
+    """Regions, or labelled sentences where the file is no file of regions."""
     from askance.text.region_file import read_regions
+    from askance.text.text_format import format_within
 
-    endings = [suffix for suffix in path.suffixes if suffix != ".gz"]
-    if endings and endings[-1] in _LABELLED:
+    if format_within(path, None) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
         return _labels_of(path, tag_column, read)
-    return read_regions([path], skip_bad=skip_bad).regions.with_tagset(read.regions.tagset)
+    found = read_regions([path], skip_bad=skip_bad, may_miscount=may_miscount)
+    return found.regions.with_tagset(read.regions.tagset)
 
 
 def _by_tenths(doing: Callable[[str], None]) -> Callable[[str, float], None]:

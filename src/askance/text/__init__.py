@@ -9,6 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from askance.text.annotation_tools import read_annotations, write_annotations
+    from askance.text.chain_features import ChainFeatures
+    from askance.text.chain_fit import ChainParameters
+    from askance.text.chain_model import ChainModel
     from askance.text.corpus import Corpus
     from askance.text.count_covariance import moment_covariance
     from askance.text.count_identifiability import identifiability
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from askance.text.count_moments import moment_counts
     from askance.text.evaluation import Evaluation, evaluate_tags
     from askance.text.features import FeatureConfig, TokenFeatures
+    from askance.text.miscount_estimate import estimate_miscounts
+    from askance.text.miscounts import Miscounts
     from askance.text.region_file import read_regions, write_regions
     from askance.text.region_sampling import sample_regions
     from askance.text.regions import Region, RegionCounts
@@ -24,6 +30,10 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOME = {
+    "annotation_tools": ["read_annotations", "write_annotations"],
+    "chain_features": ["ChainFeatures"],
+    "chain_fit": ["ChainParameters"],
+    "chain_model": ["ChainModel"],
     "corpus": ["Corpus"],
     "count_covariance": ["moment_covariance"],
     "count_likelihood": ["CountLikelihood"],
@@ -31,6 +41,8 @@ _HOME = {
     "evaluation": ["Evaluation", "evaluate_tags"],
     "features": ["FeatureConfig", "TokenFeatures"],
     "count_identifiability": ["identifiability"],
+    "miscount_estimate": ["estimate_miscounts"],
+    "miscounts": ["Miscounts"],
     "region_file": ["read_regions", "write_regions"],
     "region_sampling": ["sample_regions"],
     "regions": ["Region", "RegionCounts"],
@@ -40,22 +52,29 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "ChainFeatures",
+    "ChainModel",
+    "ChainParameters",
     "Corpus",
     "CountLikelihood",
     "CountTagger",
     "Evaluation",
     "FeatureConfig",
+    "Miscounts",
     "Region",
     "RegionCounts",
     "TokenFeatures",
+    "estimate_miscounts",
     "evaluate_tags",
     "identifiability",
     "moment_counts",
     "moment_covariance",
+    "read_annotations",
     "read_regions",
     "read_sentences",
     "read_tagged",
     "sample_regions",
+    "write_annotations",
     "write_regions",
     "write_tagged",
 ]

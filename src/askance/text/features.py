@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askance._checks import shown
+from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -60,6 +60,21 @@ class FeatureConfig:
         for name, value in asdict(self).items():
             if name not in ("prefixes", "suffixes") and type(value) is not bool:
                 raise InputError(f"{name} is {shown(value)}; allowed: True or False.", remedy="Write True or False.")
+
+    @classmethod
+    def only(cls, *kinds: str, prefixes: tuple[int, ...] = (), suffixes: tuple[int, ...] = ()) -> FeatureConfig:
+        """No features but these.
+
+        >>> FeatureConfig.only("lower", suffixes=(3,)).kinds
+        ('lower', 'suffix3')
+        """
+        wrong = [kind for kind in kinds if kind not in (*_VALUED, *_FLAGS)]
+        if wrong:
+            raise InputError(
+                f"a kind of feature is {shown(wrong[0])}; allowed: {', '.join((*_VALUED, *_FLAGS))}.",
+                remedy=did_you_mean(wrong[0], (*_VALUED, *_FLAGS), "Choose among these."),
+            )
+        return cls(**{kind: kind in kinds for kind in (*_VALUED, *_FLAGS)}, prefixes=prefixes, suffixes=suffixes)
 
     @property
     def kinds(self) -> tuple[str, ...]:

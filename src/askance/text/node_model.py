@@ -22,6 +22,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike
 from askance._checks import as_count, as_floats, shown
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.text.chain_potentials import row_maxima
 from askance.text.equal_columns import MergedColumns
 from askance.text.node_solver import add_multiple, dot, minimise
 
@@ -195,21 +196,13 @@ def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design
 
 def _normalise(scores: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Log p and p of every row, shape (T, K) each; the scores are overwritten."""
-    scores -= _row_maxima(scores)
+    scores -= row_maxima(scores)
     np.maximum(scores, scores.dtype.type(_LOWEST), out=scores)
     p = np.exp(scores)
     sums = p @ np.ones(p.shape[1], dtype=p.dtype)
     p *= (1 / sums)[:, None]
     scores -= np.log(sums)[:, None]
     return scores, p
-
-
-def _row_maxima(scores: AnyArray) -> AnyArray:
-    """The largest entry of every row, shape (T, 1): by halves, because NumPy is slow along short axes."""
-    while scores.shape[1] > 1:
-        half = (scores.shape[1] + 1) // 2
-        scores = np.maximum(scores[:, :half], scores[:, -half:])
-    return scores
 
 
 def _constant(counts: AnyArray) -> Objective:

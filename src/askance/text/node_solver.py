@@ -2,7 +2,8 @@
 
 A step is D ∘ gradient corrected by the last few steps, where D is one over a guess of the curvature of every
 coordinate. The better the guess the fewer steps have to be remembered. Arrays keep their type (float32 halves the time,
-which is all spent on reading and writing them); sums over all coordinates are accumulated in float64.
+which is all spent on reading and writing them); sums over all coordinates are accumulated in float64. Penalties on
+absolute values, with which many coordinates end at 0, are in `askance.text.orthants`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray
+from askance.text.orthants import L1Penalty
 
 #: Value and gradient at a point.
 Function: TypeAlias = Callable[[AnyArray], tuple[float, AnyArray]]
@@ -35,7 +37,7 @@ class Minimum:
 
     Attributes:
         point: the last and lowest point.
-        value: of the function there.
+        value: of the function there, with the L1 penalty.
         iterations: steps taken.
         evaluations: how often the function was asked.
         converged: whether the last steps gained nothing more and the gradient promises nothing more.
@@ -76,26 +78,35 @@ def minimise(
     max_iterations: int,
     tolerance: float,
     after: Callable[[int, float, AnyArray], bool] | None = None,
+    l1: AnyArray | float = 0.0,
 ) -> Minimum:
-    """Descend until steps gain less than `tolerance` of the value, and the gradient promises no more than that.
+    """Minimise f(x) + Σ l1 ∘ |x|: descend until steps gain less than `tolerance` of it, and the slope promises no more.
 
     Args:
-        function: value and gradient at a point; a value that is not finite makes the step shorter.
+        function: value and gradient of f at a point; a value that is not finite makes the step shorter.
         start: where to begin, shape (F, K).
-        curvature: before step i = 0, 1, …: a guess of the second derivatives where the function was last asked, shape
+        curvature: before step i = 0, 1, …: a guess of the second derivatives of f where it was last asked, shape
             (F, K), or None where the last guess stays.
         memory: steps remembered.
         max_iterations: at most so many steps.
         tolerance: on the mean gain of the last three steps, and on a tenth of the slope of the next (about a fifth of
             what is still to be gained), as shares of the value.
-        after: told step, value and point; True ends the descent.
+        after: told step, value (with the penalty) and point; True ends the descent.
+        l1: weights of the absolute values, 0 or more, of a shape that broadcasts to (F, K). What they hold at 0 is
+            exactly 0 at the end.
 
     >>> target = np.array([[1.0, 2.0]])
     >>> result = minimise(lambda x: (float(((x - target) ** 2).sum()), 2 * (x - target)), np.zeros((1, 2)),
     ...     lambda i: np.full((1, 2), 4.0), memory=2, max_iterations=50, tolerance=1e-12)
     >>> result.point, result.converged
     (array([[1., 2.]]), True)
+    >>> minimise(lambda x: (float(((x - target) ** 2).sum()), 2 * (x - target)), np.zeros((1, 2)),
+    ...     lambda i: np.full((1, 2), 2.0), memory=2, max_iterations=50, tolerance=1e-12, l1=3.0).point
+    array([[0. , 0.5]])
     """
+    penalty = L1Penalty.of(l1, start)
+    if penalty is not None:
+        function = penalty.added_to(function)
     point = start
     value, gradient = function(point)
     if not math.isfinite(value):
@@ -107,21 +118,25 @@ def minimise(
         guess = curvature(iteration)
         if guess is not None:
             scale = np.divide(1, guess, out=guess)
-        direction, slope = _direction(gradient, scale, steps)
+        slopes = gradient if penalty is None else penalty.pseudo_gradient(point, gradient)
+        direction, slope = _direction(slopes, scale, steps)
+        if penalty is not None:
+            penalty.align(direction, point, slopes)
+            slope = dot(slopes, direction)
         slack = rounding * abs(value)
         allowed = max(tolerance * abs(value), slack)
         gained = recent[0] - value if len(recent) > _STEPS else math.inf
         if -slope <= slack or (gained <= _STEPS * allowed and -slope <= 10 * allowed):
             return Minimum(point, value, iteration, evaluations, True)
-        found, trials = _search(function, point, value, direction, slope, slack)
+        found, trials = _search(function, point, value, direction, slope, slack, penalty, slopes)
         evaluations += trials
         if found is None:
             return Minimum(point, value, iteration, evaluations, False)
-        point, value, new_gradient = found
+        point, value, new_gradient, step = found
         change = np.subtract(new_gradient, gradient, out=gradient)
-        bend = dot(direction, change)
+        bend = dot(step, change)
         if bend > 0:
-            steps.append(_Step(direction, change, bend))
+            steps.append(_Step(step, change, bend))
         gradient = new_gradient
         recent.append(value)
         if after is not None and after(iteration + 1, value, point):
@@ -159,18 +174,29 @@ def _direction(gradient: AnyArray, scale: AnyArray, steps: deque[_Step]) -> tupl
 
 
 def _search(
-    function: Function, point: AnyArray, value: float, direction: AnyArray, slope: float, slack: float
-) -> tuple[tuple[AnyArray, float, AnyArray] | None, int]:
-    """The first point along the direction that is low enough, with value and gradient; and the number of trials.
+    function: Function,
+    point: AnyArray,
+    value: float,
+    direction: AnyArray,
+    slope: float,
+    slack: float,
+    penalty: L1Penalty | None,
+    slopes: AnyArray,
+) -> tuple[tuple[AnyArray, float, AnyArray, AnyArray] | None, int]:
+    """The first point along the direction that is low enough, with value, gradient and step; and the number of trials.
 
-    The direction is made as long as the step that was taken.
+    The direction is overwritten.
     """
     share = 1.0
     for trial in range(1, _MOST_TRIALS + 1):
-        candidate = point + direction
+        if penalty is None:
+            candidate, step = point + direction, direction
+        else:
+            candidate, step, promise = _within_orthant(penalty, point, direction, slopes)
+            slope = promise / share
         reached, gradient = function(candidate)
         if reached <= value + _SUFFICIENT * share * slope + slack:
-            return (candidate, reached, gradient), trial
+            return (candidate, reached, gradient, step), trial
         # The lowest point of the parabola through what is known; where that is nowhere, a tenth.
         excess = reached - value - share * slope
         shorter = -share * slope / (2 * excess) if excess < math.inf else 0.0
@@ -178,3 +204,16 @@ def _search(
         share *= shorter
         direction *= direction.dtype.type(shorter)
     return None, _MOST_TRIALS
+
+
+def _within_orthant(
+    penalty: L1Penalty, point: AnyArray, direction: AnyArray, slopes: AnyArray
+) -> tuple[AnyArray, AnyArray, float]:
+    """The point that a direction leads to without a change of sign, the step to there, and what its slopes promise."""
+    candidate = point + direction
+    step = penalty.cut(candidate, point)
+    promise = dot(slopes, step)
+    if promise > 0:  # only what was cut would have paid for entries that rise: go on without these
+        direction *= direction * slopes < 0
+        return _within_orthant(penalty, point, direction, slopes)
+    return candidate, step, promise

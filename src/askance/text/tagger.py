@@ -1,15 +1,14 @@
-"""A tagger that is trained on counts of tags in stretches of text."""
+"""A tagger that is trained on counts of tags in stretches of text, on labels, or on both."""
 
 from __future__ import annotations
 
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,100 +16,71 @@ import numpy.typing as npt
 from askance._arrays import FloatArray, IntArray
 from askance._checks import as_count, did_you_mean, shown
 from askance.errors import EmptyDataError, InputError, LabelError, UnaskedTagsWarning
+from askance.text.chain_counts import DEFAULT_BUDGET
+from askance.text.chain_features import ChainFeatures
+from askance.text.chain_model import ChainModel
+from askance.text.chain_training import ChainOptions, ChainTask, Edges, train_chain
 from askance.text.corpus import Corpus
-from askance.text.count_likelihood import CountLikelihood
 from askance.text.count_likelihood import Method as CountMethod
-from askance.text.count_moments import MomentMethod, moment_counts
+from askance.text.count_moments import MomentMethod
 from askance.text.evaluation import Evaluation, evaluate_tags
 from askance.text.features import FeatureConfig, TokenFeatures
-from askance.text.node_model import NodeFit, fit_node, log_probabilities
+from askance.text.method_choice import choose_method
+from askance.text.miscount_estimate import estimate_miscounts
+from askance.text.miscounts import Miscounts, MiscountsBy
+from askance.text.node_model import log_probabilities
+from askance.text.node_training import NodeOptions, Optimiser, fit_counts, fit_moments
 from askance.text.regions import RegionCounts
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from askance.text.training import Progress, Training
 
 #: "moments": least squares for P(tag | word) from counts, then one convex fit; no inference. "node": the likelihood of
-#: the counts, started there.
-TaggerMethod: TypeAlias = Literal["moments", "node"]
-#: How the likelihood is climbed: by its gradient, or by fitting expected counts again and again.
-Optimiser: TypeAlias = Literal["lbfgs", "em"]
+#: the counts, started there. "chain": the same with scores of neighbouring tags. "auto": chain where neighbours are
+#: seen, with cheap edges where the fit would take too long, else node.
+TaggerMethod: TypeAlias = Literal["auto", "moments", "node", "chain"]
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
-#: What is going on, and how far it is (0 to 1).
-Progress: TypeAlias = Callable[[str, float], None]
 
-# In training tilted counts may be off by this much, which changes the likelihood by its square.
-_TILT_TOLERANCE = 1e-3
-# A start need not be exact: its fit may stop this many times earlier.
-_ROUGH = 3.0
-# Training stops when held-out regions were no better than at their best so many iterations in a row.
-_PATIENCE = 5
-# Steps of the convex fit within one of EM, whose gains are smaller than those of steps of the likelihood by about this.
-_EM_STEPS, _EM_STEP = 5, 0.1
 # Words tagged at a time: their scores are a table of this many rows.
 _WORDS_AT_ONCE = 1 << 14
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a tagger came about.
-
-    Attributes:
-        method: "moments" or "node".
-        regions: how many were used, beside labelled tokens.
-        labelled_tokens: how many.
-        tokens: tokens in them.
-        types: different words among these.
-        features: of the words.
-        iterations: of the convex fit and of the likelihood.
-        converged: whether the last of them did.
-        log_likelihood: of the counts, per region (NaN for moments).
-        exact_regions: how many regions the likelihood was exact for.
-        held_out: log-likelihood of the held-out regions, per region; NaN without them.
-        stopped_early: whether they stopped the training.
-        seconds: of processor time.
-    """
-
-    method: str
-    regions: int
-    labelled_tokens: int
-    tokens: int
-    types: int
-    features: int
-    iterations: int
-    converged: bool
-    log_likelihood: float
-    exact_regions: int
-    held_out: float
-    stopped_early: bool
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        missing = {
-            name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
-        }
-        return asdict(self) | dict.fromkeys(missing)
+# What is estimated is never less: a count that takes an error must stay possible.
+_LEAST_MISCOUNTS = 1e-3
+#: What is seen of the words around a word.
+NEIGHBOURS = FeatureConfig.only("lower", suffixes=(3,))
 
 
 class CountTagger:
-    """P(tag | word) ∝ exp(x(word)ᵀ θ_tag), with features of the word alone, learned from counts.
+    """A model of tags given words, learned from counts, labels, or both.
+
+    The chain has p(tags | sentence) ∝ exp(Σ_t x_tᵀ θ[:, y_t] + Σ_t e(y_{t−1}, y_t)) (`ChainModel`), with features x_t
+    of the word and, with a radius, of the words around it. The node model has no edges, P(tag | word) ∝ exp(xᵀ θ_tag).
 
     Args:
-        method: "node" (default) or "moments".
-        l2: λ of the penalty λ/2 ‖θ‖²; default 0.3 for moments; for the likelihood 0.6 where all tags were asked and 1
-            where not, which had the highest likelihood of held-out counts.
+        method: "auto" (default), "chain", "node" or "moments".
+        l2: λ of the penalty λ/2 ‖θ‖²; default 0.3 for moments and labels; for the likelihood of counts 0.6 where all
+            tags were asked and 1 where not, which had the highest likelihood of held-out counts.
+        l1: μ of the penalty μ ‖θ‖₁, for chains: scores that are not worth it are 0.
         features: which features words have.
+        radius: how many words on each side a chain looks at.
+        neighbours: which features these have; default: the word in lower case and its last three letters.
+        edges: of a chain: "likelihood" (default) or "cheap".
+        context: words around a region that a chain looks at with it, on each side; None: its whole sentence.
+        budget: states × tags² up to which a chain sums over counts exactly.
+        miscounts: how often people miscount: `Miscounts` for all, or by annotator; "estimate": found from regions that
+            were counted twice and from sums that cannot be (`estimate_miscounts`).
+        bare_weight: of a chain, the weight of sentences of the corpus that nothing is known of: once trained it tags
+            them, and learns again with the tags that it is sure of as labels of this weight; 0: they are not used.
         moments: how P(tag | word) is found from counts; see `moment_counts`.
-        counts: how the likelihood of counts is worked out; see `CountLikelihood`.
-        optimiser: of the likelihood: "lbfgs" (default), or "em", which gets there far more slowly.
-        max_iterations: of each fit.
-        tolerance: on the relative gain of an iteration; default 1e-3 for moments, 3e-3 for the likelihood and its
-            start.
+        counts: how the likelihood of counts is worked out without edges; see `CountLikelihood`.
+        optimiser: of that likelihood: "lbfgs" (default), or "em", which gets there far more slowly.
+        max_iterations: of each fit; default 60, for chains 100.
+        tolerance: on the relative gain of an iteration; default 1e-3 for moments and chains, 3e-3 for the likelihood
+            without edges and its start.
 
     Attributes (after `fit`):
         tagset: names of the tags.
         words: the types seen in training.
         theta: θ, shape (features, tags).
+        chain: the chain; None without edges.
+        miscounts_used: the miscounts that were given or found; None without.
         training: how it came about.
 
     >>> from askance.text import Region
@@ -126,46 +96,64 @@ class CountTagger:
     words: tuple[str, ...]
     token_features: TokenFeatures
     theta: npt.NDArray[np.float32]
+    chain: ChainModel | None
+    miscounts_used: MiscountsBy | None
     training: Training | None
 
     def __init__(
         self,
-        method: TaggerMethod = "node",
+        method: TaggerMethod = "auto",
         *,
         l2: float | None = None,
+        l1: float = 0.0,
         features: FeatureConfig | None = None,
+        radius: int = 0,
+        neighbours: FeatureConfig | None = None,
+        edges: Edges = "likelihood",
+        context: int | None = 2,
+        budget: float = DEFAULT_BUDGET,
+        miscounts: MiscountsBy | Literal["estimate"] | None = None,
+        bare_weight: float = 0.0,
         moments: MomentMethod = "auto",
         counts: CountMethod = "auto",
         optimiser: Optimiser = "lbfgs",
-        max_iterations: int = 60,
+        max_iterations: int | None = None,
         tolerance: float | None = None,
     ) -> None:
-        if method not in get_args(TaggerMethod):
-            raise InputError(
-                f"method is {shown(method)}; allowed: {', '.join(get_args(TaggerMethod))}.",
-                remedy=did_you_mean(method, get_args(TaggerMethod), "Leave it out for the default, node."),
-            )
-        if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < float("inf")):
-            raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="Leave it out.")
         for name, given, known in (
+            ("method", method, get_args(TaggerMethod)),
             ("moments", moments, [each for each in get_args(MomentMethod) if each != "sgd"]),  # sgd needs a generator
             ("counts", counts, get_args(CountMethod)),
             ("optimiser", optimiser, get_args(Optimiser)),
+            ("edges", edges, get_args(Edges)),
         ):
             if given not in known:
                 raise InputError(
                     f"{name} is {shown(given)}; allowed: {', '.join(known)}.",
-                    remedy=did_you_mean(given, known, "Leave it out."),
+                    remedy=did_you_mean(given, known, "Leave it out for the default."),
                 )
-        as_count(max_iterations, "max_iterations", minimum=1)
-        self.method = method
+        if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < math.inf):
+            raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="Leave it out.")
+        for name, number in (("l1", l1), ("bare_weight", bare_weight)):
+            if not (isinstance(number, (int, float)) and 0 <= number < math.inf):
+                raise InputError(f"{name} is {shown(number)}; allowed: 0 or more, finite.", remedy="Leave it out.")
+        if context is not None:
+            as_count(context, "context")
+        if isinstance(miscounts, str) and miscounts != "estimate":
+            raise InputError(
+                f"miscounts is {shown(miscounts)}; allowed: Miscounts, a mapping by annotator, or 'estimate'.",
+                remedy="Write Miscounts(missed=0.05, extra=0.02).",
+            )
+        if max_iterations is not None:
+            as_count(max_iterations, "max_iterations", minimum=1)
+        self.method: TaggerMethod = method
         self.l2 = None if l2 is None else float(l2)
+        self.l1, self.edges, self.context, self.budget = float(l1), edges, context, float(budget)
         self.features = FeatureConfig() if features is None else features
-        self.moments = moments
-        self.counts = counts
-        self.optimiser = optimiser
-        self.max_iterations = max_iterations
-        self.tolerance = (1e-3 if method == "moments" else 3e-3) if tolerance is None else tolerance
+        self.radius, self.neighbours = radius, NEIGHBOURS if neighbours is None else neighbours
+        self.bare_weight = float(bare_weight)
+        self.miscounts, self.moments, self.counts, self.optimiser = miscounts, moments, counts, optimiser
+        self.max_iterations, self.tolerance = max_iterations, tolerance
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -175,83 +163,130 @@ class CountTagger:
         """Learn from regions.
 
         Args:
-            regions: counts, and whatever else is known (labelled tokens are regions of length 1).
+            regions: counts, and whatever else is known (labelled tokens are regions of length 1), with weights.
             held_out: other regions: training by likelihood stops when theirs gets worse.
             progress: told what is going on.
         """
         held_out = _checked(regions, held_out)
         started = time.process_time()
         tell = progress or (lambda text, share: None)
-        totals = regions.token_counts
-        covered = np.flatnonzero(totals)
-        words = regions.corpus.words
+        regions = regions.with_positive_weight()
+        if not len(regions):
+            raise EmptyDataError("all regions have the weight 0.", remedy="Give some a weight above 0.")
+        miscounts = _estimated(regions, tell) if self.miscounts == "estimate" else self.miscounts
+        method, edges = choose_method(regions, self.budget) if self.method == "auto" else (self.method, self.edges)
         tell("features", 0.0)
-        learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
-        if not learned.names:
-            raise EmptyDataError("no word has a feature.", remedy="Allow more features, such as bias=True.")
-        design = learned.matrix(words)
-        tell("moments", 0.05)
-        start = moment_counts(regions, design, method=self.moments)
-        l2 = self.l2 if self.l2 is not None else self._usual_penalty(regions)
-        options: dict[str, Any] = {"l2": l2, "max_iterations": self.max_iterations, "tolerance": self.tolerance}
-        share, rough = (0.9, 1.0) if self.method == "moments" else (0.3, _ROUGH)
-        fit = fit_node(
-            design,
-            totals,
-            start.counts,
-            progress=lambda i, value: tell("convex fit", 0.1 + share * i / self.max_iterations),
-            **options | {"tolerance": rough * self.tolerance},
-        )
-        iterations, likelihood, watch = fit.iterations, None, None
-        if self.method == "node":
-            likelihood = CountLikelihood(regions, method=self.counts, tolerance=_TILT_TOLERANCE)
-            watch = None if held_out is None else _Watch(held_out, learned, self.counts)
-            if watch is not None:
-                watch.look(fit.theta)
-            climb = _climb_by_em if self.optimiser == "em" else fit_node
-            fit = climb(
-                design,
-                totals,
-                likelihood,
-                start=fit.theta,
-                progress=lambda i, value: tell("likelihood of the counts", 0.4 + 0.6 * i / self.max_iterations),
-                stop=watch,
-                **options,
-            )
-            iterations += fit.iterations
-        self.tagset, self.token_features = regions.tagset, learned
-        self.words = tuple(words[t] for t in covered.tolist())
-        self.theta = fit.theta if watch is None or watch.best is None else watch.best
+        train = self._train_chain if method == "chain" else self._train_node
+        found = train(regions, held_out, miscounts, method, edges, tell)
+        covered = np.flatnonzero(regions.token_counts)
+        self.tagset, self.miscounts_used = regions.tagset, miscounts
+        self.words = tuple(regions.corpus.words[t] for t in covered.tolist())
         self.training = Training(
-            method=self.method,
-            regions=len(regions) - regions.labelled,
-            labelled_tokens=regions.labelled,
-            tokens=int(totals.sum()),
-            types=len(covered),
-            features=self.theta.shape[0],
-            iterations=iterations,
-            converged=bool(fit.converged),
-            log_likelihood=float("nan") if likelihood is None else self._log_likelihood(likelihood, design, fit, l2),
-            exact_regions=0 if likelihood is None else int(likelihood.exact.sum()),
-            held_out=float("nan") if watch is None else watch.highest,
-            stopped_early=watch is not None and watch.stopped,
-            seconds=time.process_time() - started,
+            **{
+                "method": method,
+                "regions": len(regions) - regions.labelled,
+                "labelled_tokens": regions.labelled,
+                "tokens": int(regions.lengths.sum()),
+                "types": len(covered),
+                "log_likelihood": math.nan,
+                "exact_regions": 0,
+                "edges": "none",
+                "edge_weight": math.nan,
+                "held_out": math.nan,
+                "stopped_early": False,
+                "seconds": time.process_time() - started,
+                **found,
+            }
         )
         tell("done", 1.0)
         return self
 
-    def _usual_penalty(self, regions: RegionCounts) -> float:
-        if self.method == "moments" or (regions.lengths == 1).all():
-            return 0.3
-        return 0.6 if float(np.mean(regions.closed)) > 0.5 else 1.0
+    def _node_options(self, regions: RegionCounts, method: str, miscounts: MiscountsBy | None) -> NodeOptions:
+        return NodeOptions(
+            self.l2 if self.l2 is not None else _usual_penalty(regions, method),
+            self.moments,
+            self.counts,
+            self.optimiser,
+            (60 if self.max_iterations is None else self.max_iterations),
+            (1e-3 if method == "moments" else 3e-3) if self.tolerance is None else self.tolerance,
+            miscounts,
+        )
 
-    def _log_likelihood(self, likelihood: CountLikelihood, design: sparse.csr_array, fit: NodeFit, l2: float) -> float:
-        """Of the counts at θ, per region; known from the fit, unless an earlier θ was kept."""
-        if self.theta is fit.theta:
-            value = fit.objective + 0.5 * l2 * float(np.sum(self.theta.astype(np.float64) ** 2))
-        else:
-            value, _ = likelihood(log_probabilities(design, self.theta))
-        return value / len(likelihood.exact)
+    def _train_node(
+        self,
+        regions: RegionCounts,
+        held_out: RegionCounts | None,
+        miscounts: MiscountsBy | None,
+        method: str,
+        edges: str,
+        tell: Progress,
+    ) -> dict[str, Any]:
+        """P(tag | word) from moments or by likelihood."""
+        words, covered = regions.corpus.words, np.flatnonzero(regions.token_counts)
+        learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
+        _require_features(learned)
+        design, options = learned.matrix(words), self._node_options(regions, method, miscounts)
+        fit = fit_moments(regions, design, options, tell, rough=method == "node")
+        self.token_features, self.theta, self.chain = learned, fit.theta, None
+        found = {"features": len(fit.theta), "iterations": fit.iterations, "converged": bool(fit.converged)}
+        if method == "moments":
+            return found
+        climbed = fit_counts(regions, learned, design, fit.theta, options, held_out, tell)
+        self.theta = climbed.theta
+        return found | {
+            "iterations": fit.iterations + climbed.fit.iterations,
+            "converged": bool(climbed.fit.converged),
+            "log_likelihood": climbed.log_likelihood,
+            "exact_regions": climbed.exact_regions,
+            "held_out": climbed.held_out,
+            "stopped_early": climbed.stopped_early,
+        }
+
+    def _train_chain(
+        self,
+        regions: RegionCounts,
+        held_out: RegionCounts | None,
+        miscounts: MiscountsBy | None,
+        method: str,
+        edges: str,
+        tell: Progress,
+    ) -> dict[str, Any]:
+        """A chain by likelihood, or with cheap edges."""
+        node = self._node_options(regions, method, miscounts)
+        options = ChainOptions(
+            node.l2,
+            self.l1,
+            self.context,
+            self.budget,
+            100 if self.max_iterations is None else self.max_iterations,
+            1e-3 if self.tolerance is None else self.tolerance,
+            miscounts,
+        )
+        known = np.flatnonzero(regions.corpus.type_counts if self.bare_weight else regions.token_counts)
+        words = [regions.corpus.words[t] for t in known.tolist()]
+        learned = ChainFeatures.learn(words, self.features, self.neighbours, self.radius)
+        _require_features(learned.word)
+        trained = train_chain(
+            ChainTask(regions, learned, options),
+            node,
+            held_out,
+            tell,
+            cheap=edges == "cheap",
+            optional=self.method == "auto",
+            bare=self.bare_weight,
+        )
+        self.token_features, self.theta, self.chain = learned.word, trained.model.parameters.theta, trained.model
+        return {
+            "features": len(learned),
+            "iterations": trained.iterations,
+            "converged": trained.converged,
+            "log_likelihood": trained.log_likelihood / len(regions),
+            "exact_regions": trained.exact_regions,
+            "edges": edges,
+            "edge_weight": trained.edge_weight,
+            "held_out": trained.held_out,
+            "stopped_early": trained.stopped_early,
+        }
 
     # -- tagging ---------------------------------------------------------------------------------------------------
 
@@ -260,13 +295,17 @@ class CountTagger:
             raise InputError("the tagger has not been trained.", remedy="Call fit(regions), or load one.")
 
     def word_probabilities(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
-        """P(tag | word), shape (words, tags); unknown words through the features they share with known ones."""
+        """P(tag | word) of words that stand alone, shape (words, tags); unknown ones through features they share."""
         self._require_fit()
+        if self.chain is not None:
+            return np.asarray(self.chain.marginals(Corpus.of([[word] for word in words])))
         return np.exp(log_probabilities(self.token_features.matrix(words), self.theta))
 
     def word_tags(self, words: Sequence[str]) -> IntArray:
-        """The code of the likeliest tag of every word, shape (words,)."""
+        """The code of the likeliest tag of every word that stands alone, shape (words,)."""
         self._require_fit()
+        if self.chain is not None:
+            return self.chain.best_tags(Corpus.of([[word] for word in words]))
         parts = [
             np.asarray(self.token_features.matrix(words[i : i + _WORDS_AT_ONCE]) @ self.theta).argmax(axis=1)
             for i in range(0, len(words), _WORDS_AT_ONCE)
@@ -274,22 +313,27 @@ class CountTagger:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def predict_codes(self, corpus: Corpus) -> IntArray:
-        """The code of the tag of every token, shape (N,)."""
+        """The code of the tag of every token, shape (N,): of a chain, the likeliest sequence of every sentence."""
+        self._require_fit()
+        if self.chain is not None:
+            return self.chain.best_tags(corpus)
         return self.word_tags(corpus.words)[corpus.tokens]
 
     def predict(self, sentences: Sentences) -> list[tuple[str, ...]]:
         """Tags of every word of every sentence."""
         corpus = as_corpus(sentences)
-        names = [self.tagset[code] for code in self.word_tags(corpus.words).tolist()]
-        tags = [names[t] for t in corpus.tokens.tolist()]
-        ends = corpus.starts.tolist()
-        return [tuple(tags[start:end]) for start, end in pairwise(ends)]
+        tags = [self.tagset[code] for code in self.predict_codes(corpus).tolist()]
+        return [tuple(tags[start:end]) for start, end in pairwise(corpus.starts.tolist())]
 
     def predict_proba(self, sentences: Sentences) -> list[FloatArray]:
         """P(tag) of every word of every sentence, each of shape (words, tags)."""
+        self._require_fit()
         corpus = as_corpus(sentences)
-        table = self.word_probabilities(corpus.words)
-        return [table[corpus.tokens[corpus.span(s)]].astype(np.float64) for s in range(len(corpus))]
+        if self.chain is not None:
+            table = self.chain.marginals(corpus)
+        else:
+            table = self.word_probabilities(corpus.words)[corpus.tokens]
+        return [table[corpus.span(s)].astype(np.float64) for s in range(len(corpus))]
 
     def evaluate(self, gold: Corpus) -> Evaluation:
         """Tags against those of a labelled corpus."""
@@ -328,59 +372,6 @@ class CountTagger:
         return f"CountTagger({self.method!r}{trained})"
 
 
-def _climb_by_em(
-    design: sparse.csr_array,
-    totals: IntArray,
-    likelihood: CountLikelihood,
-    *,
-    start: npt.NDArray[np.float32],
-    l2: float,
-    max_iterations: int,
-    tolerance: float,
-    progress: Callable[[int, float], None],
-    stop: Callable[[npt.NDArray[np.float32]], bool] | None,
-) -> NodeFit:
-    """Expectation and maximisation: the counts expected at θ, then a few steps of the convex fit to them."""
-    theta, before, evaluations = start, -math.inf, 0
-    for iteration in range(1, max_iterations + 1):
-        value, counts = likelihood(log_probabilities(design, theta))
-        value -= 0.5 * l2 * float(np.sum(theta.astype(np.float64) ** 2))
-        evaluations += 1
-        progress(iteration, value)
-        if value - before <= tolerance * abs(value) * _EM_STEP:
-            return NodeFit(theta, value, iteration, True, evaluations)
-        before = value
-        theta = fit_node(design, totals, counts, l2=l2, start=theta, max_iterations=_EM_STEPS).theta
-        if stop is not None and stop(theta):
-            break
-    return NodeFit(theta, before, iteration, False, evaluations)
-
-
-class _Watch:
-    """Looks at held-out regions during training and says when to stop; keeps the best θ, the start's among them."""
-
-    def __init__(self, held_out: RegionCounts, features: TokenFeatures, counts: CountMethod) -> None:
-        if not len(held_out):
-            raise EmptyDataError("there are no held-out regions.", remedy="Leave them out.")
-        self._likelihood = CountLikelihood(held_out, method=counts)
-        self._design, self._regions = features.matrix(held_out.corpus.words), len(held_out)
-        self.best: npt.NDArray[np.float32] | None = None
-        self.highest, self.stopped, self._worse = -np.inf, False, 0
-
-    def look(self, theta: npt.NDArray[np.float32]) -> None:
-        """Remember θ where it is the best so far."""
-        value = self._likelihood(log_probabilities(self._design, theta))[0] / self._regions
-        if value > self.highest:
-            self.best, self.highest, self._worse = theta.copy(), value, 0
-        else:
-            self._worse += 1
-
-    def __call__(self, theta: npt.NDArray[np.float32]) -> bool:
-        self.look(theta)
-        self.stopped = self._worse >= _PATIENCE
-        return self.stopped
-
-
 def _checked(regions: object, held_out: RegionCounts | None) -> RegionCounts | None:
     """Refuse what cannot be learned from; the held-out regions within the tag set of the others."""
     if not isinstance(regions, RegionCounts):
@@ -390,10 +381,32 @@ def _checked(regions: object, held_out: RegionCounts | None) -> RegionCounts | N
         )
     if not len(regions):
         raise EmptyDataError("there are no regions.", remedy="Give at least one.")
+    if held_out is not None and not len(held_out):
+        raise EmptyDataError("there are no held-out regions.", remedy="Leave them out.")
     _warn_of_unasked(regions)
     if held_out is None or held_out.tagset == regions.tagset:
         return held_out
     return held_out.with_tagset(regions.tagset)
+
+
+def _require_features(learned: TokenFeatures) -> None:
+    if not learned.names:
+        raise EmptyDataError("no word has a feature.", remedy="Allow more features, such as bias=True.")
+
+
+def _estimated(regions: RegionCounts, tell: Progress) -> MiscountsBy:
+    """How often each annotator miscounts, never quite 0."""
+    tell("miscounts", 0.0)
+    found = estimate_miscounts(regions)
+    least = _LEAST_MISCOUNTS
+    return {name: Miscounts(max(each.missed, least), max(each.extra, least)) for name, each in found.items()}
+
+
+def _usual_penalty(regions: RegionCounts, method: str) -> float:
+    """λ that had the highest likelihood of held-out counts."""
+    if method == "moments" or (regions.lengths == 1).all():
+        return 0.3
+    return 0.6 if float(np.mean(regions.closed)) > 0.5 else 1.0
 
 
 def _warn_of_unasked(regions: RegionCounts) -> None:

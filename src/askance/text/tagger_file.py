@@ -13,8 +13,11 @@ from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
 from askance.formats.fields import REWRITE, Fields
-from askance.text.features import TokenFeatures
-from askance.text.tagger import CountTagger, Training
+from askance.text.chain_features import ChainFeatures
+from askance.text.chain_fit import ChainParameters
+from askance.text.chain_model import ChainModel
+from askance.text.tagger import CountTagger
+from askance.text.training import Training
 
 TAGGER_FORMAT = "tagger/1"
 # Of a file, in bytes.
@@ -23,7 +26,10 @@ _BYTES = 4
 
 
 def save_tagger(tagger: CountTagger, path: str | Path) -> None:
-    """Write a trained tagger, whole or not at all: header (tags, features, words) and θ as 32-bit floats."""
+    """Write a trained tagger, whole or not at all: header (tags, features, words) and parameters as 32-bit floats.
+
+    The parameters are θ and, for a chain, scores of edges, of the first and of the last tag.
+    """
     if not hasattr(tagger, "theta"):
         raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
     for word in (*tagger.words, *tagger.tagset):
@@ -36,12 +42,19 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
         "method": tagger.method,
         "l2": tagger.l2,
         "tagset": list(tagger.tagset),
-        "features": tagger.token_features.specification(),
+        "edges": tagger.chain is not None,
+        "features": _features_of(tagger).specification(),
         "words": list(tagger.words),
         # Without the seconds: the same training writes the same bytes.
         "training": None if tagger.training is None else {**tagger.training.to_json(), "seconds": None},
     }
-    write_whole(path, pack(header, np.ascontiguousarray(tagger.theta, dtype=f"<f{_BYTES}").tobytes()))
+    chain = None if tagger.chain is None else tagger.chain.parameters
+    arrays = [tagger.theta] if chain is None else [chain.theta, chain.edges, chain.first, chain.last]
+    write_whole(path, pack(header, b"".join(np.ascontiguousarray(a, dtype=f"<f{_BYTES}").tobytes() for a in arrays)))
+
+
+def _features_of(tagger: CountTagger) -> ChainFeatures:
+    return ChainFeatures(tagger.token_features) if tagger.chain is None else tagger.chain.features
 
 
 def load_tagger(path: str | Path) -> CountTagger:
@@ -55,24 +68,33 @@ def load_tagger(path: str | Path) -> CountTagger:
     fields = Fields(header, str(path))
     try:
         tagger = CountTagger(fields.read("method", str), l2=fields.read("l2", float, optional=True))
-        features = TokenFeatures.from_specification(fields.read("features", dict))
+        features = ChainFeatures.from_specification(fields.read("features", dict))
     except (InputError, FormatError) as error:
         raise FormatError(f"{path} does not describe a tagger: {error.message}", remedy=REWRITE) from None
     tagset, words = (_texts(fields, name) for name in ("tagset", "words"))
-    if not tagset or not features.names:
+    if not tagset or not len(features):
         raise FormatError(f"{path} has no tags or no features.", remedy=REWRITE)
-    wanted = len(features.names) * len(tagset)
+    has_edges = fields.read("edges", bool)
+    rows, k = len(features), len(tagset)
+    wanted = (rows + (k + 2 if has_edges else 0)) * k
     if len(payload) != wanted * _BYTES:
+        edges = f" and edges of {k} tags" if has_edges else ""
         raise FormatError(
-            f"{path} holds {len(payload)} bytes of parameters; allowed: {wanted * _BYTES}, {len(features.names)} "
-            f"features times {len(tagset)} tags.",
+            f"{path} holds {len(payload)} bytes of parameters; allowed: {wanted * _BYTES}, {rows} features times {k} "
+            f"tags{edges}.",
             remedy=REWRITE,
         )
-    theta = np.frombuffer(payload, dtype=f"<f{_BYTES}").astype(np.float32).reshape(len(features.names), len(tagset))
-    if not np.isfinite(theta).all():
+    numbers = np.frombuffer(payload, dtype=f"<f{_BYTES}").astype(np.float32).reshape(-1, k)
+    if not np.isfinite(numbers).all():
         raise FormatError(f"{path} holds parameters that are not finite.", remedy=REWRITE)
-    tagger.tagset, tagger.words, tagger.token_features, tagger.theta = tagset, words, features, theta
-    tagger.features = features.config
+    theta, tagger.chain = numbers[:rows], None
+    if has_edges:
+        parameters = ChainParameters(theta, numbers[rows : rows + k], numbers[rows + k], numbers[rows + k + 1])
+        tagger.chain = ChainModel(features, tagset, parameters)
+        tagger.radius = features.radius
+        tagger.neighbours = tagger.neighbours if features.around is None else features.around.config
+    tagger.tagset, tagger.words, tagger.token_features, tagger.theta = tagset, words, features.word, theta
+    tagger.features, tagger.miscounts_used = features.word.config, None
     tagger.training = None if header.get("training") is None else _training(fields.inner("training"))
     return tagger
 

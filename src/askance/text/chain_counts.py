@@ -1,0 +1,293 @@
+"""The likelihood of counts under a chain.
+
+A region is looked at with a few words before and after it, whose tags are open; beyond them the sentence is cut off.
+Marginals come from the plain chain. Given its α before the region and its β behind it, sums within the region are exact
+(`chain_sweep`: over numbers of tags and the last tag), or, where there are too many states, over the tags that tilting
+has left (`chain_lattice`); posteriors of the words around follow by matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from askance._arrays import AnyArray, FloatArray, IntArray
+from askance._kernels import chain_lattice, chain_sweep
+from askance._kernels.chain_sweep import Boundary
+from askance.text.chain_evidence import Gradient, Job, row_weights
+from askance.text.chain_inference import Sums, backward, forward
+from askance.text.chain_layout import ChainLayout
+from askance.text.chain_potentials import ChainPotentials
+from askance.text.chain_regions import RegionBatch, blocks, entry_layout, shape_keys, stretches, sum_cost
+from askance.text.chain_tilt import tilted_posteriors
+from askance.text.region_groups import lay_out
+from askance.text.regions import RegionCounts
+
+#: By default regions with more states × entries² than this are not summed exactly; ten tokens with one count for every
+#: tag always are.
+DEFAULT_BUDGET = 200_000.0
+# Regions that are worked on at a time: enough for lanes of equal shape, few enough for memory.
+_CHUNK = 2048
+# Of lattices: tilted posteriors below which tags are left out, tried one after the other until a lattice has few enough
+# arcs, the first where there are few regions only; steps of tilting; arcs of a lattice, and of all together.
+_THRESHOLDS, _TILT_STEPS = (1e-3, 1e-2, 5e-2, 0.2), 8
+_FEWEST_ARCS, _MOST_ARCS, _ARCS_IN_ALL = 4_000, 40_000, 8_000_000
+# What a message may hold: more comes from sums that are all but 0, and would not fit into 32 bits.
+_LARGEST = 1e30
+
+
+class CountEvidence:
+    """Counts of regions.
+
+    Args:
+        regions: all of them.
+        context: words around a region that are looked at with it, on each side; None: its sentence.
+        budget: states × entries² up to which sums are exact.
+        missed: of every region, the probability that a token is missed, shape (R,); None: 0.
+        extra: of every region, the probability that one is counted too many, shape (R,); None: 0.
+
+    Attributes:
+        exact: whether the sum of a region is exact, shape (R,).
+    """
+
+    def __init__(
+        self,
+        regions: RegionCounts,
+        *,
+        context: int | None = 2,
+        budget: float = DEFAULT_BUDGET,
+        missed: FloatArray | None = None,
+        extra: FloatArray | None = None,
+    ) -> None:
+        layout = entry_layout(lay_out(regions, missed, extra), len(regions.tagset))
+        self.exact: npt.NDArray[np.bool_] = sum_cost(layout) <= budget
+        keys = shape_keys(layout)
+        arcs = int(np.clip(_ARCS_IN_ALL / max(int((~self.exact).sum()), 1), _FEWEST_ARCS, _MOST_ARCS))
+        self._chunks: list[_Chunk] = []
+        for is_exact in (True, False):
+            chosen = np.flatnonzero(self.exact == is_exact).tolist()
+            order = np.array(sorted(chosen, key=keys.__getitem__), dtype=np.int64)
+            for first in range(0, len(order), _CHUNK):
+                some = order[first : first + _CHUNK]
+                rates = [None if each is None else each[some] for each in (missed, extra)]
+                self._chunks.append(_Chunk(regions.take(some), context, 0 if is_exact else arcs, *rates))
+
+    def prepare(self, potentials: ChainPotentials) -> None:
+        """Choose the tags that lattices are made of, by tilting the chain as it is now."""
+        for chunk in self._chunks:
+            chunk.prepare(potentials)
+
+    def jobs(self) -> Sequence[tuple[float, Job]]:
+        """One for each chunk of regions."""
+        return [(chunk.cost, chunk) for chunk in self._chunks]
+
+    @property
+    def left_out(self) -> int:
+        """Regions that no lattice of a reasonable size was found for: they are not used until `prepare` finds one."""
+        return sum(int((~chunk.used).sum()) for chunk in self._chunks)
+
+
+class _Chunk:
+    """Some of the regions."""
+
+    def __init__(
+        self,
+        regions: RegionCounts,
+        context: int | None,
+        arcs: int,
+        missed: FloatArray | None,
+        extra: FloatArray | None,
+    ) -> None:
+        start, end = stretches(regions, context)
+        order = np.concatenate([batch.stretches for batch in ChainLayout.of(start, end).batches])
+        regions, start, end = regions.take(order), start[order], end[order]
+        groups = lay_out(regions, None if missed is None else missed[order], None if extra is None else extra[order])
+        self.tags, self.weight, self.arcs, self.is_exact = len(regions.tagset), regions.weight, arcs, arcs == 0
+        self.layout, self.shift = entry_layout(groups, self.tags), groups.shift
+        self.batches = [
+            RegionBatch(
+                batch,
+                (regions.start - start)[batch.stretches],
+                regions.lengths[batch.stretches],
+                (end - regions.end)[batch.stretches],
+                self.tags,
+                self.layout,
+            )
+            for batch in ChainLayout.of(start, end).batches
+        ]
+        self.used = np.full(len(regions), self.is_exact)
+        tokens = float((end - start).sum())
+        if self.is_exact:
+            self.members, self.ends = blocks(self.layout)
+            self.cost = float(sum_cost(self.layout).sum()) + tokens * self.tags**2
+        else:
+            self.candidates = np.zeros(self.batches[-1].cells.stop, dtype=bool)
+            self.cost = tokens * self.tags**2 * 4
+
+    def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
+        layout, size = self.layout, len(self.layout.tag)
+        numbers = np.empty(self.batches[-1].cells.stop)
+        # Regions that are not used leave zeros there: whatever lay in the memory, times their weight 0, might be NaN.
+        boundary = Boundary(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
+        done = [self._free(each, potentials, into, numbers, boundary) for each in self.batches]
+        value = np.full(len(layout.length), np.nan)
+        weight = np.ones(len(value)) if self.weight is None else self.weight
+        self._sum(potentials, boundary, numbers, value, into.pairs, weight)
+        value += self.shift
+        into.value += float(value[self.used] @ weight[self.used])
+        for each, (sums, plain) in zip(self.batches, done, strict=True):
+            self._given(each, potentials, into, numbers, boundary, sums, plain)
+
+    def _sum(
+        self,
+        potentials: ChainPotentials,
+        boundary: Boundary,
+        numbers: FloatArray,
+        value: FloatArray,
+        pairs: FloatArray,
+        weight: FloatArray,
+    ) -> None:
+        edges = potentials.factors
+        if self.is_exact:
+            chain_sweep.compiled()(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
+            return
+        members = np.flatnonzero(self.used)
+        chain_lattice.compiled()(
+            self.layout, members, self.candidates, self.arcs, edges, boundary, numbers, value, pairs, weight
+        )
+
+    def prepare(self, potentials: ChainPotentials) -> None:
+        """Choose candidates."""
+        if self.is_exact:
+            return
+        layout, size = self.layout, len(self.layout.tag)
+        posterior = np.concatenate([tilted_posteriors(each, potentials, _TILT_STEPS) for each in self.batches])
+        plain = np.concatenate(
+            [potentials.rows(each.batch.tokens)[0].reshape(-1)[each.cell_source] for each in self.batches]
+        ).astype(np.float64)
+        self.used[:] = False
+        for threshold in _THRESHOLDS[self.arcs <= 5 * _FEWEST_ARCS :]:
+            left = np.flatnonzero(~self.used)
+            if not len(left):
+                break
+            cells = np.repeat(~self.used, np.diff(layout.entry_offsets) * layout.length)
+            self.candidates[cells] = posterior[cells] >= threshold
+            boundary = Boundary(np.ones(size), np.ones(size), np.empty(size), np.empty(size))
+            value, pairs = np.full(len(self.used), np.nan), np.zeros(potentials.edges.shape)
+            chain_lattice.compiled()(
+                layout, left, self.candidates, self.arcs, potentials.factors, boundary, plain.copy(), value, pairs,
+                np.zeros(len(value)),
+            )  # fmt: skip
+            self.used |= np.isfinite(value)
+
+    def _free(
+        self, each: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
+    ) -> tuple[Sums, AnyArray]:
+        """Sums of the plain chain; factors of the cells, and of what comes before and after the regions."""
+        batch = each.batch
+        factors, shifts = potentials.rows(batch.tokens)
+        sums = forward(batch, factors, shifts, potentials)
+        plain = sums.scaled.copy()
+        pairs = np.zeros_like(into.pairs)
+        backward(batch, sums, potentials, pairs, row_weights(batch, self._effective(), plain.dtype))
+        pairs *= potentials.factors
+        into.pairs -= pairs
+        into.model_pairs += pairs
+        numbers[each.cells] = plain.reshape(-1)[each.cell_source]
+        before = np.ones((len(each.left), self.tags), dtype=plain.dtype)
+        led = np.flatnonzero(each.left)
+        before[led] = sums.alpha[each.starts[each.left[led] - 1] + led] @ potentials.factors
+        boundary.before[each.entries] = before.reshape(-1)[each.entry_source]
+        last = each.starts[each.left + each.inside - 1] + np.arange(len(each.left))
+        boundary.after[each.entries] = sums.beta[last].reshape(-1)[each.entry_source]
+        return sums, plain
+
+    def _given(
+        self,
+        each: RegionBatch,
+        potentials: ChainPotentials,
+        into: Gradient,
+        numbers: FloatArray,
+        boundary: Boundary,
+        sums: Sums,
+        plain: AnyArray,
+    ) -> None:
+        """Posteriors of all words of the stretches, less marginals."""
+        batch = each.batch
+        difference = sums.alpha * sums.beta
+        into.add_spread(batch.tokens, difference)
+        np.negative(difference, out=difference)
+        _add_cells(difference, each.cell_source, numbers[each.cells], each.has_twins)
+        weight = self._effective()
+        own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
+        pairs = np.zeros(potentials.factors.shape)
+        _spread_left(each, potentials, boundary, sums, plain, own, difference, pairs)
+        _spread_right(each, potentials, boundary, sums, plain, own, difference, pairs)
+        into.pairs += pairs * potentials.factors
+        rows = row_weights(batch, weight, plain.dtype)
+        if rows is not None:
+            difference *= rows
+        into.add_rows(batch.tokens, difference)
+
+    def _effective(self) -> FloatArray | None:
+        """Weights of the regions, 0 for those that are not used; None where all are 1."""
+        if self.used.all():
+            return self.weight
+        return self.used * (np.ones(len(self.used)) if self.weight is None else self.weight)
+
+
+def _spread_left(
+    each: RegionBatch,
+    potentials: ChainPotentials,
+    boundary: Boundary,
+    sums: Sums,
+    plain: AnyArray,
+    weight: AnyArray | None,
+    posterior: AnyArray,
+    pairs: FloatArray,
+) -> None:
+    """Posteriors of the words before the regions, from the nearest to the farthest: β given the counts."""
+    message = np.zeros((len(each.left), each.tags), dtype=plain.dtype)
+    _add_cells(message, each.entry_source, boundary.into[each.entries], each.has_twins)
+    for distance in range(1, int(each.left.max(initial=0)) + 1):
+        chosen = np.flatnonzero(each.left >= distance)
+        rows = each.starts[each.left[chosen] - distance] + chosen
+        sent, alpha = message[chosen], sums.alpha[rows]
+        beta = sent @ potentials.transposed
+        posterior[rows] += alpha * beta
+        pairs += alpha.T @ (sent if weight is None else sent * weight[chosen])
+        message[chosen] = plain[rows] * beta
+
+
+def _spread_right(
+    each: RegionBatch,
+    potentials: ChainPotentials,
+    boundary: Boundary,
+    sums: Sums,
+    plain: AnyArray,
+    weight: AnyArray | None,
+    posterior: AnyArray,
+    pairs: FloatArray,
+) -> None:
+    """Posteriors of the words behind the regions: α given the counts."""
+    message = np.zeros((len(each.left), each.tags), dtype=plain.dtype)
+    _add_cells(message, each.entry_source, boundary.out[each.entries], each.has_twins)
+    for distance in range(int(each.right.max(initial=0))):
+        chosen = np.flatnonzero(each.right > distance)
+        rows = each.starts[each.left[chosen] + each.inside[chosen] + distance] + chosen
+        sent = message[chosen]
+        pairs += (sent if weight is None else sent * weight[chosen]).T @ sums.scaled[rows]
+        alpha = plain[rows] * (sent @ potentials.factors)
+        posterior[rows] += alpha * sums.beta[rows]
+        message[chosen] = alpha
+
+
+def _add_cells(table: AnyArray, place: IntArray, values: FloatArray, has_twins: bool) -> None:
+    """Add values at flat places of a table, which may appear twice where `has_twins`."""
+    added = np.minimum(values, _LARGEST).astype(table.dtype)
+    if has_twins:
+        np.add.at(table.reshape(-1), place, added)
+    else:
+        table.reshape(-1)[place] += added

@@ -1,0 +1,280 @@
+"""Training a chain on all that is known: labels, allowed tags, counts, each with its weight, in one fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance._cores import processors
+from askance.text.chain_counts import CountEvidence
+from askance.text.chain_edges import cheap_edges, choose_weight
+from askance.text.chain_evidence import ChainObjective, Evidence
+from askance.text.chain_features import ChainFeatures
+from askance.text.chain_fit import ChainFit, ChainParameters, ChainProblem, descend
+from askance.text.chain_labels import token_evidence
+from askance.text.chain_model import ChainModel
+from askance.text.chain_potentials import TokenPlaces
+from askance.text.corpus import NO_TAG
+from askance.text.miscounts import MiscountsBy, miscount_rates
+from askance.text.node_training import NodeOptions, fit_counts, fit_moments
+from askance.text.regions import RegionCounts
+from askance.text.training import Progress, Watch
+
+#: "likelihood": edges are fitted with everything else. "cheap": pairs of tags expected given the counts, weighted.
+Edges: TypeAlias = Literal["likelihood", "cheap"]
+
+# Every so manieth region is held out when the weight of cheap edges is chosen.
+_HELD_OUT = 10
+# Where sums run over candidates, these are chosen anew after so many steps.
+_STEPS_OF_A_ROUND = 8
+# Held-out regions are looked at after so many steps: a look costs as much as a step.
+_STEPS_BETWEEN_LOOKS = 4
+# A tag with this probability is taken for sure.
+_SURE = 0.95
+
+
+@dataclass(frozen=True)
+class ChainOptions:
+    """How a chain is trained.
+
+    Attributes:
+        l2: λ of λ/2 ‖θ‖².
+        l1: μ of μ ‖θ‖₁.
+        context: words around a region that are looked at with it, on each side; None: the sentence.
+        budget: states × entries² up to which sums over counts are exact.
+        max_iterations: of the likelihood.
+        tolerance: on the relative gain of an iteration.
+        miscounts: how often people miscount.
+    """
+
+    l2: float
+    l1: float
+    context: int | None
+    budget: float
+    max_iterations: int
+    tolerance: float
+    miscounts: MiscountsBy | None
+
+
+class ChainTask:
+    """The likelihood of regions under chains with given features.
+
+    Args:
+        regions: what is known.
+        features: of words.
+        options: how it is looked at.
+    """
+
+    def __init__(self, regions: RegionCounts, features: ChainFeatures, options: ChainOptions) -> None:
+        self.regions, self.features, self.options = regions, features, options
+        self.places = TokenPlaces.of(regions.corpus, features.distances)
+        single = regions.lengths == 1
+        rates = miscount_rates(regions, options.miscounts)[:2]
+        self.evidence: list[Evidence] = []
+        self.counts: CountEvidence | None = None
+        missed, extra = (each if each.any() else None for each in rates)
+        if missed is not None or extra is not None:  # a count of one token that may be wrong is no label
+            single &= (rates[0] == 0) & (rates[1] == 0)
+        if single.any():
+            self.evidence += token_evidence(regions.take(single), self.places)
+        if not single.all():
+            self.counts = CountEvidence(
+                regions.take(~single),
+                context=options.context,
+                budget=options.budget,
+                missed=None if missed is None else missed[~single],
+                extra=None if extra is None else extra[~single],
+            )
+            self.evidence.append(self.counts)
+        self.objective = ChainObjective(self.evidence, self.places, len(regions.tagset), processors())
+
+    @property
+    def exact_regions(self) -> int:
+        """Regions whose sums are exact; what is known of single tokens always is."""
+        counted = 0 if self.counts is None else int((~self.counts.exact).sum())
+        return len(self.regions) - counted
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether some sums run over candidates."""
+        return self.counts is not None and not bool(self.counts.exact.all())
+
+    def model(self, parameters: ChainParameters) -> ChainModel:
+        """A chain with these parameters."""
+        return ChainModel(self.features, self.regions.tagset, parameters)
+
+    def prepare(self, parameters: ChainParameters) -> None:
+        """Choose candidates anew, where sums run over candidates."""
+        if self.counts is not None and self.has_candidates:
+            self.counts.prepare(self.model(parameters).potentials(self.regions.corpus))
+
+    def log_likelihood(self, parameters: ChainParameters) -> float:
+        """Of all that is known."""
+        return self.objective(self.model(parameters).potentials(self.regions.corpus)).value
+
+
+def climb(
+    task: ChainTask,
+    start: ChainParameters,
+    *,
+    progress: Callable[[int, float], None] | None = None,
+    stop: Callable[[ChainParameters], bool] | None = None,
+) -> ChainFit:
+    """Maximise the penalised likelihood from a start.
+
+    Where sums run over candidates the fit goes in rounds: candidates are chosen, the likelihood of what they leave is
+    climbed for a few steps, and so on, until a round gains as little as so many steps may.
+    """
+    options, designs = task.options, task.features.matrices(task.regions.corpus.words)
+    problem = ChainProblem(designs, task.objective, options.l2, l1=options.l1)
+    done, evaluations, before = 0, 0, -np.inf
+    while True:
+        task.prepare(start)
+        left = options.max_iterations - done
+        fit = descend(
+            problem,
+            start,
+            max_iterations=min(left, _STEPS_OF_A_ROUND) if task.has_candidates else left,
+            tolerance=options.tolerance,
+            progress=None if progress is None else _later(progress, done),
+            stop=stop,
+        )
+        start, done, evaluations = fit.parameters, done + fit.iterations, evaluations + fit.evaluations
+        small = fit.objective - before <= _STEPS_OF_A_ROUND * options.tolerance * abs(fit.objective)
+        settled = fit.converged if not task.has_candidates else small or (fit.converged and before > -np.inf)
+        if settled or fit.stopped or done >= options.max_iterations or not task.has_candidates:
+            return ChainFit(start, fit.objective, fit.log_likelihood, done, settled, evaluations, fit.stopped)
+        before = fit.objective
+
+
+def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, float], None]:
+    return lambda step, value: progress(done + step, value)
+
+
+@dataclass(frozen=True)
+class TrainedChain:
+    """A chain and how it came about; attributes as in `Training`, the log-likelihood that of all regions."""
+
+    model: ChainModel
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    exact_regions: int
+    edge_weight: float
+    held_out: float
+    stopped_early: bool
+
+
+def train_chain(
+    task: ChainTask,
+    node: NodeOptions,
+    held_out: RegionCounts | None,
+    tell: Progress,
+    *,
+    cheap: bool = False,
+    optional: bool = False,
+    bare: float = 0.0,
+) -> TrainedChain:
+    """Train a chain from moments; where sums run over candidates, or edges are cheap, from the model without edges.
+
+    Args:
+        task: the likelihood.
+        node: how the model without edges is trained.
+        held_out: regions that stop the training when their likelihood gets worse.
+        tell: told what is going on.
+        cheap: whether edges stay as cheap as they are.
+        optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
+        bare: weight of sentences that nothing is known of.
+    """
+    regions, options, most = task.regions, task.options, task.options.max_iterations
+    design = task.features.word.matrix(regions.corpus.words)
+    fit = fit_moments(regions, design, node, tell, rough=True)
+    start, steps, weight = ChainParameters.zeros(len(task.features), len(regions.tagset)), fit.iterations, math.nan
+    start.theta[: len(fit.theta)] = fit.theta
+    if cheap or task.has_candidates:
+        climbed = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
+        start.theta[: len(fit.theta)] = climbed.theta
+        steps += climbed.fit.iterations
+        tell("cheap edges", 0.4)
+        start, weight = with_cheap_edges(task, start)
+    if cheap or (optional and weight == 0):
+        task.prepare(start)
+        value = task.log_likelihood(start)
+        return TrainedChain(
+            task.model(start), steps, bool(climbed.fit.converged), value, task.exact_regions, weight, math.nan, False
+        )
+    watch = None
+    if held_out is not None:
+        watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
+
+    def report(step: int, value: float) -> None:
+        tell("likelihood of the chain", 0.5 + 0.5 * step / most)
+
+    chain = climb(task, start, progress=report, stop=watch)
+    steps += chain.iterations
+    if bare:
+        again = ChainTask(with_sure_tags(task, chain.parameters, bare), task.features, options)
+        chain = climb(again, chain.parameters, progress=report, stop=watch)
+        steps += chain.iterations
+    return TrainedChain(
+        task.model(chain.parameters if watch is None else watch.best),
+        steps,
+        bool(chain.converged),
+        chain.log_likelihood,
+        task.exact_regions,
+        math.nan,
+        math.nan if watch is None else watch.highest,
+        watch is not None and watch.stopped,
+    )
+
+
+def _held_out_value(held_out: RegionCounts, task: ChainTask) -> Callable[[ChainParameters], float]:
+    """The log-likelihood of held-out regions, per region."""
+    other = ChainTask(held_out, task.features, task.options)
+
+    def value(parameters: ChainParameters) -> float:
+        other.prepare(parameters)
+        return other.log_likelihood(parameters) / len(held_out)
+
+    return value
+
+
+def with_sure_tags(task: ChainTask, parameters: ChainParameters, weight: float) -> RegionCounts:
+    """The regions, and as labels the tags that a chain is sure of in sentences that nothing is known of.
+
+    Args:
+        task: the regions.
+        parameters: of the chain.
+        weight: of these labels.
+    """
+    regions, corpus = task.regions, task.regions.corpus
+    touched = np.searchsorted(corpus.starts, regions.start, side="right") - 1
+    bare = corpus.take(np.setdiff1d(np.arange(len(corpus)), touched))
+    marginals = task.model(parameters).marginals(bare)
+    sure = np.where(marginals.max(axis=1, initial=0.0) >= _SURE, marginals.argmax(axis=1), NO_TAG)
+    labels = RegionCounts.of_labels(bare.with_tags(sure, regions.tagset)).with_weight(weight)
+    return RegionCounts.join([regions, labels]) if len(labels) else regions
+
+
+def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainParameters, float]:
+    """Parameters with cheap edges, and the weight of these; without counted regions as they are.
+
+    Edges are made from nine regions in ten, and their weight is chosen on the tenth.
+    """
+    chosen = np.flatnonzero(task.regions.lengths > 1)
+    if len(chosen) < _HELD_OUT:
+        return start, 0.0
+    tenth = np.arange(len(chosen)) % _HELD_OUT == 0
+    parts = [ChainTask(task.regions.take(chosen[each]), task.features, task.options) for each in (~tenth, tenth)]
+    potentials = task.model(start).potentials(task.regions.corpus)
+    parts[0].prepare(start)
+    edges = cheap_edges(parts[0].objective(potentials))
+    assert parts[1].counts is not None
+    weight = choose_weight(potentials, edges, parts[1].counts, parts[1].objective)
+    scores: FloatArray = weight * edges
+    return ChainParameters(start.theta, scores.astype(start.edges.dtype), start.first, start.last), weight

@@ -1,0 +1,91 @@
+"""How a tagger came about, and how one is told what is going on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+#: What is going on, and how far it is (0 to 1).
+Progress: TypeAlias = Callable[[str, float], None]
+T = TypeVar("T")
+# Training stops when held-out regions were no better than at their best so many looks in a row.
+_PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a tagger came about.
+
+    Attributes:
+        method: "moments", "node" or "chain".
+        regions: how many were used, beside what is known of single tokens.
+        labelled_tokens: how many.
+        tokens: tokens in them.
+        types: different words among these.
+        features: of the words, and of the words around them.
+        iterations: of the convex fit and of the likelihood.
+        converged: whether the last of them did.
+        log_likelihood: of what is known, per region (NaN for moments).
+        exact_regions: how many regions the likelihood was exact for.
+        edges: "none", "cheap" (pairs of tags expected given the counts, weighted) or "likelihood".
+        edge_weight: that weight, chosen on held-out regions; NaN where there is none.
+        held_out: log-likelihood of the held-out regions, per region; NaN without them.
+        stopped_early: whether they stopped the training.
+        seconds: of processor time.
+    """
+
+    method: str
+    regions: int
+    labelled_tokens: int
+    tokens: int
+    types: int
+    features: int
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    exact_regions: int
+    edges: str
+    edge_weight: float
+    held_out: float
+    stopped_early: bool
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        missing = {
+            name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
+        }
+        return asdict(self) | dict.fromkeys(missing)
+
+
+class Watch(Generic[T]):
+    """Looks at held-out regions during training and says when to stop; keeps the best parameters, the first among them.
+
+    Args:
+        value: the log-likelihood of the held-out regions, per region, at some parameters.
+        start: where training begins.
+        every: looks after so many steps.
+
+    >>> watch = Watch(lambda x: -x * x, -3, every=1)
+    >>> [watch(x) for x in (-2, -1, 1, 2, 3, 4, 5, 6)].index(True), watch.best, watch.highest
+    (6, -1, -1)
+    """
+
+    def __init__(self, value: Callable[[T], float], start: T, *, every: int = 1) -> None:
+        self._value, self._every, self._steps, self._worse = value, every, 0, 0
+        self.best, self.highest, self.stopped = start, value(start), False
+
+    def __call__(self, parameters: T) -> bool:
+        """Look, and say whether to stop."""
+        self._steps += 1
+        if self._steps % self._every:
+            return False
+        value = self._value(parameters)
+        if value > self.highest:
+            self.best, self.highest, self._worse = parameters, value, 0
+        else:
+            self._worse += 1
+        self.stopped = self._worse >= _PATIENCE
+        return self.stopped
