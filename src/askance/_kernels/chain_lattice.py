@@ -25,7 +25,7 @@ _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    for helper in (_mixed, _later, _find, _grow, _layers, _pull):
+    for helper in (_mixed, _later, _find, _fits, _layers, _pull):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_lattices)
 
@@ -133,11 +133,19 @@ def _find(key: Any, j: Any, keys: Any, entry: Any, table: Any, stamp: Any, now: 
     return place
 
 
-def _grow(used: Any, node: Any, j: Any, t: Any, group: Any, low: Any, high: Any, later: Any) -> Any:
-    """Whether the numbers of a node (−1: none yet), with token t in entry j, can still come out right."""
-    for g in range(low.size):
+def _fits(
+    used: Any, node: Any, j: Any, listed: Any, count: Any, group: Any, low: Any, high: Any, later: Any, t: Any
+) -> Any:
+    """Whether the numbers of a node (−1: none yet), with token t in entry j, can still come out right.
+
+    Only groups of the candidates of the token, listed[:count], have fewer tokens left than before.
+    """
+    if (used[node, group[j]] if node >= 0 else 0) >= high[group[j]]:
+        return False
+    for x in range(count):
+        g = group[listed[x]]
         number = (used[node, g] if node >= 0 else 0) + (1 if g == group[j] else 0)
-        if number > high[g] or number + later[t + 1, g] < low[g]:
+        if number + later[t + 1, g] < low[g]:
             return False
     return True
 
@@ -170,12 +178,22 @@ def _layers(
     """All nodes, arcs and forward sums (each layer scaled to 1); returns the log of the scales, NaN if in vain."""
     count, nodes, links, logarithm = group.size, 0, 0, 0.0
     layers[0] = arcs[0] = 0
+    listed = np.empty(count, dtype=np.int64)
+    for g in range(low.size):
+        if later[0, g] < low[g]:
+            return np.nan
     for t in range(length):
         clock[0] += 1
+        found = 0
+        for j in range(count):
+            if chosen[t * count + j]:
+                listed[found] = j
+                found += 1
         first, last = (layers[t - 1], layers[t]) if t else (-1, 0)
         for node in range(first, last):
-            for j in range(count):
-                if not chosen[t * count + j] or not _grow(used, node, j, t, group, low, high, later):
+            for x in range(found):
+                j = listed[x]
+                if not _fits(used, node, j, listed, found, group, low, high, later, t):
                     continue
                 if links == source.size or nodes == keys.size:
                     return np.nan
@@ -188,14 +206,13 @@ def _layers(
                         used[nodes, g] = used[node, g] if node >= 0 else 0
                     used[nodes, group[j]] += 1
                     nodes += 1
-                found = table[place]
                 weight = w[t * count + j]
                 if node >= 0:
                     weight *= forward[node] * edges[tag[entry[node]], tag[j]]
                 else:
                     weight *= before[j]
-                forward[found] += weight
-                source[links], target[links] = node, found
+                forward[table[place]] += weight
+                source[links], target[links] = node, table[place]
                 links += 1
         layers[t + 1], arcs[t + 1] = nodes, links
         total = 0.0

@@ -29,9 +29,9 @@ def _add_rows(table: Any, place: Any, values: Any) -> None:
             table[row, k] += values[i, k]
 
 
-def _add_spread(table: Any, place: Any, values: Any) -> None:
-    """table[place[i]] += values[i] (1 − values[i]): variances of indicators."""
+def _add_spread(table: Any, place: Any, values: Any, weight: Any) -> None:
+    """table[place[i]] += weight[i] values[i] (1 − values[i]): variances of indicators."""
     for i in range(values.shape[0]):
         row = place[i]
         for k in range(values.shape[1]):
-            table[row, k] += values[i, k] * (1 - values[i, k])
+            table[row, k] += weight[i] * values[i, k] * (1 - values[i, k])

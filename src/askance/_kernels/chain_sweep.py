@@ -91,7 +91,7 @@ def _sum_blocks(
         edges: factors of tags, shape (K, K).
         boundary: `Boundary`.
         numbers: flat, at layout.place: factors of every token and entry, replaced by posteriors.
-        value: filled in: log Z of every region, NaN where it is below `TINY`; posteriors are then 0.
+        value: filled in: log Z of every region, NaN where it is below `TINY`: its factors then stay.
         pairs: posteriors of edges times the weight of the region are added, shape (K, K).
         weight: of every region, shape (R,).
     """
@@ -325,12 +325,13 @@ def _store(
         value[region] = np.log(total[lane]) + scale[lane] if trusted else np.nan
         inverse = 1.0 / total[lane] if trusted else 0.0
         at = layout.place[region]
-        for x in range(length * entries):
-            numbers[at + x] = gamma[x * lanes + lane] * inverse
         for j in range(entries):
-            boundary.out[begin + j] = out[j * lanes + lane] * inverse
             share = first[j * lanes + lane]
-            boundary.into[begin + j] = numbers[at + j] / share if share > 0.0 else 0.0
+            boundary.into[begin + j] = gamma[j * lanes + lane] * inverse / share if share > 0.0 else 0.0
+            boundary.out[begin + j] = out[j * lanes + lane] * inverse
+        if trusted:
+            for x in range(length * entries):
+                numbers[at + x] = gamma[x * lanes + lane] * inverse
         for i in range(entries):
             for j in range(entries):
                 x = (i * entries + j) * lanes + lane

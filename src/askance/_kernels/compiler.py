@@ -13,6 +13,8 @@ def compile_loop(loop: Callable[..., Any]) -> Callable[..., Any]:
     """The loop as machine code, kept on disk between runs where there is a folder to keep it in."""
     import numba
 
+    if hasattr(loop, "py_func"):  # by another thread, a moment ago
+        return loop
     try:
         compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(loop)
     except RuntimeError:  # no such folder: compile once per process

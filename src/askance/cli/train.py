@@ -31,18 +31,16 @@ _FILE = click.Path(path_type=Path)
 @click.option("--dev", metavar="FILE", type=_FILE, help="regions, or labelled sentences, that stop training in time")
 @click.option("--labelled", metavar="FILE", type=_FILE, multiple=True, help="labelled sentences to learn from as well")
 @click.option("--labelled-weight", metavar="W", type=float, default=1.0, show_default=True, help="of each label")
-@click.option("--bare", metavar="FILE", type=_FILE, multiple=True, help="text without tags; see --bare-weight")
 @click.option(
-    "--bare-weight",
-    metavar="W",
-    type=float,
-    help="of sentences that nothing is known of: what the chain is sure of in them is learned from again"
-    "  [default: 0.1 with --bare, else 0]",
+    "--bare",
+    metavar="FILE",
+    type=_FILE,
+    multiple=True,
+    help="text without tags, for classes of words that a chain uses",
 )
+@click.option("--bare-weight", metavar="W", type=float, default=1.0, show_default=True, help="of each bare sentence")
 @click.option("--tag-column", metavar="NAME|NUMBER", help="of labelled .tsv and .conllu files")
-@click.option(
-    "--radius", metavar="N", type=int, default=0, show_default=True, help="words around that a chain looks at"
-)
+@click.option("--radius", metavar="N", type=int, help="words around that a chain looks at  [default: 0 or 1, by size]")
 @click.option("--edges", metavar="NAME", help="of a chain: likelihood or cheap  [default: likelihood]")
 @click.option(
     "--miscounts",
@@ -62,9 +60,9 @@ def train_command(
     labelled: tuple[Path, ...],
     labelled_weight: float,
     bare: tuple[Path, ...],
-    bare_weight: float | None,
+    bare_weight: float,
     tag_column: str | None,
-    radius: int,
+    radius: int | None,
     edges: str | None,
     miscounts: str | None,
     l2: float | None,
@@ -86,6 +84,7 @@ def train_command(
     from askance.text.region_file import read_regions
     from askance.text.regions import RegionCounts
     from askance.text.tagger import CountTagger
+    from askance.text.word_classes import WORD_CLASSES
 
     tagger = CountTagger(
         method,  # type: ignore[arg-type]
@@ -94,11 +93,12 @@ def train_command(
         radius=radius,
         edges=edges or "likelihood",  # type: ignore[arg-type]
         miscounts=_read_miscounts(miscounts),
-        bare_weight=(0.1 if bare else 0.0) if bare_weight is None else bare_weight,
+        classes=WORD_CLASSES if bare else (),
+        bare_weight=bare_weight,
     )
     _refuse_idle(method, dev, labelled, tag_column, seed)
     _refuse_chain_options(
-        method, {"--radius": radius > 0, "--edges": edges is not None, "--l1": l1 > 0, "--bare": bare}
+        method, {"--radius": radius is not None, "--edges": edges is not None, "--l1": l1 > 0, "--bare": bare}
     )
     refuse_inputs(output, [*regions, *labelled, *bare, *([] if dev is None else [dev])])
     with one_line_warnings(), progress() as doing:

@@ -34,6 +34,8 @@ _CHUNK = 2048
 # arcs, the first where there are few regions only; steps of tilting; arcs of a lattice, and of all together.
 _THRESHOLDS, _TILT_STEPS = (1e-3, 1e-2, 5e-2, 0.2), 8
 _FEWEST_ARCS, _MOST_ARCS, _ARCS_IN_ALL = 4_000, 40_000, 8_000_000
+# Arcs of a lattice that takes all candidates of a region whose exact sum was too small.
+_LATTICE_OF_ALL = 1 << 21
 # What a message may hold: more comes from sums that are all but 0, and would not fit into 32 bits.
 _LARGEST = 1e30
 
@@ -152,11 +154,15 @@ class _Chunk:
         edges = potentials.factors
         if self.is_exact:
             chain_sweep.compiled()(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
-            return
-        members = np.flatnonzero(self.used)
-        chain_lattice.compiled()(
-            self.layout, members, self.candidates, self.arcs, edges, boundary, numbers, value, pairs, weight
-        )
+            # Sums too small for floating-point numbers: lattices scale every token, and take all there is.
+            members, arcs = np.flatnonzero(np.isnan(value)), _LATTICE_OF_ALL
+            candidates = np.ones(len(numbers) if len(members) else 0, dtype=bool)
+        else:
+            members, arcs, candidates = np.flatnonzero(self.used), self.arcs, self.candidates
+        if len(members):
+            chain_lattice.compiled()(
+                self.layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
+            )
 
     def prepare(self, potentials: ChainPotentials) -> None:
         """Choose candidates."""
@@ -217,16 +223,16 @@ class _Chunk:
         """Posteriors of all words of the stretches, less marginals."""
         batch = each.batch
         difference = sums.alpha * sums.beta
-        into.add_spread(batch.tokens, difference)
+        weight = self._effective()
+        rows = row_weights(batch, weight, plain.dtype)
+        into.add_spread(batch.tokens, difference, rows)
         np.negative(difference, out=difference)
         _add_cells(difference, each.cell_source, numbers[each.cells], each.has_twins)
-        weight = self._effective()
         own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
         pairs = np.zeros(potentials.factors.shape)
         _spread_left(each, potentials, boundary, sums, plain, own, difference, pairs)
         _spread_right(each, potentials, boundary, sums, plain, own, difference, pairs)
         into.pairs += pairs * potentials.factors
-        rows = row_weights(batch, weight, plain.dtype)
         if rows is not None:
             difference *= rows
         into.add_rows(batch.tokens, difference)

@@ -19,7 +19,7 @@ from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import chain_rows
 from askance.text.chain_inference import Sums, backward, forward
 from askance.text.chain_layout import Batch, ChainLayout
-from askance.text.chain_potentials import FLOOR, ChainPotentials, TokenPlaces
+from askance.text.chain_potentials import ChainPotentials, TokenPlaces, row_maxima
 
 # Work is divided into so many parts, whose results are added in order: the number of threads changes no bit of them.
 _PARTS = 4
@@ -74,10 +74,11 @@ class Gradient:
         for where, total in ((self.places.is_first, self.first), (self.places.is_last, self.last)):
             total += values[where[tokens]].sum(axis=0, dtype=np.float64)
 
-    def add_spread(self, tokens: IntArray, marginals: AnyArray) -> None:
-        """Marginals of tokens, shape (n, K)."""
+    def add_spread(self, tokens: IntArray, marginals: AnyArray, weight: AnyArray | None = None) -> None:
+        """Marginals of tokens, shape (n, K), and weights of these, shape (n, 1); None: 1."""
+        weights = np.ones(len(tokens), dtype=marginals.dtype) if weight is None else weight[:, 0]
         for distance, table in self.spread.items():
-            chain_rows.compiled_spread()(table, self.places.rows[distance][tokens], marginals)
+            chain_rows.compiled_spread()(table, self.places.rows[distance][tokens], marginals, weights)
 
     def add(self, other: Gradient) -> None:
         """Add another."""
@@ -215,10 +216,10 @@ class _LabelJob:
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
         from askance.text.node_solver import dot
 
-        cast = self._cast.setdefault(
-            potentials.edges.dtype.str, {d: t.astype(potentials.edges.dtype) for d, t in self.tables.items()}
-        )
-        for d, table in cast.items():
+        dtype = potentials.edges.dtype
+        if dtype.str not in self._cast:
+            self._cast[dtype.str] = {d: t.astype(dtype) for d, t in self.tables.items()}
+        for d, table in self._cast[dtype.str].items():
             into.tables[d] += table
             into.value += dot(np.ascontiguousarray(potentials.tables[d]), table)
         into.pairs += self.pairs
@@ -246,7 +247,7 @@ class _FreeJob:
             into.value -= float(sums.log_scales.sum())
         else:
             into.value -= float(sums.log_scales @ weight[:, 0].astype(np.float64))
-        into.add_spread(self.batch.tokens, marginals)
+        into.add_spread(self.batch.tokens, marginals, weight)
         if weight is not None:
             marginals *= weight
         into.add_rows(self.batch.tokens, np.negative(marginals, out=marginals))
@@ -286,13 +287,15 @@ class AllowedEvidence:
             weight = row_weights(batch, self.weight, potentials.edges.dtype)
             free, marginals = free_sums(batch, potentials, into, weight)
             factors, shifts = potentials.rows(batch.tokens)
-            np.maximum(factors, factors.dtype.type(FLOOR), out=factors)
             factors *= allowed
+            highest = row_maxima(factors)  # brought back to 1, or a small one times a small edge is 0 in 32 bits
+            factors /= highest
+            shifts += np.log(highest[:, 0])
             sums = forward(batch, factors, shifts, potentials)
             pairs = np.zeros_like(into.pairs)
             backward(batch, sums, potentials, pairs, weight)
             into.pairs += pairs * potentials.factors
-            into.add_spread(batch.tokens, marginals)
+            into.add_spread(batch.tokens, marginals, weight)
             difference = np.subtract(sums.alpha * sums.beta, marginals, out=marginals)
             gained = sums.log_scales - free.log_scales
             if weight is not None:

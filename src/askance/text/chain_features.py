@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.text.features import FeatureConfig, TokenFeatures
+from askance.text.word_classes import WordClasses
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -46,6 +47,7 @@ class ChainFeatures:
         config: FeatureConfig | None = None,
         around: FeatureConfig | None = None,
         radius: int = 0,
+        classes: WordClasses | None = None,
     ) -> ChainFeatures:
         """The features of these words.
 
@@ -54,9 +56,10 @@ class ChainFeatures:
             config: which kinds of features the word has.
             around: which kinds its neighbours have.
             radius: how far neighbours are looked at.
+            classes: classes that words, and their neighbours, are in.
         """
-        neighbours = None if around is None or not radius else TokenFeatures.learn(words, around)
-        return cls(TokenFeatures.learn(words, config), neighbours, radius)
+        neighbours = None if around is None or not radius else TokenFeatures.learn(words, around, classes)
+        return cls(TokenFeatures.learn(words, config, classes), neighbours, radius)
 
     @property
     def distances(self) -> tuple[int, ...]:

@@ -142,7 +142,7 @@ class ChainProblem:
         for d, place in self._slices.items():
             spread = found.spread[d]
             if step == 0:  # far from the maximum γ (1 − γ) says little about the curvature on the way
-                covered = np.sum(spread, axis=1, keepdims=True) / (1 - 1 / self.tags)
+                covered = np.sum(spread, axis=1, keepdims=True) / max(1 - 1 / self.tags, 0.5)
                 guess[place] = self._squares[d] @ covered
             else:
                 guess[place] = self._squares[d] @ spread

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, IntArray
 from askance.text.corpus import Corpus
 
-#: Factors below this (relative to the largest of their row) are taken as this: no sequence is quite impossible.
-FLOOR = 1e-30
+#: Factors below this (relative to the largest of their row) are taken as this: no sequence is quite impossible, and the
+#: product of two such factors is still a number of 32 bits.
+FLOOR = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ class ChainPotentials:
         return scores
 
     def rows(self, tokens: IntArray) -> tuple[AnyArray, AnyArray]:
-        """Factors of tokens, shape (n, K), of which the largest is about 1, and the logarithm taken out, shape (n,)."""
+        """Factors of tokens, shape (n, K), the largest of each being 1, and the logarithm taken out, shape (n,)."""
         places = self.places
         if len(self.tables) == 1:
             table, shift = self._by_type
@@ -122,12 +123,9 @@ class ChainPotentials:
             factors, shifts = table[kinds], shift[kinds]
         else:
             factors, shifts = _scaled(self._added(tokens))
-        for where, extra in ((places.is_first, self.first), (places.is_last, self.last)):
-            found = np.flatnonzero(where[tokens])
-            if len(found) and extra.any():
-                highest = extra.max()
-                factors[found] *= np.maximum(np.exp(extra - highest), extra.dtype.type(FLOOR))
-                shifts[found] += highest
+        if self.first.any() or self.last.any():
+            found = np.flatnonzero(places.is_first[tokens] | places.is_last[tokens])
+            factors[found], shifts[found] = _scaled(self.scores(tokens[found]))
         return factors, shifts
 
 

@@ -19,7 +19,6 @@ from askance.text.chain_fit import ChainFit, ChainParameters, ChainProblem, desc
 from askance.text.chain_labels import token_evidence
 from askance.text.chain_model import ChainModel
 from askance.text.chain_potentials import TokenPlaces
-from askance.text.corpus import NO_TAG
 from askance.text.miscounts import MiscountsBy, miscount_rates
 from askance.text.node_training import NodeOptions, fit_counts, fit_moments
 from askance.text.regions import RegionCounts
@@ -34,8 +33,6 @@ _HELD_OUT = 10
 _STEPS_OF_A_ROUND = 8
 # Held-out regions are looked at after so many steps: a look costs as much as a step.
 _STEPS_BETWEEN_LOOKS = 4
-# A tag with this probability is taken for sure.
-_SURE = 0.95
 
 
 @dataclass(frozen=True)
@@ -178,7 +175,6 @@ def train_chain(
     *,
     cheap: bool = False,
     optional: bool = False,
-    bare: float = 0.0,
 ) -> TrainedChain:
     """Train a chain from moments; where sums run over candidates, or edges are cheap, from the model without edges.
 
@@ -189,9 +185,8 @@ def train_chain(
         tell: told what is going on.
         cheap: whether edges stay as cheap as they are.
         optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
-        bare: weight of sentences that nothing is known of.
     """
-    regions, options, most = task.regions, task.options, task.options.max_iterations
+    regions, most = task.regions, task.options.max_iterations
     design = task.features.word.matrix(regions.corpus.words)
     fit = fit_moments(regions, design, node, tell, rough=True)
     start, steps, weight = ChainParameters.zeros(len(task.features), len(regions.tagset)), fit.iterations, math.nan
@@ -217,10 +212,6 @@ def train_chain(
 
     chain = climb(task, start, progress=report, stop=watch)
     steps += chain.iterations
-    if bare:
-        again = ChainTask(with_sure_tags(task, chain.parameters, bare), task.features, options)
-        chain = climb(again, chain.parameters, progress=report, stop=watch)
-        steps += chain.iterations
     return TrainedChain(
         task.model(chain.parameters if watch is None else watch.best),
         steps,
@@ -242,23 +233,6 @@ def _held_out_value(held_out: RegionCounts, task: ChainTask) -> Callable[[ChainP
         return other.log_likelihood(parameters) / len(held_out)
 
     return value
-
-
-def with_sure_tags(task: ChainTask, parameters: ChainParameters, weight: float) -> RegionCounts:
-    """The regions, and as labels the tags that a chain is sure of in sentences that nothing is known of.
-
-    Args:
-        task: the regions.
-        parameters: of the chain.
-        weight: of these labels.
-    """
-    regions, corpus = task.regions, task.regions.corpus
-    touched = np.searchsorted(corpus.starts, regions.start, side="right") - 1
-    bare = corpus.take(np.setdiff1d(np.arange(len(corpus)), touched))
-    marginals = task.model(parameters).marginals(bare)
-    sure = np.where(marginals.max(axis=1, initial=0.0) >= _SURE, marginals.argmax(axis=1), NO_TAG)
-    labels = RegionCounts.of_labels(bare.with_tags(sure, regions.tagset)).with_weight(weight)
-    return RegionCounts.join([regions, labels]) if len(labels) else regions
 
 
 def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainParameters, float]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, InputError
+from askance.text.word_classes import WordClasses
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 # The value of features that a word has or has not.
 _PRESENT = ""
+# What the kinds of features begin with that are classes of words.
+_CLASS = "class"
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class TokenFeatures:
     Attributes:
         config: the kinds of features.
         values: by kind, its values in the order of their columns.
+        classes: classes that words are in, as further kinds "class0", "class1", …; None: none.
 
     >>> features = TokenFeatures.learn(["walked", "talked"], FeatureConfig(prefixes=(), suffixes=(2,), lower=False))
     >>> features.names
@@ -103,26 +107,32 @@ class TokenFeatures:
            [0., 0., 1., 1., 1.]], dtype=float32)
     """
 
-    def __init__(self, config: FeatureConfig, values: Mapping[str, Sequence[str]]) -> None:
-        self.config = config
-        self.values = {kind: tuple(values[kind]) for kind in config.kinds}
+    def __init__(
+        self, config: FeatureConfig, values: Mapping[str, Sequence[str]], classes: WordClasses | None = None
+    ) -> None:
+        self.config, self.classes = config, classes
+        self.values = {kind: tuple(values[kind]) for kind in _kinds(config, classes)}
         self._columns: list[dict[str | None, int]] = []
         for known in self.values.values():
             first = len(self)
             self._columns.append({value: first + i for i, value in enumerate(known)})
 
     @classmethod
-    def learn(cls, words: Sequence[str], config: FeatureConfig | None = None) -> TokenFeatures:
+    def learn(
+        cls, words: Sequence[str], config: FeatureConfig | None = None, classes: WordClasses | None = None
+    ) -> TokenFeatures:
         """The features of these words.
 
         Args:
             words: the types of the training data; how often each is given does not matter.
             config: which kinds of features; default: all of `FeatureConfig`.
+            classes: classes that words are in.
         """
         _require_words(words)
         config = FeatureConfig() if config is None else config
-        found = ((kind, set(_read(words, kind))) for kind in config.kinds)
-        return cls(config, {kind: sorted(value for value in seen if value is not None) for kind, seen in found})
+        found = ((kind, set(_read(words, kind, classes))) for kind in _kinds(config, classes))
+        values = {kind: sorted(value for value in seen if value is not None) for kind, seen in found}
+        return cls(config, values, classes)
 
     def __len__(self) -> int:
         return sum(map(len, self._columns))
@@ -143,7 +153,7 @@ class TokenFeatures:
         _require_words(words)
         columns = np.empty((len(words), len(self._columns)), dtype=np.int32)
         for position, (kind, known) in enumerate(zip(self.values, self._columns, strict=True)):
-            found = map(known.get, _read(words, kind), repeat(-1))
+            found = map(known.get, _read(words, kind, self.classes), repeat(-1))
             columns[:, position] = np.fromiter(found, dtype=np.int32, count=len(words))
         present = columns >= 0
         ends = np.zeros(len(words) + 1, dtype=np.int32)
@@ -157,14 +167,17 @@ class TokenFeatures:
         config = {
             name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self.config).items()
         }
-        return {"config": config, "values": {kind: list(known) for kind, known in self.values.items()}}
+        classes = {} if self.classes is None else {"classes": self.classes.specification()}
+        return {"config": config, "values": {kind: list(known) for kind, known in self.values.items()}, **classes}
 
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> TokenFeatures:
         """The features that `specification` described."""
         try:
             config = FeatureConfig(**specification["config"])
-            values = {kind: specification["values"][kind] for kind in config.kinds}
+            given = specification.get("classes")
+            classes = None if given is None else WordClasses.from_specification(given)
+            values = {kind: specification["values"][kind] for kind in _kinds(config, classes)}
         except (KeyError, TypeError, InputError) as error:
             raise FormatError(
                 f"the features of words cannot be read: {shown(error)}.", remedy="Write the file again."
@@ -176,10 +189,11 @@ class TokenFeatures:
                     f"the values of {kind} are {shown(known)}; allowed: different texts.",
                     remedy="Write the file again.",
                 )
-        return cls(config, values)
+        return cls(config, values, classes)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenFeatures) and (self.config, self.values) == (other.config, other.values)
+        mine = self.config, self.values, self.classes
+        return isinstance(other, TokenFeatures) and mine == (other.config, other.values, other.classes)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -239,8 +253,15 @@ _FLAGS: dict[str, Callable[[Sequence[str]], list[str | None]]] = {
 }
 
 
-def _read(words: Sequence[str], kind: str) -> Sequence[str | None]:
+def _kinds(config: FeatureConfig, classes: WordClasses | None) -> tuple[str, ...]:
+    """Names of the kinds of features, those of classes last."""
+    return (*config.kinds, *(f"{_CLASS}{i}" for i in range(0 if classes is None else len(classes.sizes))))
+
+
+def _read(words: Sequence[str], kind: str, classes: WordClasses | None = None) -> Sequence[str | None]:
     """The value of every word of one kind of feature; None where it has none."""
+    if classes is not None and kind.startswith(_CLASS):
+        return classes.of(words, int(kind[len(_CLASS) :]))
     if kind in _VALUED:
         return _VALUED[kind](words)
     if kind in _FLAGS:

@@ -32,6 +32,7 @@ from askance.text.node_model import log_probabilities
 from askance.text.node_training import NodeOptions, Optimiser, fit_counts, fit_moments
 from askance.text.regions import RegionCounts
 from askance.text.training import Progress, Training
+from askance.text.word_classes import WordClasses
 
 #: "moments": least squares for P(tag | word) from counts, then one convex fit; no inference. "node": the likelihood of
 #: the counts, started there. "chain": the same with scores of neighbouring tags. "auto": chain where neighbours are
@@ -41,6 +42,8 @@ Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 
 # Words tagged at a time: their scores are a table of this many rows.
 _WORDS_AT_ONCE = 1 << 14
+# With fewer tokens scores of neighbouring words are learned worse than they help.
+_NEIGHBOURS_PAY_FROM = 10_000
 # What is estimated is never less: a count that takes an error must stay possible.
 _LEAST_MISCOUNTS = 1e-3
 #: What is seen of the words around a word.
@@ -59,15 +62,16 @@ class CountTagger:
             tags were asked and 1 where not, which had the highest likelihood of held-out counts.
         l1: μ of the penalty μ ‖θ‖₁, for chains: scores that are not worth it are 0.
         features: which features words have.
-        radius: how many words on each side a chain looks at.
+        radius: how many words on each side a chain looks at; default 1 where 10,000 tokens or more are counted, else 0.
         neighbours: which features these have; default: the word in lower case and its last three letters.
         edges: of a chain: "likelihood" (default) or "cheap".
         context: words around a region that a chain looks at with it, on each side; None: its whole sentence.
         budget: states × tags² up to which a chain sums over counts exactly.
         miscounts: how often people miscount: `Miscounts` for all, or by annotator; "estimate": found from regions that
             were counted twice and from sums that cannot be (`estimate_miscounts`).
-        bare_weight: of a chain, the weight of sentences of the corpus that nothing is known of: once trained it tags
-            them, and learns again with the tags that it is sure of as labels of this weight; 0: they are not used.
+        classes: of a chain: numbers of classes that words are put into by the company they keep, a feature of words
+            that were never counted as well (`WordClasses`); (): none.
+        bare_weight: how much sentences of which nothing is known count where classes are made; 0: not at all.
         moments: how P(tag | word) is found from counts; see `moment_counts`.
         counts: how the likelihood of counts is worked out without edges; see `CountLikelihood`.
         optimiser: of that likelihood: "lbfgs" (default), or "em", which gets there far more slowly.
@@ -107,13 +111,14 @@ class CountTagger:
         l2: float | None = None,
         l1: float = 0.0,
         features: FeatureConfig | None = None,
-        radius: int = 0,
+        radius: int | None = None,
         neighbours: FeatureConfig | None = None,
         edges: Edges = "likelihood",
         context: int | None = 2,
         budget: float = DEFAULT_BUDGET,
         miscounts: MiscountsBy | Literal["estimate"] | None = None,
-        bare_weight: float = 0.0,
+        classes: Sequence[int] = (),
+        bare_weight: float = 1.0,
         moments: MomentMethod = "auto",
         counts: CountMethod = "auto",
         optimiser: Optimiser = "lbfgs",
@@ -151,7 +156,7 @@ class CountTagger:
         self.l1, self.edges, self.context, self.budget = float(l1), edges, context, float(budget)
         self.features = FeatureConfig() if features is None else features
         self.radius, self.neighbours = radius, NEIGHBOURS if neighbours is None else neighbours
-        self.bare_weight = float(bare_weight)
+        self.classes, self.bare_weight = tuple(classes), float(bare_weight)
         self.miscounts, self.moments, self.counts, self.optimiser = miscounts, moments, counts, optimiser
         self.max_iterations, self.tolerance = max_iterations, tolerance
 
@@ -262,9 +267,13 @@ class CountTagger:
             1e-3 if self.tolerance is None else self.tolerance,
             miscounts,
         )
-        known = np.flatnonzero(regions.corpus.type_counts if self.bare_weight else regions.token_counts)
-        words = [regions.corpus.words[t] for t in known.tolist()]
-        learned = ChainFeatures.learn(words, self.features, self.neighbours, self.radius)
+        words = [regions.corpus.words[t] for t in np.flatnonzero(regions.token_counts).tolist()]
+        classes = None
+        if self.classes:
+            tell("classes of words", 0.0)
+            classes = WordClasses.learn(regions.corpus, self.classes, _token_weights(regions, self.bare_weight))
+        radius = int(regions.lengths.sum() >= _NEIGHBOURS_PAY_FROM) if self.radius is None else self.radius
+        learned = ChainFeatures.learn(words, self.features, self.neighbours, radius, classes)
         _require_features(learned.word)
         trained = train_chain(
             ChainTask(regions, learned, options),
@@ -273,7 +282,6 @@ class CountTagger:
             tell,
             cheap=edges == "cheap",
             optional=self.method == "auto",
-            bare=self.bare_weight,
         )
         self.token_features, self.theta, self.chain = learned.word, trained.model.parameters.theta, trained.model
         return {
@@ -392,6 +400,14 @@ def _checked(regions: object, held_out: RegionCounts | None) -> RegionCounts | N
 def _require_features(learned: TokenFeatures) -> None:
     if not learned.names:
         raise EmptyDataError("no word has a feature.", remedy="Allow more features, such as bias=True.")
+
+
+def _token_weights(regions: RegionCounts, bare: float) -> FloatArray:
+    """1 for the tokens of sentences that something is known of, `bare` for others, shape (N,)."""
+    corpus = regions.corpus
+    weight = np.full(len(corpus), bare)
+    weight[np.searchsorted(corpus.starts, regions.start, side="right") - 1] = 1.0
+    return np.repeat(weight, corpus.lengths)
 
 
 def _estimated(regions: RegionCounts, tell: Progress) -> MiscountsBy:
