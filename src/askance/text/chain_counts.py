@@ -34,6 +34,8 @@ _CHUNK = 2048
 # arcs, the first where there are few regions only; steps of tilting; arcs of a lattice, and of all together.
 _THRESHOLDS, _TILT_STEPS = (1e-3, 1e-2, 5e-2, 0.2), 8
 _FEWEST_ARCS, _MOST_ARCS, _ARCS_IN_ALL = 4_000, 40_000, 8_000_000
+#: The log-likelihood that a region that is left out is taken to have where log-likelihoods are compared.
+LOG_IMPOSSIBLE = -50.0
 # Arcs of a lattice that takes all candidates of a region whose exact sum was too small.
 _LATTICE_OF_ALL = 1 << 21
 # What a message may hold: more comes from sums that are all but 0, and would not fit into 32 bits.
@@ -84,6 +86,11 @@ class CountEvidence:
     def jobs(self) -> Sequence[tuple[float, Job]]:
         """One for each chunk of regions."""
         return [(chunk.cost, chunk) for chunk in self._chunks]
+
+    @property
+    def lost(self) -> float:
+        """What a comparison of log-likelihoods takes off for regions that are left out: each as good as impossible."""
+        return LOG_IMPOSSIBLE * self.left_out
 
     @property
     def left_out(self) -> int:

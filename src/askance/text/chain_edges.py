@@ -58,5 +58,5 @@ def choose_weight(
         scores = (weight * edges).astype(potentials.edges.dtype)
         trial = ChainPotentials(potentials.places, potentials.tables, scores, potentials.first, potentials.last)
         held_out.prepare(trial)
-        values.append(objective(trial).value if held_out.left_out == 0 else -np.inf)
-    return weights[int(np.argmax(values))] if np.isfinite(max(values)) else 0.0
+        values.append(objective(trial).value + held_out.lost)
+    return weights[int(np.argmax(values))]

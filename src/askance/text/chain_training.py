@@ -230,7 +230,8 @@ def _held_out_value(held_out: RegionCounts, task: ChainTask) -> Callable[[ChainP
 
     def value(parameters: ChainParameters) -> float:
         other.prepare(parameters)
-        return other.log_likelihood(parameters) / len(held_out)
+        lost = 0.0 if other.counts is None else other.counts.lost
+        return (other.log_likelihood(parameters) + lost) / len(held_out)
 
     return value
 

@@ -180,6 +180,7 @@ class CountTagger:
             raise EmptyDataError("all regions have the weight 0.", remedy="Give some a weight above 0.")
         miscounts = _estimated(regions, tell) if self.miscounts == "estimate" else self.miscounts
         method, edges = choose_method(regions, self.budget) if self.method == "auto" else (self.method, self.edges)
+        edges = "cheap" if self.edges == "cheap" else edges  # whoever asks for cheap ones gets them
         tell("features", 0.0)
         train = self._train_chain if method == "chain" else self._train_node
         found = train(regions, held_out, miscounts, method, edges, tell)

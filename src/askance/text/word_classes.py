@@ -68,9 +68,9 @@ class WordClasses:
             )
         weights = np.ones(corpus.n_tokens) if weight is None else np.asarray(weight, dtype=np.float64)
         frequency = np.bincount(corpus.tokens, weights, len(corpus.words)).astype(np.float64)
-        chosen = np.flatnonzero(frequency >= _LEAST_TOKENS)
-        chosen = chosen[np.argsort(-frequency[chosen], kind="stable")]  # the most frequent first
-        vectors = _directions(_company(corpus, weights, frequency)[chosen])
+        order = _by_frequency(corpus.words, frequency)
+        chosen = order[frequency[order] >= _LEAST_TOKENS]
+        vectors = _directions(_company(corpus, weights, order)[chosen])
         divisions = [_k_means(vectors, size).tolist() for size in sizes]
         names = (corpus.words[t] for t in chosen.tolist())
         return cls(tuple(sizes), dict(zip(names, zip(*divisions, strict=True), strict=False)))
@@ -105,12 +105,17 @@ class WordClasses:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _company(corpus: Corpus, weights: FloatArray, frequency: FloatArray) -> Any:
+def _by_frequency(words: Sequence[str], frequency: FloatArray) -> IntArray:
+    """Types with a weight, the most frequent first, and by their letters where that is equal: no order of sentences."""
+    present = np.flatnonzero(frequency > 0).tolist()
+    return np.array(sorted(present, key=lambda t: (-frequency[t], words[t])), dtype=np.int64)
+
+
+def _company(corpus: Corpus, weights: FloatArray, order: IntArray) -> Any:
     """How much more often than by chance each type stands behind and before frequent ones, sparse, (types, columns)."""
     from scipy import sparse
 
-    types, n = len(corpus.words), corpus.n_tokens
-    top = np.argsort(-frequency, kind="stable")[:_NEIGHBOURS]
+    types, n, top = len(corpus.words), corpus.n_tokens, order[:_NEIGHBOURS]
     column = np.full(types + 1, -1)
     column[top] = np.arange(len(top))
     column[types] = len(top)  # no word: the sentence begins or ends
@@ -120,7 +125,7 @@ def _company(corpus: Corpus, weights: FloatArray, frequency: FloatArray) -> Any:
         other = np.clip(np.arange(n) + step, 0, max(n - 1, 0))
         inside = (other == np.arange(n) + step) & (sentence[other] == sentence)
         beside = column[np.where(inside, corpus.tokens[other], types)]
-        seen = beside >= 0
+        seen = (beside >= 0) & (weights > 0)
         rows.append(corpus.tokens[seen])
         columns.append(beside[seen] + offset)
         values.append(weights[seen])
@@ -130,8 +135,7 @@ def _company(corpus: Corpus, weights: FloatArray, frequency: FloatArray) -> Any:
     met = met.tocoo()
     by_row, by_column = np.asarray(met.sum(axis=1)).ravel(), np.asarray(met.sum(axis=0)).ravel()
     row, column = met.coords
-    with np.errstate(divide="ignore"):  # tokens of weight 0
-        more = np.log(met.data * max(float(met.data.sum()), 1e-300) / (by_row[row] * by_column[column]))
+    more = np.log(met.data * float(met.data.sum()) / (by_row[row] * by_column[column]))
     return sparse.csr_array((np.maximum(more, 0.0), (row, column)), shape)
 
 
