@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+import acceptance.chain
 import acceptance.conditional_fields
 import acceptance.finite_surveys
 import acceptance.planning

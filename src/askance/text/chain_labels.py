@@ -17,7 +17,8 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
     """The evidence of regions of one token each.
 
     All that is known of the tokens of a sentence is taken together, so a sentence whose tokens all have a label is one
-    labelled sequence. Where its tokens have different weights, those of each weight are taken together.
+    labelled sequence. Where its tokens have different weights, those of each weight are taken together; what is said
+    of a token twice counts twice.
 
     Args:
         regions: of length 1.
@@ -26,7 +27,7 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
     allowed, starts = _allowed(regions), regions.corpus.starts
     sentence = np.searchsorted(starts, regions.start, side="right") - 1
     found: list[Evidence] = []
-    for chosen in _layers(sentence, regions.weights):
+    for chosen in _layers(sentence, regions.weights, _repeats(regions.start, allowed)):
         table = np.ones((regions.corpus.n_tokens, len(regions.tagset)), dtype=bool)
         np.logical_and.at(table, regions.start[chosen], allowed[chosen])
         _require_a_tag(table, regions)
@@ -60,12 +61,23 @@ def _allowed(regions: RegionCounts) -> npt.NDArray[np.bool_]:
     return allowed
 
 
-def _layers(sentence: IntArray, weight: FloatArray) -> list[IntArray]:
-    """Numbers of regions, divided so that within each part the regions of a sentence have one weight."""
-    if (weight == 1).all():
+def _repeats(token: IntArray, allowed: npt.NDArray[np.bool_]) -> IntArray:
+    """How often the same was said of the same token before, shape (R,)."""
+    said = np.concatenate([token[:, None], np.packbits(allowed, axis=1)], axis=1)
+    _, group = np.unique(said, axis=0, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    ordered = group.reshape(-1)[order]
+    repeats = np.empty(len(token), dtype=np.int64)
+    repeats[order] = np.arange(len(token)) - np.searchsorted(ordered, ordered)
+    return repeats
+
+
+def _layers(sentence: IntArray, weight: FloatArray, repeats: IntArray) -> list[IntArray]:
+    """Numbers of regions, divided so that within each part the regions of a sentence have one weight, none repeated."""
+    if (weight == 1).all() and not repeats.any():
         return [np.arange(len(weight))]
-    pairs, group = np.unique(np.stack([sentence, weight]), axis=1, return_inverse=True)
-    first = np.searchsorted(pairs[0], pairs[0])  # the first group of the same sentence
+    kinds, group = np.unique(np.stack([sentence, weight, repeats]), axis=1, return_inverse=True)
+    first = np.searchsorted(kinds[0], kinds[0])  # the first group of the same sentence
     layer = (np.arange(len(first)) - first)[group.reshape(-1)]
     return [np.flatnonzero(layer == number) for number in range(int(layer.max()) + 1)]
 

@@ -211,12 +211,19 @@ def train_chain(
         tell("likelihood of the chain", 0.5 + 0.5 * step / most)
 
     chain = climb(task, start, progress=report, stop=watch)
-    steps += chain.iterations
+    steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
+    if watch is not None:
+        if not watch.stopped:
+            watch.look(kept)  # the last steps were not looked at
+        if watch.best is not kept:
+            kept = watch.best
+            task.prepare(kept)
+            value = task.log_likelihood(kept)
     return TrainedChain(
-        task.model(chain.parameters if watch is None else watch.best),
+        task.model(kept),
         steps,
         bool(chain.converged),
-        chain.log_likelihood,
+        value,
         task.exact_regions,
         math.nan,
         math.nan if watch is None else watch.highest,

@@ -291,7 +291,7 @@ class CountTagger:
             "converged": trained.converged,
             "log_likelihood": trained.log_likelihood / len(regions),
             "exact_regions": trained.exact_regions,
-            "edges": edges,
+            "edges": edges if trained.model.parameters.edges.any() else "none",
             "edge_weight": trained.edge_weight,
             "held_out": trained.held_out,
             "stopped_early": trained.stopped_early,

@@ -32,7 +32,8 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
     """
     if not hasattr(tagger, "theta"):
         raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
-    for word in (*tagger.words, *tagger.tagset):
+    classes = _features_of(tagger).word.classes
+    for word in (*tagger.words, *tagger.tagset, *(() if classes is None else classes.classes)):
         if not word.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in word):
             raise InputError(
                 f"the word {word!r} holds half a character, which no file can hold.", remedy="Correct the text."

@@ -78,10 +78,12 @@ class Watch(Generic[T]):
         self.best, self.highest, self.stopped = start, value(start), False
 
     def __call__(self, parameters: T) -> bool:
-        """Look, and say whether to stop."""
+        """Look every so many steps, and say whether to stop."""
         self._steps += 1
-        if self._steps % self._every:
-            return False
+        return False if self._steps % self._every else self.look(parameters)
+
+    def look(self, parameters: T) -> bool:
+        """Look now, and say whether to stop."""
         value = self._value(parameters)
         if value > self.highest:
             self.best, self.highest, self._worse = parameters, value, 0

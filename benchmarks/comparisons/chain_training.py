@@ -1,0 +1,237 @@
+"""Training a chain on labelled sentences: CPU seconds and wall seconds, ours and python-crfsuite's, the same features.
+
+CoNLL-2000, every token with its label, features of the word alone (askance's, for both), scores of neighbouring tags
+and of the first and last tag of a sentence (for crfsuite: the features BOS and EOS), penalty λ/2 ‖θ‖² with λ = .3.
+
+crfsuite runs first and says what it reached: log-likelihood minus penalty. Ours starts from zero and stops when it is
+there, in single precision as far as that leads and in double precision from then on; the value is checked in double
+precision, off the clock. Three cases:
+
+- "observed pairs": crfsuite at its default, which gives a score only to pairs of feature and tag, and of tags, that
+  appear in the file, and by its own stopping rule. Ours has a score for all.
+- "all pairs, 100 steps": crfsuite is told to have a score for all too, and stops after 100 steps.
+- "all pairs": the same by its own stopping rule, a few hundred steps, close to the maximum.
+
+Data are prepared before the clock starts, in the form each takes fastest; ours also learns its features on the clock.
+A row in wall seconds is of the same runs as the row in CPU seconds before it: ours has as many threads as there are
+processors, crfsuite has one. Needs ASKANCE_DATA; more than an hour.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.comparisons.tagger_node import (
+    CRFSUITE,
+    L2,
+    askance_labels,
+    feature_lists,
+    features,
+    pairs,
+    sentences,
+    words_of,
+)
+from benchmarks.harness.comparison import Case, Comparison, Reading, Side, WrongResultError
+
+# What crfsuite is told for each model, beside the penalty.
+_ALL_PAIRS = {"feature.possible_states": 1, "feature.possible_transitions": 1}
+_SETTINGS: dict[str, dict[str, int]] = {
+    "observed pairs": {},
+    "all pairs, 100 steps": {**_ALL_PAIRS, "max_iterations": 100},
+    "all pairs": _ALL_PAIRS,
+}
+_CLOCKS = ("CPU", "wall")
+# Who does not reach this on the test file has not done the work.
+_LEAST_ACCURACY = 0.97
+# Steps of a run that only warms up, and of one that never arrives.
+_WARM_STEPS, _MOST_STEPS = 3, 2000
+# What single precision may pretend, as a share of the value: it has to go so much farther.
+_ROUNDING = 2e-5
+# CPU and wall seconds of all runs of this process, by model.
+_TAKEN: dict[str, list[tuple[float, float]]] = {model: [] for model in _SETTINGS}
+
+
+# -- both sides --------------------------------------------------------------------------------------------------------
+
+
+def check_tags(found: list[str]) -> None:
+    """Refuse tags of the tokens of the test file that are not good enough."""
+    truth = [tag for _, tag in pairs("test")]
+    accuracy = sum(a == b for a, b in zip(found, truth, strict=True)) / len(truth)
+    if not accuracy >= _LEAST_ACCURACY:
+        raise WrongResultError(f"accuracy {accuracy:.4f}")
+
+
+def _reading(case: Case, run: Callable[[], Any], check: Callable[[Any], None]) -> Reading:
+    """Runs, timed by both clocks; the case of the second clock reads off what the first one's runs have taken."""
+    taken = _TAKEN[str(case["model"])]
+    if case["clock"] == "wall":
+        walls = iter([wall for _, wall in taken])  # the run that warmed up is the first here too
+        return Reading(lambda: next(walls))
+
+    def read() -> float:
+        cpu, wall = time.process_time(), time.perf_counter()
+        result = run()
+        taken.append((time.process_time() - cpu, time.perf_counter() - wall))
+        check(result)
+        return taken[-1][0]
+
+    return Reading(read)
+
+
+def _message(model: str) -> Path:
+    """Where crfsuite's worker leaves the objective for ours: both are children of the harness."""
+    return Path(tempfile.gettempdir()) / f"chain-training-{os.getppid()}-{model.replace(' ', '-')}.json"
+
+
+# -- ours --------------------------------------------------------------------------------------------------------------
+
+
+class _Ours:
+    def __init__(self, model: str) -> None:
+        self.labels, self._model = askance_labels(), model
+        self._texts = [[word for word, _ in sentence] for sentence in sentences("test")]
+
+    def target(self) -> float | None:
+        """What crfsuite reached; None before it has run."""
+        path = _message(self._model)
+        return float(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+    def run(self) -> Any:
+        """The task, the parameters, and the objective that was to be reached."""
+        import numpy as np
+
+        from askance.text.chain_counts import DEFAULT_BUDGET
+        from askance.text.chain_features import ChainFeatures
+        from askance.text.chain_training import ChainOptions, ChainTask
+
+        target, words = self.target(), self.labels.corpus.words
+        learned = ChainFeatures.learn(words)
+        task = ChainTask(self.labels, learned, ChainOptions(L2, 0.0, None, DEFAULT_BUDGET, _MOST_STEPS, 0.0, None))
+        designs = learned.matrices(words)
+        fit = _climb(designs, task.objective, None if target is None else target + _ROUNDING * abs(target))
+        if target is None or fit.stopped:
+            return task, fit.parameters, target
+        designs = {distance: matrix.astype(np.float64) for distance, matrix in designs.items()}
+        return task, _climb(designs, task.objective, target, _double(fit.parameters)).parameters, target
+
+    def check(self, result: Any) -> None:
+        """Whether the objective, in double precision, and the test file say that the work was done."""
+        from askance.text import Corpus
+
+        task, found, target = result
+        if target is None:
+            return
+        exact = _double(found)
+        squares = sum(float((a**2).sum()) for a in (exact.theta, exact.edges, exact.first, exact.last))
+        objective = task.log_likelihood(exact) - L2 / 2 * squares
+        if not objective >= target:
+            raise WrongResultError(f"the objective is {objective:.3f}, not {target:.3f}")
+        codes = task.model(found).best_tags(Corpus.of(self._texts))
+        check_tags([task.regions.tagset[code] for code in codes.tolist()])
+
+
+def _climb(designs: Any, objective: Any, target: float | None, start: Any = None) -> Any:
+    """A fit in the precision of the designs until the target is reached, or nothing more is gained."""
+    from askance.text.chain_fit import fit_chain
+
+    reached = -math.inf
+
+    def listen(step: int, value: float) -> None:
+        nonlocal reached
+        reached = value
+
+    return fit_chain(
+        designs,
+        objective,
+        l2=L2,
+        start=start,
+        max_iterations=_WARM_STEPS if target is None else _MOST_STEPS,
+        tolerance=0.0,
+        progress=listen,
+        stop=lambda _: target is not None and reached >= target,
+    )
+
+
+def _double(parameters: Any) -> Any:
+    """The same in double precision."""
+    import numpy as np
+
+    return type(parameters)(**{name: array.astype(np.float64) for name, array in vars(parameters).items()})
+
+
+def askance(case: Case, n: int) -> Reading:
+    """Ours, from labelled sentences to the same objective."""
+    if case["clock"] == "CPU":
+        _message(str(case["model"])).unlink(missing_ok=True)
+    ours = _Ours(str(case["model"]))
+    return _reading(case, ours.run, ours.check)
+
+
+# -- theirs ------------------------------------------------------------------------------------------------------------
+
+
+def chain_lists(learned: Any, part: str) -> list[list[list[str]]]:
+    """Names of the features of every token of every sentence of a file, as crfsuite takes them."""
+    lists = feature_lists(learned, words_of(part))
+    found = []
+    for sentence in sentences(part):
+        rows = [lists[word] for word, _ in sentence]
+        rows[0] = [*rows[0], "BOS"]
+        rows[-1] = [*rows[-1], "EOS"]
+        found.append(rows)
+    return found
+
+
+def chain_data(learned: Any) -> tuple[list[Any], list[list[str]]]:
+    """Sentences of the train file, and their tags."""
+    import pycrfsuite
+
+    items = [pycrfsuite.ItemSequence(rows) for rows in chain_lists(learned, "train")]
+    return items, [[tag for _, tag in sentence] for sentence in sentences("train")]
+
+
+def train_chain(data: tuple[list[Any], list[list[str]]], path: str, settings: dict[str, int]) -> float:
+    """L-BFGS; returns the objective, log-likelihood minus penalty: crfsuite's loss is minus that."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params={"c2": L2 / 2, **settings}, verbose=False)
+    for items, tags in zip(*data, strict=True):
+        trainer.append(items, tags)
+    trainer.train(path)
+    return -float(trainer.logparser.iterations[-1]["loss"])
+
+
+def crfsuite(case: Case, n: int) -> Reading:
+    """Theirs, until it stops."""
+    import pycrfsuite
+
+    model, learned = str(case["model"]), features()
+    path = str(Path(tempfile.mkdtemp()) / "chain.crfsuite")
+    data, texts, message = chain_data(learned), chain_lists(learned, "test"), _message(model)
+    atexit.register(message.unlink, missing_ok=True)
+
+    def look(objective: float) -> None:
+        message.write_text(json.dumps(objective), encoding="utf-8")
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        check_tags([tag for text in texts for tag in tagger.tag(text)])
+
+    return _reading(case, lambda: train_chain(data, path, _SETTINGS[model]), look)
+
+
+COMPARISON = Comparison(
+    name="chain-training",
+    unit="s",
+    cases=tuple({"model": model, "clock": clock} for model in _SETTINGS for clock in _CLOCKS),
+    ours=Side("askance", askance),
+    peers=(Side("python-crfsuite", crfsuite, CRFSUITE),),
+)
