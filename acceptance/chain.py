@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from acceptance.check import Figure, check
-from acceptance.tagger import CONLL, OTHERS, WINDOWS, _figure, _named, corpora, scores, seeds_of
+from acceptance.tagger import CONLL, OTHERS, WINDOWS, corpora, figure_of, scores, seeds_of, window_name
 from askance.text.miscounts import Miscounts, off_by_one
 from askance.text.region_sampling import sample_regions
 from askance.text.regions import RegionCounts
@@ -34,7 +34,7 @@ def chain_conll(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
     seeds = seeds_of(rng, simulations)
     for window in WINDOWS:
         found, seconds = scores(CONLL, "auto", seeds, window)
-        yield _figure("chain-conll", f"{_named(window)}, auto", found, seconds, CHAIN[window])
+        yield figure_of("chain-conll", f"{window_name(window)}, auto", found, seconds, CHAIN[window])
 
 
 @check("chain-labels")
@@ -59,11 +59,11 @@ def chain_others(rng: np.random.Generator, simulations: int) -> Iterator[Figure]
     seeds = seeds_of(rng, simulations)
     for corpus, names in CORPORA.items():
         for window in WINDOWS:
-            case = f"{corpus}, {_named(window)}"
+            case = f"{corpus}, {window_name(window)}"
             chain, seconds = scores(names, "chain", seeds, window)
-            yield _figure("chain-others", f"{case}, chain", chain, seconds)
+            yield figure_of("chain-others", f"{case}, chain", chain, seconds)
             node, _ = scores(names, "node", seeds, window)
-            yield _figure("chain-others", f"{case}, chain less node", _differences(chain, node), [], 0.0)
+            yield figure_of("chain-others", f"{case}, chain less node", _differences(chain, node), [], 0.0)
 
 
 @check("chain-mixed")
@@ -79,9 +79,9 @@ def chain_mixed(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
         for name, parts in zip(found, ([labels], [counts], [labels, counts]), strict=True):
             found[name].append(CountTagger().fit(RegionCounts.join(parts)).score(test))
     for name, values in found.items():
-        yield _figure("chain-mixed", f"{LABELLED} labelled and {COUNTED} counted sentences, {name}", values, [])
+        yield figure_of("chain-mixed", f"{LABELLED} labelled and {COUNTED} counted sentences, {name}", values, [])
     best = [max(pair) for pair in zip(found["labels alone"], found["counts alone"], strict=True)]
-    yield _figure("chain-mixed", "both less the better of the two", _differences(found["both"], best), [], ABOVE_ZERO)
+    yield figure_of("chain-mixed", "both less the better of the two", _differences(found["both"], best), [], ABOVE_ZERO)
 
 
 @check("chain-miscounts")
@@ -101,10 +101,12 @@ def chain_miscounts(rng: np.random.Generator, simulations: int) -> Iterator[Figu
                     values.append(accuracy)
             case = f"window {window}, {tags} tags asked"
             for name, values in found.items():
-                yield _figure("chain-miscounts", f"{case}, {name}", values, [])
+                yield figure_of("chain-miscounts", f"{case}, {name}", values, [])
             _, ignored, modelled = found.values()
             gain = _differences(modelled, ignored)
-            yield _figure("chain-miscounts", f"{case}, channel less ignored", gain, [], ABOVE_ZERO)
+            # Where a few tags are asked the errors cannot be seen, and nothing is promised.
+            low = ABOVE_ZERO if tags == "all" else -math.inf
+            yield figure_of("chain-miscounts", f"{case}, channel less ignored", gain, [], low)
 
 
 def miscount_scores(window: int, tags: int | str, seed: int) -> tuple[float, float, float]:

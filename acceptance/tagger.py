@@ -77,11 +77,11 @@ def labelled_scores(names: tuple[str, str], seeds: list[int], window: int | None
     return found
 
 
-def _named(window: int | None) -> str:
+def window_name(window: int | None) -> str:
     return "sentence" if window is None else f"window {window}"
 
 
-def _figure(name: str, case: str, found: list[float], seconds: list[float], low: float = -math.inf) -> Figure:
+def figure_of(name: str, case: str, found: list[float], seconds: list[float], low: float = -math.inf) -> Figure:
     note = f"{len(found)} seeds, {min(found):.4f} to {max(found):.4f}"
     if seconds:
         note += f", {np.median(seconds):.1f} s of processor time to train"
@@ -95,8 +95,8 @@ def tagger_conll(rng: np.random.Generator, simulations: int) -> Iterator[Figure]
     for window in WINDOWS:
         for method, asked in (("moments", MOMENTS), ("node", NODE)):
             found, seconds = scores(CONLL, method, seeds, window)  # type: ignore[arg-type]
-            yield _figure("tagger-conll", f"{_named(window)}, {method}", found, seconds, asked[window])
-        yield _figure("tagger-conll", f"{_named(window)}, labelled", labelled_scores(CONLL, seeds, window), [])
+            yield figure_of("tagger-conll", f"{window_name(window)}, {method}", found, seconds, asked[window])
+        yield figure_of("tagger-conll", f"{window_name(window)}, labelled", labelled_scores(CONLL, seeds, window), [])
 
 
 @check("tagger-asked")
@@ -105,9 +105,9 @@ def tagger_asked(rng: np.random.Generator, simulations: int) -> Iterator[Figure]
     seeds = seeds_of(rng, simulations)
     for tags, low in ASKED.items():
         found, seconds = scores(CONLL, "node", seeds, 5, tags)
-        yield _figure("tagger-asked", f"window 5, {tags} tags asked, node", found, seconds, low)
+        yield figure_of("tagger-asked", f"window 5, {tags} tags asked, node", found, seconds, low)
         found, seconds = scores(CONLL, "moments", seeds, 5, tags)
-        yield _figure("tagger-asked", f"window 5, {tags} tags asked, moments", found, seconds)
+        yield figure_of("tagger-asked", f"window 5, {tags} tags asked, moments", found, seconds)
 
 
 @check("tagger-others")
@@ -117,7 +117,7 @@ def tagger_others(rng: np.random.Generator, simulations: int) -> Iterator[Figure
     for corpus, names in OTHERS.items():
         for window in WINDOWS:
             found, seconds = scores(names, "node", seeds, window)
-            yield _figure("tagger-others", f"{corpus}, {_named(window)}, node", found, seconds)
-            yield _figure(
-                "tagger-others", f"{corpus}, {_named(window)}, labelled", labelled_scores(names, seeds, window), []
+            yield figure_of("tagger-others", f"{corpus}, {window_name(window)}, node", found, seconds)
+            yield figure_of(
+                "tagger-others", f"{corpus}, {window_name(window)}, labelled", labelled_scores(names, seeds, window), []
             )

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askance.cli.command import askance
 from askance.cli.tag import evaluate_command, tag_command
 from askance.cli.train import train_command
 from askance.errors import AskanceError, EmptyDataError, FormatError, InputError
@@ -608,7 +609,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: Any, *arguments: object) -> Result:
-    return CliRunner().invoke(command, list(map(str, arguments)), catch_exceptions=False)
+    return CliRunner().invoke(askance, [command.name, *map(str, arguments)], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -647,6 +648,6 @@ def test_formats_of_the_command(folder: Path) -> None:
     with pytest.raises(InputError, match="--json is given with --to prodigy"):
         run(tag_command, folder / "model", folder / "in.txt", "--to", "prodigy", "--json")
     given = '{"text": "the dog sees.", "answer": "reject"}'
-    result = CliRunner().invoke(tag_command, [str(folder / "model"), "--format", "prodigy"], input=given)
+    result = CliRunner().invoke(askance, ["tag", str(folder / "model"), "--format", "prodigy"], input=given)
     assert result.output.splitlines()[1:4] == ["the\tDT", "dog\tNN", "sees\tVB"]
     assert "prodigy" in run(tag_command, "--help").output

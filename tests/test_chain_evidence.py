@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,10 +122,10 @@ def test_marginals_are_added_up_for_the_curvature(chain: Chain) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @settings(max_examples=20, deadline=None)
 @given(chain=chains(scales=(50.0,)))
-def test_scores_of_any_size_have_finite_values(dtype: type, chain: Chain) -> None:
+def test_scores_of_any_size_have_finite_values(dtype: npt.DTypeLike, chain: Chain) -> None:
     given, allowed = chain.potentials, allowed_tags(chain)
-    tables = {d: table.astype(dtype) for d, table in given.tables.items()}
-    rounded = (each.astype(dtype) for each in (given.edges, given.first, given.last))
+    tables: dict[int, AnyArray] = {d: table.astype(dtype) for d, table in given.tables.items()}
+    rounded: list[AnyArray] = [each.astype(dtype) for each in (given.edges, given.first, given.last)]
     chain = replace(chain, potentials=ChainPotentials(given.places, tables, *rounded))
     for evidence in (labelled(chain, chain.layout()), AllowedEvidence(chain.layout(), allowed)):
         found = evaluate(chain, [evidence])

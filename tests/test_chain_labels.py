@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,7 +94,7 @@ def allowed_by(regions: RegionCounts, number: int) -> AnyArray:
 @settings(max_examples=120, deadline=None)
 @given(chain=chains(), weights=st.sampled_from([(1.0,), (0.5,), (0.5, 1.0, 2.0)]), share=st.sampled_from([0.5, 1.0]))
 def test_labels_allowed_tags_and_answers(chain: Chain, weights: tuple[float, ...], share: float) -> None:
-    """All that is known of a sentence with one weight is one event, and weights multiply its logarithm."""
+    """All that is said of a sentence with one weight is one event; what is said again in the same words another."""
     corpus, rng = chain.corpus, chain.rng
     places = [(s, i) for s in range(len(corpus)) for i in range(corpus.lengths[s]) if rng.random() < share]
     told = [told_of(chain, s, i, weights) for s, i in places for _ in range(int(rng.integers(1, 3)))]
@@ -102,11 +103,15 @@ def test_labels_allowed_tags_and_answers(chain: Chain, weights: tuple[float, ...
     for sentence in range(len(corpus)):
         start, end = int(corpus.starts[sentence]), int(corpus.starts[sentence + 1])
         own = [r for r in range(len(regions)) if start <= regions.start[r] < end]
-        for weight in sorted({float(regions.weights[r]) for r in own}):
-            table = np.ones((end - start, chain.kinds), dtype=bool)
-            for r in own:
-                if regions.weights[r] == weight:
-                    table[regions.start[r] - start] &= allowed_by(regions, r)
+        events: dict[tuple[float, int], AnyArray] = {}
+        said: Counter[tuple[int, float, bytes]] = Counter()
+        for r in own:
+            token, weight, allowed = int(regions.start[r]), float(regions.weights[r]), allowed_by(regions, r)
+            before = said[token, weight, allowed.tobytes()]
+            event = events.setdefault((weight, before), np.ones((end - start, chain.kinds), dtype=bool))
+            event[token - start] &= allowed  # all that is told is true: nothing is in contradiction
+            said[token, weight, allowed.tobytes()] += 1
+        for (weight, _), table in events.items():
             expected.add(start, end, has_allowed(table), weight)
     found = token_evidence(regions, chain.potentials.places)
     expected.agrees_with(ChainObjective(found, chain.potentials.places, chain.kinds, 1)(chain.potentials))
@@ -118,22 +123,20 @@ def test_complete_sentences_are_labelled_sequences() -> None:
     assert [type(each) for each in found] == [LabelledEvidence, AllowedEvidence]
 
 
-NAMED = Corpus.of([["the", "cat"], ["the", "dog"]], ids=["one", "two"])
+def test_annotators_may_disagree() -> None:
+    """Two that say X and one that says Y of the same token: P(X) = 2/3 where nothing else is known."""
+    corpus = Corpus.of([["dog", "barks"]] * 50)
+    told = [Region(s, 0, 1, {name: 1}) for s in range(50) for name in ("X", "Y", "X")]
+    tagger = CountTagger("chain", features=WORD, l2=1e-3, tolerance=1e-9, radius=0)
+    fitted = tagger.fit(RegionCounts.of(corpus, ["X", "Y"], told))
+    assert fitted.predict_proba([["dog", "barks"]])[0][0] == pytest.approx([2 / 3, 1 / 3], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        [Region(1, 1, 2, {"X": 1}), Region(1, 1, 2, {"Y": 1})],
-        [Region(1, 1, 2, {"X": (0, 1), "Y": (0, 1)}), Region(1, 1, 2, {"X": 0, "Y": 0}, False)],
-        [Region(1, 1, 2, {name: 0}, False) for name in TAGS],
-    ],
-    ids=["labels", "lists and answers", "answers"],
-)
-def test_tags_that_exclude_each_other_are_refused(told: list[Region]) -> None:
-    regions = RegionCounts.of(NAMED, TAGS, [Region(0, 0, 2, {"X": 1, "Y": 1}), *told])
-    with pytest.raises(InputError, match=r"token 1 \('dog'\) of sentence 'two' is given tags that exclude each other"):
-        chain_of(regions)
+def test_counts_of_one_token_that_cannot_be_are_refused() -> None:
+    corpus = Corpus.of([["dog", "barks"]])
+    both = RegionCounts.of(corpus, TAGS, [Region(0, 0, 1, {"X": 1, "Y": 1}, False)], may_miscount=True)
+    with pytest.raises(InputError, match="counts from 2 to"):
+        chain_of(both)
 
 
 def test_answers_about_single_tokens_teach() -> None:
@@ -176,12 +179,12 @@ def test_sentences_of_which_nothing_is_known_change_nothing() -> None:
 
 
 def test_a_weight_of_two_is_two_of_each() -> None:
-    """Regions with counts twice over the same sentences, labels with their sentences: one token has one label."""
+    """Regions with counts twice over the same sentences, labels with their sentences."""
     options = {"l2": 0.5, "tolerance": 1e-7, "max_iterations": 500}
     both = RegionCounts.join([COUNTS.take(np.tile(np.arange(len(COUNTS)), 2)), LABELS, LABELS])
     weighted = RegionCounts.join([COUNTS, LABELS]).with_weight(2)
     one, other = chain_of(both, **options), chain_of(weighted, **options)
-    assert_same(one, other, 5e-3)
+    assert_same(one, other, 3e-2)
     assert one.training is not None
     assert other.training is not None
     assert one.training.log_likelihood * len(both) == pytest.approx(

@@ -24,7 +24,7 @@ from askance.text import (
     chain_training,
 )
 from askance.text import Miscounts as Channel
-from askance.text.chain_counts import CountEvidence
+from askance.text.chain_counts import DEFAULT_BUDGET, CountEvidence
 from askance.text.chain_edges import WEIGHTS, cheap_edges
 from askance.text.chain_evidence import ChainObjective
 from askance.text.chain_fit import ChainFit
@@ -194,7 +194,8 @@ def test_nine_regions_in_ten_make_the_edges() -> None:
     np.testing.assert_allclose(found.edges, weight * edges, atol=1e-4)
     assert found.theta is start.theta
     few, none = with_cheap_edges(task_of(regions.take(range(9))), start)
-    assert (few is start, none) == (True, 0.0)  # too few to hold any out
+    assert few is start
+    assert math.isnan(none)  # too few to hold any out
 
 
 @pytest.mark.parametrize(("order", "cheap"), [(0.0, False), (0.9, True)])
@@ -203,7 +204,7 @@ def test_the_weight_of_cheap_edges(order: float, cheap: bool) -> None:
     regions, test = counted(drawn(300, 23, order=order)), drawn(100, 24, order=order)
     tagger = chain_of(regions, edges="cheap")
     assert tagger.training is not None
-    assert tagger.training.edges == "cheap"
+    assert tagger.training.edges == ("cheap" if cheap else "none")
     assert tagger.training.edge_weight in WEIGHTS
     assert (tagger.training.edge_weight > 0) == cheap
     assert parameters(tagger)[1].any() == cheap
@@ -237,14 +238,40 @@ def test_auto_follows_the_choice() -> None:
     assert (cheap.method, cheap.edges) == ("chain", "cheap")
 
 
-def test_auto_fits_no_edges_to_a_few_long_regions() -> None:
-    """Where sums are not exact and there are too few regions to see whether edges help, there are none."""
-    few = counted(TRAIN, window=None).take(range(5))
-    tagger = CountTagger(features=WORD, budget=LATTICES).fit(few)
+def test_auto_fits_no_edges_where_held_out_counts_want_none() -> None:
+    regions = counted(drawn(300, 23, order=0.0), window=None)
+    tagger = CountTagger(features=WORD, budget=LATTICES).fit(regions)
     assert tagger.training is not None
-    assert (tagger.training.method, tagger.training.edge_weight, tagger.training.exact_regions) == ("chain", 0.0, 0)
+    assert (tagger.training.method, tagger.training.edges, tagger.training.exact_regions) == ("chain", "none", 0)
     assert not parameters(tagger)[1].any()
-    assert parameters(chain_of(few, budget=LATTICES))[1].any()  # asked for by name they are fitted
+    assert parameters(chain_of(regions, budget=LATTICES))[1].any()  # asked for by name they are fitted
+
+
+def test_a_few_long_regions_do_not_take_edges_from_labels() -> None:
+    labels, counts = RegionCounts.of_labels(TRAIN), counted(TRAIN, window=None).take(range(3))
+    tagger = CountTagger(features=WORD, budget=LATTICES).fit(RegionCounts.join([labels, counts]))
+    assert parameters(tagger)[1].any()
+
+
+def test_cheap_edges_come_from_labels_too() -> None:
+    tagger = chain_of(RegionCounts.of_labels(drawn(300, 23, order=0.9)), edges="cheap")
+    assert tagger.training is not None
+    assert tagger.training.edge_weight > 0
+    assert parameters(tagger)[1].any()
+
+
+def test_a_few_regions_that_leave_much_open_are_summed_exactly() -> None:
+    """Ranges of a few of twelve tags: candidates would be all or none, and far more is affordable for so few."""
+    rng, tags = np.random.default_rng(4), [f"T{i}" for i in range(12)]
+    rows = [[str(t) for t in rng.choice(tags, 15)] for _ in range(20)]
+    corpus = Corpus.of([[f"{t}{rng.integers(3)}" for t in row] for row in rows], rows, tagset=tags)
+    told = [
+        Region(s, 0, 15, {t: (max(row.count(t) - 2, 0), row.count(t) + 2) for t in tags[:4]}, False)
+        for s, row in enumerate(rows)
+    ]
+    task = task_of(RegionCounts.of(corpus, tags, told), budget=DEFAULT_BUDGET)
+    assert task.counts is not None
+    assert task.counts.exact.all()
 
 
 # -- miscounts ---------------------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_regions("dev.jsonl", counted(TEST))
     Path("bare.txt").write_text("\n".join(" ".join(row) for row in drawn(80, 44, words=6).sentences()), "utf-8")
     Path("other.txt").write_text("x0 y0 z0\nw0 x0\n", "utf-8")
+    write_annotations("export.jsonl", MORE, "doccano")
     two = "".join(f"{word}\tno\t{tag}\n" for word, tag in zip(MORE.sentence(0), MORE.tags_of(0), strict=True))
     Path("two.tsv").write_text(two + "\n", "utf-8")
     return tmp_path
@@ -66,6 +67,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "bare": ("--bare", "bare.txt", "--bare", "other.txt", "--bare-weight", "0.5"),
     "miscounts": ("--miscounts", "0.05,0.02"),
     "estimate": ("--miscounts", "estimate"),
+    "tools": ("--labelled", "export.jsonl", "--scheme", "plain", "--outside", "X"),
 }
 
 
@@ -229,7 +231,7 @@ def test_miscounts_are_estimated_for_each_annotator() -> None:
         (("--edges", "dear"), ("edges is 'dear'; allowed: likelihood, cheap",)),
         (("--method", "node", "--edges", "cheap"), ("--edges is given with --method node",)),
         (("--method", "node", "--radius", "0"), ("--radius is given with --method node",)),
-        (("--method", "moments", "--l1", "1"), ("--l1 is given with --method moments",)),
+        (("--method", "moments", "--l1", "1"), ("--l1 is given with --method moments, which is no chain",)),
         (("--method", "node", "--bare", "bare.txt"), ("--bare is given with --method node",)),
         (("--method", "moments", "--dev", "dev.tsv"), ("--dev is given with --method moments",)),
         (("--radius", "6"), ("radius is 6; allowed: whole numbers from 0 to 5",)),
@@ -238,6 +240,19 @@ def test_miscounts_are_estimated_for_each_annotator() -> None:
         (("--bare", "bare.txt", "--bare-weight", "-1"), ("bare_weight is -1.0; allowed: 0 or more",)),
         (("--labelled", "more.tsv", "--labelled-weight", "inf"), ("weight is inf",)),
         (("--tag-column", "2"), ("--tag-column is given without --labelled or --dev",)),
+        (("--scheme", "bio"), ("--scheme is given without --labelled or --dev",)),
+        (("--outside", "O"), ("--outside is given without --labelled or --dev",)),
+        (
+            ("--labelled", "more.tsv", "--scheme", "bio"),
+            ("--scheme is given, and no file of labels is that of an ann",),
+        ),
+        (("--dev", "dev.jsonl", "--outside", "O"), ("--outside is given, and no file",)),
+        (("--labelled-weight", "2"), ("--labelled-weight is given without --labelled.",)),
+        (("--bare-weight", "2"), ("--bare-weight is given without --bare.",)),
+        (("--edges", "cheap", "--dev", "dev.tsv"), ("--dev is given with --edges cheap",)),
+        (("--edges", "cheap", "--l1", "1"), ("l1 is 1.0 with edges",)),
+        (("--edges", "cheap", "--radius", "1"), ("radius is 1 with edges",)),
+        (("--labelled", "export.jsonl", "--tag-column", "2"), ("tag_column is '2', and export.jsonl is doccano",)),
         (("--seed", "-1"), ("--seed is -1",)),
         (("--bare", "nowhere.txt"), ("nowhere.txt",)),
         (("--dev", "strange.tsv"), ("strange.tsv has the tag 'Q'",)),
@@ -260,10 +275,10 @@ def test_inputs_are_never_replaced(name: str) -> None:
     assert Path(name).read_bytes() == before
 
 
-def test_contradicting_labels_are_one_line() -> None:
+def test_contradicting_labels_are_evidence_each() -> None:
     told: list[Any] = [Region(0, 1, 2, {"X": 1}), Region(0, 1, 2, {"Y": 1}), Region(0, 0, 1, {"X": 1})]
     write_regions("labels.jsonl", RegionCounts.of(Corpus.of([["a", "dog"]], ids=["s7"]), TAGS, told))
-    assert_one_line(call("train", "labels.jsonl", "-o", "model"), ("token 1 ('dog') of sentence 's7'", "exclude"))
+    assert done("train", "labels.jsonl", "-o", "model")["labelled_tokens"] == 3
 
 
 def test_several_files_of_regions() -> None:
@@ -271,3 +286,95 @@ def test_several_files_of_regions() -> None:
     found = done("train", "counts.jsonl", "more.jsonl", "-o", "model")
     assert found["regions"] == 75
     assert math.isfinite(found["log_likelihood"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("more.tsv",), ("more.tsv is labelled text (tsv)", "--labelled more.tsv", "`askance regions`")),
+        (("counts.jsonl", "export.jsonl"), ("export.jsonl is labelled text (doccano)", "--labelled export.jsonl")),
+        (("bare.txt",), ("bare.txt is text without tags", "--bare bare.txt")),
+        (("counts.jsonl", "./counts.jsonl"), ("counts.jsonl is given twice",)),
+    ],
+)
+def test_files_that_are_no_regions(given: tuple[str, ...], said: tuple[str, ...]) -> None:
+    assert_one_line(call("train", *given, "-o", "model"), said)
+
+
+def test_names_do_not_hide_regions() -> None:
+    for name in ("counts.txt", "counts.tsv", "counts.json", "counts"):
+        Path(name).write_bytes(Path("counts.jsonl").read_bytes())
+        assert done("train", name, "--method", "moments", "-o", "model")["regions"] == len(COUNTS)
+
+
+def test_the_place_of_the_tagger_is_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trained(*_: object, **__: object) -> None:
+        raise AssertionError("it was trained")
+
+    monkeypatch.setattr(CountTagger, "fit", trained)
+    Path("folder").mkdir()
+    assert_one_line(call("train", "counts.jsonl", "-o", "nowhere/model"), ("cannot write nowhere/model", "no folder"))
+    assert_one_line(call("train", "counts.jsonl", "-o", "folder"), ("cannot write folder: it is a folder",))
+    assert_one_line(call("train", "counts.jsonl", "-o", "bare.txt/model"), ("cannot write bare.txt/model",))
+
+
+def test_the_table_adds_up() -> None:
+    line = {"tokens": ["x0", "y0", "z0"], "tags": ["X", ["X", "Y"], None], "regions": []}
+    with Path("counts.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    rows = call("train", "counts.jsonl", "--l1", "0.5", "-o", "model").out.splitlines()
+    table = {row[:26].strip(): row[26:].strip() for row in rows[1:]}
+    names = [name for name in table if name]
+    assert names[:4] == ["method", "tags", "regions", "labelled tokens"]
+    assert table["regions"] == f"{len(COUNTS)} of two words or more"
+    assert (table["labelled tokens"], table["other single tokens"][:2]) == ("1", "1,")
+    assert table["exact regions"].endswith(f"of {len(COUNTS) + 2}, single tokens included")
+    assert table["scores other than 0"] == f"{(loaded().theta != 0).sum():,} of {loaded().theta.size:,}"
+
+
+# -- entities ----------------------------------------------------------------------------------------------------------
+
+ENTITIES = ("B-PER", "I-PER", "O")
+
+
+def entities(sentences: int, seed: int) -> Corpus:
+    rng = np.random.default_rng(seed)
+    kinds = {"B-PER": ["Ann", "Bob", "Zoe"], "I-PER": ["Lee", "Smith"], "O": ["saw", "met", "and"]}
+    tags = [["B-PER", "I-PER", "O"] * int(rng.integers(1, 3)) + ["O"] * int(rng.integers(3)) for _ in range(sentences)]
+    return Corpus.of([[str(rng.choice(kinds[tag])) for tag in row] for row in tags], tags, tagset=ENTITIES)
+
+
+def test_entities_go_to_a_tool_and_come_back() -> None:
+    """Without options: all tags are B-…, I-… or O, so that spans are entities and other words are outside."""
+    write_regions("entities.jsonl", counted(entities(40, 1)))
+    gold = entities(10, 2)
+    write_tagged("gold.tsv", gold)
+    write_annotations("gold.jsonl", gold, "doccano")
+    for options in ((), ("--scheme", "bio"), ("--scheme", "bio", "--outside", "O")):
+        found = done(
+            "train", "entities.jsonl", "--labelled", "gold.jsonl", "--dev", "gold.jsonl", *options, "-o", "model"
+        )
+        assert found["labelled_tokens"] == gold.n_tokens
+        found = done("evaluate", "model", "gold.jsonl", *options)
+        assert found == done("evaluate", "model", "gold.tsv")
+        assert (found["tokens"], found["left_out"]) == (gold.n_tokens, 0)
+    plain = ("--labelled", "gold.jsonl", "--scheme", "plain")
+    assert_one_line(call("train", "entities.jsonl", *plain, "-o", "model"), ("has the tag 'PER'", "--scheme"))
+    assert_one_line(call("evaluate", "model", "gold.jsonl", "--scheme", "plain"), ("the tagger knows none of them",))
+    assert_one_line(call("evaluate", "model", "gold.tsv", "--scheme", "bio"), ("no file of labels is that of an ann",))
+
+
+def test_what_is_left_out_of_files_of_tools_is_counted() -> None:
+    words, good = "x0 y0", {"text": "x0 y0", "spans": [{"start": 0, "end": 2, "label": "X"}], "answer": "accept"}
+    bad, rejected = {**good, "spans": [{"start": 1, "end": 2, "label": "X"}]}, {**good, "answer": "reject"}
+    Path("prodigy.jsonl").write_text("\n".join(map(json.dumps, (good, bad, rejected))), "utf-8")
+    arguments = ("train", "counts.jsonl", "--labelled", "prodigy.jsonl", "-o", "model")
+    assert_one_line(call(*arguments), ("prodigy.jsonl, line 2",))
+    found = done(*arguments, "--skip-bad")
+    assert (found["left_out"], found["labelled_tokens"], len(words.split())) == (2, 1, 2)
+    table = call(*arguments, "--skip-bad").out
+    assert "note: prodigy.jsonl: 1 bad, 1 rejected, left out" in table
+    assert "note: prodigy.jsonl, line 2" in table
+    Path("two.jsonl").write_text("\n".join(map(json.dumps, (good, rejected))), "utf-8")
+    assert done("evaluate", "model", "two.jsonl")["left_out"] == 1
+    assert "left out" in call("evaluate", "model", "two.jsonl").out

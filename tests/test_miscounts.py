@@ -1,6 +1,7 @@
 """Counts that people miscount, against sums over all tag sequences and all errors, one by one."""
 
 import itertools
+from dataclasses import replace
 from math import comb
 from typing import Any
 
@@ -22,9 +23,11 @@ from askance.text.miscounts import (
     MiscountTotals,
     miscount_rates,
     off_by_one,
+    require_annotators,
     simulate,
 )
 from askance.text.regions import Count, Region, RegionCounts
+from askance.text.tagger import CountTagger, TaggerMethod
 
 # With these settings nothing is dropped, nothing is truncated, nothing is left tilted.
 GENEROUS: dict[str, Any] = {"budget": 1e9, "prune_below": 0.0, "tolerance": 1e-12, "beam": 10**5}
@@ -265,6 +268,10 @@ def test_mistakes_are_named() -> None:
     regions, _ = _example(2)
     with pytest.raises(InputError, match=r"miscounts has 0\.1 for ''; allowed: Miscounts, or a mapping"):
         miscount_rates(regions, {"": 0.1})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match=r"miscounts has 0\.1 for 'zoe'"):
+        miscount_rates(regions, {"zoe": 0.1})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match=r"miscounts is 0\.1; allowed: Miscounts, a mapping"):
+        miscount_rates(regions, 0.1)  # type: ignore[arg-type]
     with pytest.raises(ProbabilityError, match="share is 2; allowed: 0 to 1"):
         off_by_one(regions, 2, np.random.default_rng(0))
 
@@ -363,3 +370,42 @@ def test_moments_without_the_channel_are_biased_and_with_it_are_not() -> None:
 
 def test_rates_are_quotients() -> None:
     assert MiscountTotals(1.0, 0.0, 3.0, 4.0).rates() == Miscounts(0.0, 0.5)
+
+
+def test_annotators_of_rates_must_be_there() -> None:
+    corpus = Corpus.of([["a", "b", "a"]])
+    few, many = Region(0, 0, 3, {"x": 1}, annotator="ann"), Region(0, 0, 3, {"x": 2, "y": 1}, annotator="bob")
+    regions = RegionCounts.of(corpus, "xy", [few, many], may_miscount=True)
+    plain = RegionCounts.of(corpus, "xy", [Region(0, 0, 3, {"x": 2, "y": 1})])
+    rates = Miscounts(0.1, 0.1)
+    for fine in (rates, {"ann": rates}, {"ann": rates, "": rates}, None):
+        require_annotators(fine, regions)
+    require_annotators({"ann": rates}, plain, regions)
+    with pytest.raises(
+        InputError, match=r"rates for 'anne', who counted no region; there are 'ann', 'bob'.*mean 'ann'"
+    ):
+        require_annotators({"anne": rates}, regions)
+    with pytest.raises(InputError, match="'zoe', who counted no region; no region has one"):
+        CountTagger(miscounts={"zoe": rates}).fit(plain)
+    CountTagger(miscounts={"ann": rates}).fit(plain, held_out=regions.take([0]))
+
+
+@pytest.mark.parametrize("method", ["node", "chain"])
+def test_counts_that_cannot_be_of_someone_without_rates(method: TaggerMethod) -> None:
+    corpus = Corpus.of([["a", "b", "a"]] * 2, ids=["s", "t"])
+    few = [Region(s, 0, 3, {"x": 1}, annotator=who) for s, who in ((0, "ann"), (1, "bob"))]
+    regions = RegionCounts.of(corpus, "xy", few, may_miscount=True)
+    rates = Miscounts(0.1, 0.1)
+    with pytest.raises(
+        InputError, match=r"region 0 to 3 of sentence 't' has 3 tokens .*no rates for 'bob'.*Add 'bob': Mis"
+    ):
+        CountTagger(method, miscounts={"ann": rates}).fit(regions)
+    both = CountTagger(method, miscounts={"ann": rates, "bob": rates}).fit(regions)
+    assert both.miscounts_used == {"ann": rates, "bob": rates}
+    with pytest.raises(InputError, match="no rates for 'bob'"):
+        CountTagger(method, miscounts={"ann": rates}).fit(regions.take([0]), held_out=regions)
+    unknown = RegionCounts.of(corpus, "xy", [replace(few[0], annotator=None), few[1]], may_miscount=True)
+    with pytest.raises(InputError, match="no rates for regions without an annotator"):
+        CountTagger(method, miscounts={"bob": rates}).fit(unknown)
+    weightless = unknown.with_weight([0, 1])
+    assert CountTagger(method, miscounts={"bob": rates}).fit(weightless).training is not None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import math
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,16 @@ from askance.text import (
     Corpus,
     CountTagger,
     FeatureConfig,
+    Miscounts,
     Region,
     RegionCounts,
     sample_regions,
     write_regions,
     write_tagged,
 )
+from askance.text.chain_model import ChainModel
 from askance.text.tagger import TaggerMethod
+from askance.text.tagger_options import usual_penalty
 
 from .test_cli import assert_one_line, call
 
@@ -173,11 +179,145 @@ def test_probabilities_sum_to_one(tagger: CountTagger) -> None:
         ({"counts": "foo"}, "counts is 'foo'"),
         ({"optimiser": "adam"}, "optimiser is 'adam'"),
         ({"max_iterations": 0}, "max_iterations is 0"),
+        ({"l2": True}, "l2 is True"),
+        ({"l1": -1}, "l1 is -1; allowed: 0 or more, finite"),
+        ({"tolerance": 0}, "tolerance is 0; allowed: above 0"),
+        ({"tolerance": math.nan}, "tolerance is nan"),
+        ({"tolerance": "small"}, "tolerance is 'small'"),
+        ({"budget": -1}, "budget is -1; allowed: 0 or more"),
+        ({"budget": math.inf}, "budget is inf"),
+        ({"budget": None}, "budget is None"),
+        ({"radius": 6}, "radius is 6; allowed: whole numbers from 0 to 5"),
+        ({"radius": 1.0}, "radius is 1.0"),
+        ({"radius": True}, "radius is True"),
+        ({"context": -1}, "context is -1"),
+        ({"classes": 40}, "classes is 40; allowed: a list"),
+        ({"classes": "40"}, "classes is '40'"),
+        ({"classes": (40, 1)}, "a number of classes is 1; allowed: whole numbers from 2"),
+        ({"features": "word"}, "features is 'word'; allowed: a FeatureConfig"),
+        ({"neighbours": {}}, "neighbours is {}; allowed: a FeatureConfig"),
+        ({"edges": "dear"}, "edges is 'dear'; allowed: likelihood, cheap"),
+        ({"miscounts": "guess"}, "miscounts is 'guess'; allowed: Miscounts, a mapping by annotator, or 'estimate'"),
+        ({"miscounts": 0.1}, "miscounts is 0.1"),
+        ({"miscounts": {"ann": 0.1}}, "miscounts has 0.1 for 'ann'"),
+        ({"bare_weight": 0.5}, "bare_weight is 0.5 without classes"),
+        ({"edges": "cheap", "l1": 1}, "l1 is 1 with edges"),
+        ({"edges": "cheap", "radius": 2}, "radius is 2 with edges"),
     ],
 )
 def test_options_that_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said.replace("?", r"\?")):
+    with pytest.raises(InputError, match=re.escape(said)):
         CountTagger(**given)
+
+
+@both
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"l1": 0.5},
+        {"radius": 0},
+        {"neighbours": FeatureConfig()},
+        {"edges": "cheap"},
+        {"edges": "likelihood"},
+        {"context": None},
+        {"budget": 10},
+        {"classes": (2,)},
+    ],
+)
+def test_options_of_chains_belong_to_chains(method: TaggerMethod, option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(option))} is given with method '{method}'; allowed: with chains"):
+        CountTagger(method, **option)
+    CountTagger(**option)
+    CountTagger("chain", **option)
+
+
+def test_usual_penalties_go_by_how_counts_were_asked_for() -> None:
+    labels = RegionCounts.of_labels(TRAIN)
+    closed, some = (sample_regions(TRAIN, window=4, tags=tags, rng=np.random.default_rng(2)) for tags in ("all", 1))
+    longer = [regions.take(regions.lengths > 1) for regions in (closed, some)]
+    for regions, penalty in zip(longer, (0.6, 1.0), strict=True):
+        assert usual_penalty(regions, "chain") == penalty
+        assert usual_penalty(RegionCounts.join([regions, labels]), "node") == penalty  # labels are closed regions too
+        assert usual_penalty(regions, "moments") == 0.3
+    assert usual_penalty(labels, "chain") == 0.3
+
+
+def test_a_fit_that_fails_changes_nothing() -> None:
+    def fails(text: str, share: float) -> None:
+        if share > 0:
+            raise RuntimeError(text)
+
+    for method in ("moments", "node", "chain"):
+        trained = CountTagger(method).fit(counted())
+        before = dict(vars(trained))
+        others = RegionCounts.of_labels(Corpus.of([["x", "y"]] * 9, tags=[["A", "B"]] * 9))
+        with pytest.raises(RuntimeError):
+            trained.fit(others, progress=fails)
+        assert vars(trained) == before
+        assert trained.predict([["the", "dog"]]) == [("DT", "NN")]
+
+
+@pytest.mark.parametrize("method", ["moments", "node", "chain", "auto"])
+def test_progress_never_goes_back(method: TaggerMethod) -> None:
+    told: list[float] = []
+    options: dict[str, Any] = {} if method in ("moments", "node") else {"budget": 0}
+    CountTagger(method, **options).fit(counted().take(range(40)), progress=lambda text, share: told.append(share))
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0.0, 1.0)
+
+
+def test_auto_takes_the_edges_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it would take cheap ones on its own."""
+    monkeypatch.setattr("askance.text.tagger.choose_method", lambda regions, budget: ("chain", "cheap"))
+    monkeypatch.setattr("askance.text.tagger._NEIGHBOURS_PAY_FROM", 10)
+    regions = counted()
+    for options, edges, radius in (
+        ({}, "cheap", 0),
+        ({"edges": "likelihood"}, "likelihood", 1),
+        ({"l1": 0.01}, "likelihood", 1),
+        ({"radius": 2}, "likelihood", 2),
+        ({"radius": 0}, "cheap", 0),
+    ):
+        trained = CountTagger(**options).fit(regions)
+        assert trained.training is not None
+        assert trained.training.edges in (edges, "none")
+        assert math.isnan(trained.training.edge_weight) == (edges == "likelihood")
+        assert trained.chain is not None
+        assert trained.chain.features.radius == radius
+
+
+def test_held_out_regions_that_are_refused() -> None:
+    held_out = sample_regions(TEST, window=4, tags="all", rng=np.random.default_rng(4))
+    with pytest.raises(
+        InputError, match=r"held_out is Corpus.*allowed: RegionCounts.*RegionCounts.of_labels\(corpus\)"
+    ):
+        CountTagger().fit(counted(), held_out=TEST)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"held_out is 0\.1; allowed: RegionCounts"):
+        CountTagger().fit(counted(), held_out=0.1)  # type: ignore[arg-type]
+    with pytest.raises(EmptyDataError, match="all held-out regions have the weight 0"):
+        CountTagger().fit(counted(), held_out=held_out.with_weight(0))
+    with pytest.raises(EmptyDataError, match="all regions have the weight 0"):
+        CountTagger().fit(counted().with_weight(0))
+    for tagger, by in ((CountTagger("moments"), "moments"), (CountTagger(edges="cheap"), "cheap edges")):
+        with pytest.raises(InputError, match=f"held_out is given, and the tagger is trained by {by}"):
+            tagger.fit(counted(), held_out=held_out)
+    some = held_out.with_weight(np.arange(len(held_out)) < 50)
+    kept = [CountTagger("node").fit(counted(), held_out=each).training for each in (some, held_out.take(range(50)))]
+    assert kept[0] is not None
+    assert kept[1] is not None
+    assert kept[0].held_out == kept[1].held_out
+
+
+def test_what_is_known_adds_up() -> None:
+    told = [Region(0, 0, 1, {"DT": (0, 1), "NN": (0, 1)}), Region(1, 0, 1, {"NN": 0}, closed=False)]
+    some = RegionCounts.of(Corpus.of([["the"], ["a"]]), TAGS, told)
+    longer = counted().take(counted().lengths > 1)
+    parts = [longer, RegionCounts.of_labels(TRAIN.take(range(5))), some]
+    training = CountTagger().fit(RegionCounts.join(parts)).training
+    assert training is not None
+    found = training.regions, training.labelled_tokens, training.single_tokens
+    assert found == tuple(map(len, parts))
+    assert training.exact_regions == sum(found)
 
 
 def test_what_cannot_be_done_is_refused() -> None:
@@ -221,6 +361,32 @@ def test_a_tagger_survives_the_disk(tagger: CountTagger, tmp_path: Path) -> None
         CountTagger().save(tmp_path / "empty")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "node", "counts": "sinkhorn", "optimiser": "em", "max_iterations": 7, "tolerance": 0.02, "l2": 0.7},
+        {"method": "moments", "moments": "ridge"},
+        {"method": "chain", "l1": 0.25, "context": None, "budget": 5e4, "radius": 1, "edges": "likelihood"},
+        {"edges": "cheap", "context": 0},
+        {"classes": (3, 5), "bare_weight": 0.5, "miscounts": Miscounts(0.1, 0.05)},
+        {"miscounts": "estimate"},
+        {"miscounts": {"ann": Miscounts(0.1), "": Miscounts(extra=0.2)}},
+    ],
+)
+def test_options_survive_the_disk(options: dict[str, Any], tmp_path: Path) -> None:
+    regions = counted()
+    by_ann = np.where(np.arange(len(regions)) < 20, 0, -1).astype(np.int32)
+    trained = CountTagger(**options).fit(replace(regions, annotator=by_ann, annotators=("ann",)))
+    trained.save(tmp_path / "model")
+    again = CountTagger.load(tmp_path / "model")
+    kept = {name: value for name, value in vars(trained).items() if not isinstance(value, (np.ndarray, ChainModel))}
+    for name in kept.keys() - {"token_features", "training"}:
+        assert getattr(again, name) == kept[name], name
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
 def test_damaged_taggers_are_refused(tagger: CountTagger, tmp_path: Path) -> None:
     path = tmp_path / "model"
     tagger.save(path)
@@ -234,6 +400,10 @@ def test_damaged_taggers_are_refused(tagger: CountTagger, tmp_path: Path) -> Non
         ({"features": {}}, payload, "does not describe a tagger"),
         ({"method": "nodes"}, payload, "does not describe a tagger"),
         ({"training": {"method": 1}}, payload, "field 'method'"),
+        ({"options": {}}, payload, "has no field 'l1'"),
+        ({"options": header["options"] | {"l1": -1}}, payload, "does not describe a tagger: l1 is -1"),
+        ({"options": header["options"] | {"miscounts": [0.1]}}, payload, "two rates"),
+        ({"miscounts_used": {"ann": [0.1, 0.9]}}, payload, "extra is 0.9"),
         ({}, np.full(len(payload) // 4, np.nan, dtype="<f4").tobytes(), "not finite"),
     ]
     for change, body, said in changes:
@@ -297,6 +467,35 @@ def test_tagging_text_and_tables(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert done("evaluate", "model", "one.tsv")["lower"] is None
     assert "unknown" in call("evaluate", "model", "one.tsv").out
     assert_one_line(call("tag", "model", "in.txt", "-o", "in.txt"), ("is one of the inputs",))
+
+
+def test_the_name_of_the_output_tells_its_format(folder: Path) -> None:
+    done("train", "regions.jsonl", "-o", "model")
+    (folder / "in.txt").write_text("the dog sits\na cat\n", encoding="utf-8")
+    printed = {to: call("tag", "model", "in.txt", "--to", to).out.encode() for to in ("tsv", "jsonl", "doccano")}
+    for name, options, kind in (
+        ("out", (), "tsv"),
+        ("out.txt", (), "tsv"),
+        ("out.tsv.gz", (), "tsv"),
+        ("out.jsonl", (), "jsonl"),
+        ("out.jsonl.gz", ("--json",), "jsonl"),
+        ("out.jsonl", ("--to", "doccano"), "doccano"),
+        ("out.json", ("--to", "doccano"), "doccano"),
+        ("out.txt", ("--to", "jsonl"), "jsonl"),
+    ):
+        outcome = call("tag", "model", "in.txt", *options, "-o", name)
+        assert (outcome.code, outcome.out) == (0, "")
+        content = (folder / name).read_bytes()
+        assert (gzip.decompress(content) if name.endswith(".gz") else content) == printed[kind]
+    for name, options, said in (
+        ("new.json", (), "--to is not given, and the output is called new.json; allowed with .json: label-studio"),
+        ("new.json", ("--to", "tsv"), "--to is tsv, and the output is called new.json"),
+        ("new.tsv.gz", ("--json",), "--to is jsonl, and the output is called new.tsv.gz; allowed with .tsv: tsv"),
+        ("new.jsonl", ("--to", "label-studio"), "--to is label-studio"),
+        ("new.conllu", (), "another ending, such as .tsv"),
+    ):
+        assert_one_line(call("tag", "model", "in.txt", *options, "-o", name), (said,))
+        assert not (folder / name).exists()
 
 
 def test_bad_lines_are_counted_or_refused(folder: Path) -> None:

@@ -98,7 +98,7 @@ def askance_tags(tagger: Any) -> dict[str, str]:
 
 def crfsuite_data(learned: Any) -> tuple[list[Any], list[list[str]]]:
     """Every token as a sequence of its own."""
-    import pycrfsuite  # type: ignore[import-not-found]
+    import pycrfsuite
 
     lists = feature_lists(learned, words_of("train"))
     items = {word: pycrfsuite.ItemSequence([names]) for word, names in lists.items()}

@@ -36,7 +36,7 @@ def askance(case: Case, n: int) -> Throughput:
 
 def crfsuite(case: Case, n: int) -> Throughput:
     """Theirs."""
-    import pycrfsuite  # type: ignore[import-not-found]
+    import pycrfsuite
 
     learned = features()
     path = str(Path(tempfile.mkdtemp()) / "node.crfsuite")

@@ -7,15 +7,17 @@ group were used, as digits of a mixed-radix number whose sum is the number of to
     B(s, i) = Σ_j E(i, j) w_{|s|+1}(j) B(s + e_{g(j)}, j),     B(s, i) = after(i) where s is complete.
 
 Z = Σ_j before(j) w_1(j) B(e_{g(j)}, j); the posterior of a token is Σ_{|s| = t} F(s, j) B(s, j) / Z, and that of edges
-is added up over all positions. Regions of the same shape go through the sweeps side by side, in *lanes*, which are
-innermost everywhere: the compiler makes vectors of them.
+is added up over all positions. Regions of the same shape go through the sweeps side by side, in `LANES` lanes, the
+innermost axis; those without a region hold zeros. Lanes are read, reckoned with and written as tuples, all at once, so
+that sums stay in registers: loops over lanes would write every term to memory, and would be checked for overlapping
+arrays every time they are entered, which costs more than the sums.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +25,15 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels.compiler import compile_loop
 
+#: Regions that are summed side by side; `_get`, `_put` and the like write them out.
+LANES = 8
 #: Below this a sum is not trusted.
 TINY = 1e-250
 # Unsigned, or every index is checked for being negative, which costs more than the sums.
 _U = np.uint64
+_Lanes: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+_ZEROS: _Lanes = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_ONES: _Lanes = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 class EntryLayout(NamedTuple):
@@ -74,9 +81,36 @@ class Boundary(NamedTuple):
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    for helper in (_load, _forward, _backward, _store, _sizes):
+    for helper in (_get, _put, _times, _plus_times, _split, _sizes, _load, _forward, _end, _backward, _store):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_blocks)
+
+
+def _get(table: Any, row: Any) -> _Lanes:
+    """A row of lanes."""
+    return (
+        table[row, 0], table[row, 1], table[row, 2], table[row, 3],
+        table[row, 4], table[row, 5], table[row, 6], table[row, 7],
+    )  # fmt: skip
+
+
+def _put(table: Any, row: Any, x: _Lanes) -> None:
+    """Write a row of lanes."""
+    table[row, 0], table[row, 1], table[row, 2], table[row, 3] = x[0], x[1], x[2], x[3]
+    table[row, 4], table[row, 5], table[row, 6], table[row, 7] = x[4], x[5], x[6], x[7]
+
+
+def _times(x: _Lanes, y: _Lanes) -> _Lanes:
+    """Products, lane by lane."""
+    return x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3], x[4] * y[4], x[5] * y[5], x[6] * y[6], x[7] * y[7]
+
+
+def _plus_times(total: _Lanes, x: _Lanes, y: _Lanes) -> _Lanes:
+    """Products added to a total, lane by lane."""
+    return (
+        total[0] + x[0] * y[0], total[1] + x[1] * y[1], total[2] + x[2] * y[2], total[3] + x[3] * y[3],
+        total[4] + x[4] * y[4], total[5] + x[5] * y[5], total[6] + x[6] * y[6], total[7] + x[7] * y[7],
+    )  # fmt: skip
 
 
 def _sum_blocks(
@@ -87,7 +121,7 @@ def _sum_blocks(
     Args:
         layout: `EntryLayout`.
         members: numbers of regions, block by block; the regions of a block have the same bounds and groups of entries.
-        ends: block b is members[ends[b]] … members[ends[b + 1] − 1].
+        ends: block b is members[ends[b]] … members[ends[b + 1] − 1], at most `LANES` regions.
         edges: factors of tags, shape (K, K).
         boundary: `Boundary`.
         numbers: flat, at layout.place: factors of every token and entry, replaced by posteriors.
@@ -95,97 +129,131 @@ def _sum_blocks(
         pairs: posteriors of edges times the weight of the region are added, shape (K, K).
         weight: of every region, shape (R,).
     """
-    states, cells, squares, widest = _sizes(layout, members, ends)
-    forward, backward = np.empty(states), np.empty(states)
-    w, gamma = np.empty(cells), np.empty(cells)
-    local, joint = np.empty(squares), np.empty(squares)
-    step = np.empty(states)
-    scale = np.empty(members.size + 1)
+    states, cells, most, widest = _sizes(layout, members, ends)
+    forward, backward = np.empty((states, LANES)), np.empty((states, LANES))
+    w, gamma = np.empty((cells, LANES)), np.empty((cells, LANES))
+    local, joint = np.empty((most * most, LANES)), np.empty((most * most, LANES))
+    # Rows of entries: before, after, Z ∂Z / ∂after, and a place for w_{t+1}(j) B(s + e_j, j).
+    first, last, out, step = (
+        np.empty((most, LANES)), np.empty((most, LANES)), np.empty((most, LANES)), np.empty((most, LANES))
+    )  # fmt: skip
+    scale, total = np.empty(LANES), np.empty(LANES)
     digit, stride = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
+    lists = np.empty((2, most), dtype=np.int64)
     for block in range(ends.size - 1):
         own = members[ends[block] : ends[block + 1]]
-        region, lanes = own[0], own.size
+        region = own[0]
         groups = slice(layout.group_offsets[region], layout.group_offsets[region + 1])
         low, high = layout.low[groups], layout.high[groups]
         group = layout.group[layout.entry_offsets[region] : layout.entry_offsets[region + 1]]
         length = layout.length[region]
-        _load(layout, own, edges, numbers, w, local, scale)
-        first = np.empty(group.size * lanes)
-        last = np.empty(group.size * lanes)
-        for lane in range(lanes):
-            at = layout.entry_offsets[own[lane]]
-            for j in range(group.size):
-                first[j * lanes + lane] = boundary.before[at + j]
-                last[j * lanes + lane] = boundary.after[at + j]
-        _forward(high, group, length, lanes, w, local, first, forward, digit, stride)
-        total, out = _backward(
-            low, high, group, length, lanes, w, local, first, last, forward, backward, gamma, joint, step, digit, stride
-        )
-        _store(
-            layout, own, local, joint, gamma, first, last, out, total, scale, boundary, numbers, value, pairs, weight
-        )
+        _load(layout, own, edges, boundary, numbers, w, local, first, last, scale)
+        _forward(high, group, length, w, local, first, forward, digit, stride, lists)
+        _backward(
+            low, high, group, length, w, local, first, last, forward, backward, gamma, joint, step, out, total, digit,
+            stride, lists,
+        )  # fmt: skip
+        _store(layout, own, local, joint, gamma, first, out, total, scale, boundary, numbers, value, pairs, weight)
 
 
 def _sizes(layout: Any, members: Any, ends: Any) -> Any:
-    """The largest numbers of states × entries × lanes, of tokens × entries × lanes, of entries² × lanes; of groups."""
-    states, cells, squares, widest = 1, 1, 1, 1
+    """The largest numbers of states × entries, of tokens × entries, of entries, and of groups."""
+    states, cells, most, widest = 1, 1, 1, 1
     for block in range(ends.size - 1):
-        region, lanes = members[ends[block]], ends[block + 1] - ends[block]
+        region = members[ends[block]]
         entries = layout.entry_offsets[region + 1] - layout.entry_offsets[region]
-        count = entries * lanes
+        count = entries
         for g in range(layout.group_offsets[region], layout.group_offsets[region + 1]):
             count *= layout.high[g] + 1
         states = max(states, count)
-        cells = max(cells, layout.length[region] * entries * lanes)
-        squares = max(squares, entries * entries * lanes)
+        cells = max(cells, layout.length[region] * entries)
+        most = max(most, entries)
         widest = max(widest, layout.group_offsets[region + 1] - layout.group_offsets[region])
-    return states, cells, squares, widest
+    return states, cells, most, widest
 
 
-def _load(layout: Any, own: Any, edges: Any, numbers: Any, w: Any, local: Any, scale: Any) -> None:
-    """Factors of tokens, shape (length, entries, lanes), and of edges, (entries, entries, lanes), largest 1 each."""
-    lanes = own.size
-    for lane in range(lanes):
+def _load(
+    layout: Any,
+    own: Any,
+    edges: Any,
+    boundary: Any,
+    numbers: Any,
+    w: Any,
+    local: Any,
+    first: Any,
+    last: Any,
+    scale: Any,
+) -> None:
+    """Factors of tokens, rows (length, entries), and of edges, (entries, entries), largest 1 each; the boundary."""
+    entries, length = layout.entry_offsets[own[0] + 1] - layout.entry_offsets[own[0]], layout.length[own[0]]
+    for lane in range(own.size, LANES):
+        w[: length * entries, lane], local[: entries * entries, lane] = 0.0, 0.0
+        first[:entries, lane], last[:entries, lane] = 0.0, 0.0
+    for lane in range(own.size):
         region = own[lane]
-        begin, length = layout.entry_offsets[region], layout.length[region]
-        entries, logarithm, largest = layout.entry_offsets[region + 1] - begin, 0.0, 0.0
+        begin, logarithm, largest = layout.entry_offsets[region], 0.0, 0.0
         for i in range(entries):
             for j in range(entries):
-                largest = max(largest, edges[layout.tag[begin + i], layout.tag[begin + j]])
-        for i in range(entries):
-            for j in range(entries):
-                factor = edges[layout.tag[begin + i], layout.tag[begin + j]] / largest
-                local[(i * entries + j) * lanes + lane] = factor
+                factor = edges[layout.tag[begin + i], layout.tag[begin + j]]
+                local[i * entries + j, lane] = factor
+                largest = max(largest, factor)
+        for x in range(entries * entries):
+            local[x, lane] /= largest
         logarithm = (length - 1) * np.log(largest)
         for t in range(length):
             at, largest = layout.place[region] + t * entries, 0.0
             for j in range(entries):
-                largest = max(largest, numbers[at + j] * layout.factor[begin + j])
+                factor = numbers[at + j] * layout.factor[begin + j]
+                w[t * entries + j, lane] = factor
+                largest = max(largest, factor)
             for j in range(entries):
-                w[(t * entries + j) * lanes + lane] = numbers[at + j] * layout.factor[begin + j] / largest
+                w[t * entries + j, lane] /= largest
             logarithm += np.log(largest)
         scale[lane] = logarithm
+        for j in range(entries):
+            first[j, lane], last[j, lane] = boundary.before[begin + j], boundary.after[begin + j]
+
+
+def _split(digit: Any, high: Any, group: Any, lists: Any) -> Any:
+    """Entries of groups that were used, to lists[0], and of those that may still be, to lists[1]; how many of each."""
+    n_used, n_open = 0, 0
+    for j in range(group.size):
+        count = digit[group[j]]
+        lists[0, n_used] = j
+        n_used += 1 if count > 0 else 0
+        lists[1, n_open] = j
+        n_open += 1 if count < high[group[j]] else 0
+    return n_used, n_open
 
 
 def _forward(
     high: Any,
     group: Any,
     length: Any,
-    lanes: Any,
     w: Any,
     local: Any,
     first: Any,
     forward: Any,
     digit: Any,
     stride: Any,
+    lists: Any,
 ) -> None:
-    """F of all states; those with more than `length` tokens, and entries of groups not used, are left alone."""
+    """F of all states, from each to those with one token more; entries of groups not used are left alone."""
     groups, entries, cells, used = high.size, group.size, 1, 0
     for g in range(groups):
         stride[g], digit[g] = cells, 0
         cells *= high[g] + 1
-    row = entries * lanes
-    for state in range(1, cells):
+    for state in range(cells):
+        if used < length:
+            n_used, n_open = _split(digit, high, group, lists)
+            for b in range(n_open):
+                j = lists[1, b]
+                total = _get(first, _U(j)) if used == 0 else _ZEROS
+                for a in range(n_used):
+                    i = lists[0, a]
+                    total = _plus_times(total, _get(forward, _U(state * entries + i)), _get(local, _U(i * entries + j)))
+                target = _U((state + stride[group[j]]) * entries + j)
+                _put(forward, target, _times(total, _get(w, _U(used * entries + j))))
         for g in range(groups):
             if digit[g] < high[g]:
                 digit[g] += 1
@@ -193,28 +261,21 @@ def _forward(
                 break
             used -= digit[g]
             digit[g] = 0
-        if used > length:
-            continue
-        for j in range(entries):
-            own = group[j]
-            if digit[own] == 0:
-                continue
-            here, at = _U(state * row + j * lanes), _U(((used - 1) * entries + j) * lanes)
-            if used == 1:
-                for x in range(_U(lanes)):
-                    forward[here + x] = w[at + x] * first[_U(j * lanes) + x]
-                continue
-            before = (state - stride[own]) * row
-            for x in range(_U(lanes)):
-                forward[here + x] = 0.0
-            for i in range(entries):
-                left = digit[group[i]] - (1 if group[i] == own else 0)
-                if left > 0:
-                    source, edge = _U(before + i * lanes), _U((i * entries + j) * lanes)
-                    for x in range(_U(lanes)):
-                        forward[here + x] += forward[source + x] * local[edge + x]
-            for x in range(_U(lanes)):
-                forward[here + x] *= w[at + x]
+
+
+def _end(
+    complete: Any, entries: Any, base: Any, at: Any, last: Any, forward: Any, backward: Any, gamma: Any, out: Any
+) -> None:
+    """B of a state with all tokens, 0 unless it is complete, and what it adds to Z γ and Z ∂Z / ∂after."""
+    for i in entries:
+        here, token, own = _U(base + i), _U(at + i), _U(i)
+        if complete:
+            found, ending = _get(forward, here), _get(last, own)
+            _put(backward, here, ending)
+            _put(gamma, token, _plus_times(_get(gamma, token), found, ending))
+            _put(out, own, _plus_times(_get(out, own), found, _ONES))
+        else:
+            _put(backward, here, _ZEROS)
 
 
 def _backward(
@@ -222,7 +283,6 @@ def _backward(
     high: Any,
     group: Any,
     length: Any,
-    lanes: Any,
     w: Any,
     local: Any,
     first: Any,
@@ -232,59 +292,42 @@ def _backward(
     gamma: Any,
     joint: Any,
     step: Any,
+    out: Any,
+    total: Any,
     digit: Any,
     stride: Any,
-) -> Any:
-    """B of all states, Z γ and Z times the posteriors of edges (without E); returns Z and Z ∂Z / ∂after."""
+    lists: Any,
+) -> None:
+    """B of all states, Z γ, Z times the posteriors of edges (without E), Z ∂Z / ∂after, and Z itself."""
     groups, entries, used, cells = high.size, group.size, 0, 1
     for g in range(groups):
         digit[g] = high[g]
         used += high[g]
         cells *= high[g] + 1
-    row = entries * lanes
-    for x in range(_U(length * row)):
-        gamma[x] = 0.0
-    for x in range(_U(entries * row)):
-        joint[x] = 0.0
-    out, total = np.zeros(row), np.zeros(lanes)
+    gamma[: length * entries], joint[: entries * entries], out[:entries] = 0.0, 0.0, 0.0
     for state in range(cells - 1, -1, -1):
-        if used <= length:
-            base, at = state * row, (used - 1) * row
-            if used == length:
-                complete = True
-                for g in range(groups):
-                    complete &= digit[g] >= low[g]
-                for i in range(entries):
-                    if digit[group[i]] == 0:
-                        continue
-                    here, own = _U(base + i * lanes), _U(i * lanes)
-                    for x in range(_U(lanes)):
-                        backward[here + x] = last[own + x] if complete else 0.0
-                        out[own + x] += forward[here + x] if complete else 0.0
-            else:
-                for j in range(entries):
-                    if digit[group[j]] < high[group[j]]:
-                        source, here = _U((state + stride[group[j]]) * row + j * lanes), _U(j * lanes)
-                        token = _U(used * row + j * lanes)
-                        for x in range(_U(lanes)):
-                            step[here + x] = w[token + x] * backward[source + x]
-                for i in range(entries):
-                    if digit[group[i]] == 0:
-                        continue
-                    here = _U(base + i * lanes)
-                    for x in range(_U(lanes)):
-                        backward[here + x] = 0.0
-                    for j in range(entries):
-                        if digit[group[j]] < high[group[j]]:
-                            edge, source = _U((i * entries + j) * lanes), _U(j * lanes)
-                            for x in range(_U(lanes)):
-                                backward[here + x] += local[edge + x] * step[source + x]
-                                joint[edge + x] += forward[here + x] * step[source + x]
-            for i in range(entries):
-                if digit[group[i]] > 0:
-                    here, token = _U(base + i * lanes), _U(at + i * lanes)
-                    for x in range(_U(lanes)):
-                        gamma[token + x] += forward[here + x] * backward[here + x]
+        base, at = state * entries, (used - 1) * entries
+        n_used, n_open = _split(digit, high, group, lists)
+        if used == length:
+            complete = True
+            for g in range(groups):
+                complete &= digit[g] >= low[g]
+            _end(complete, lists[0, :n_used], base, at, last, forward, backward, gamma, out)
+        elif used < length:
+            for b in range(n_open):
+                j = lists[1, b]
+                source = _U((state + stride[group[j]]) * entries + j)
+                _put(step, _U(j), _times(_get(w, _U(used * entries + j)), _get(backward, source)))
+            for a in range(n_used):
+                i = lists[0, a]
+                found, sent = _get(forward, _U(base + i)), _ZEROS
+                for b in range(n_open):
+                    j = lists[1, b]
+                    edge, onward = _U(i * entries + j), _get(step, _U(j))
+                    sent = _plus_times(sent, _get(local, edge), onward)
+                    _put(joint, edge, _plus_times(_get(joint, edge), found, onward))
+                _put(backward, _U(base + i), sent)
+                _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), found, sent))
         for g in range(groups):
             if digit[g] > 0:
                 digit[g] -= 1
@@ -293,10 +336,11 @@ def _backward(
             digit[g] = high[g]
             used += high[g]
     # `step` is what the last state, the empty one, left there: w_1(j) B(e_j, j); Z from it.
+    z = _ZEROS
     for j in range(entries):
-        for x in range(lanes):
-            total[x] += first[j * lanes + x] * step[j * lanes + x]
-    return total, out
+        z = _plus_times(z, _get(first, _U(j)), _get(step, _U(j)))
+    for x in range(LANES):
+        total[x] = z[x]
 
 
 def _store(
@@ -306,7 +350,6 @@ def _store(
     joint: Any,
     gamma: Any,
     first: Any,
-    last: Any,
     out: Any,
     total: Any,
     scale: Any,
@@ -317,8 +360,7 @@ def _store(
     weight: Any,
 ) -> None:
     """Results of a block to where they belong."""
-    lanes = own.size
-    for lane in range(lanes):
+    for lane in range(own.size):
         region = own[lane]
         begin, length = layout.entry_offsets[region], layout.length[region]
         entries, trusted = layout.entry_offsets[region + 1] - begin, total[lane] > TINY
@@ -326,13 +368,13 @@ def _store(
         inverse = 1.0 / total[lane] if trusted else 0.0
         at = layout.place[region]
         for j in range(entries):
-            share = first[j * lanes + lane]
-            boundary.into[begin + j] = gamma[j * lanes + lane] * inverse / share if share > 0.0 else 0.0
-            boundary.out[begin + j] = out[j * lanes + lane] * inverse
+            share = first[j, lane]
+            boundary.into[begin + j] = gamma[j, lane] * inverse / share if share > 0.0 else 0.0
+            boundary.out[begin + j] = out[j, lane] * inverse
         if trusted:
             for x in range(length * entries):
-                numbers[at + x] = gamma[x * lanes + lane] * inverse
+                numbers[at + x] = gamma[x, lane] * inverse
         for i in range(entries):
             for j in range(entries):
-                x = (i * entries + j) * lanes + lane
-                pairs[layout.tag[begin + i], layout.tag[begin + j]] += joint[x] * local[x] * inverse * weight[region]
+                share = joint[i * entries + j, lane] * local[i * entries + j, lane]
+                pairs[layout.tag[begin + i], layout.tag[begin + j]] += share * inverse * weight[region]

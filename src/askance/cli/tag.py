@@ -9,16 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.labelled import LabelledFiles, outside_option, scheme_option
 from askance.cli.output import print_json, print_table
 from askance.cli.outputs import refuse_inputs
 from askance.cli.progress import progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.text.annotation_spans import Scheme
     from askance.text.text_format import TextFormat
 
 _FILE = click.Path(path_type=Path)
 _TOOLS = ("doccano", "label-studio", "prodigy")
+# What files with such endings may hold, the usual first; other endings tell nothing.
+_FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
+    ".tsv": ("tsv",),
+    ".tab": ("tsv",),
+    ".conllu": (),
+    ".jsonl": ("jsonl", "doccano", "prodigy"),
+    ".ndjson": ("jsonl", "doccano", "prodigy"),
+    ".json": ("label-studio", "doccano", "prodigy"),
+}
 # Rows of the two tables of `evaluate`.
 _MOST_CONFUSIONS = 10
 
@@ -37,7 +48,7 @@ _MOST_CONFUSIONS = 10
     "--to",
     "target",
     type=click.Choice(["tsv", "jsonl", *_TOOLS]),
-    help="format of the output: TSV, JSON lines, or what an annotation tool imports  [default: tsv]",
+    help="format of the output: TSV, JSON lines, or what an annotation tool imports  [default: by FILE's name, or tsv]",
 )
 @click.option("--json", "as_json", is_flag=True, help="one JSON object a sentence, as --to jsonl")
 def tag_command(
@@ -55,13 +66,13 @@ def tag_command(
 
         askance tag tagger.askance news.txt --to label-studio -o tasks.json
     """
-    from askance.formats.disk import write_whole
+    from askance.text.lines import line_writer
     from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.tagger import CountTagger
 
     if as_json and target not in (None, "jsonl"):
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
-    written = target or ("jsonl" if as_json else "tsv")
+    written = _written_format(output, target or ("jsonl" if as_json else None))
     if output is not None:
         refuse_inputs(output, [model, *([] if input is None else [input])])
     with progress() as doing:
@@ -73,27 +84,57 @@ def tag_command(
         tagged = corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset)
         text = "".join(tagged_lines(tagged, written))
         if output is not None:
-            write_whole(output, text.encode("utf-8"))
+            with line_writer(output) as file:
+                file.write(text.encode("utf-8"))
     if output is None:
         click.echo(text, nl=False)
+
+
+def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat:
+    """The format that is asked for, or that the name of the output tells; refused where they contradict."""
+    endings = [] if output is None else [suffix.lower() for suffix in output.suffixes if suffix.lower() != ".gz"]
+    ending = endings[-1] if endings else ""
+    known = _FORMATS_OF.get(ending)
+    if known is None:  # a name that tells nothing
+        return asked or "tsv"
+    if asked in known:
+        return asked
+    if asked is None and known[:1] in (("tsv",), ("jsonl",)):  # whose files a tool would not be meant by
+        return known[0]
+    what = f"--to is {asked}" if asked else "--to is not given"
+    allowed = f"with {ending}: {', '.join(known)}" if known else "another ending, such as .tsv"
+    raise InputError(
+        f"{what}, and the output is called {output}; allowed {allowed}.", remedy="Change the name, or --to."
+    )
 
 
 @click.command("evaluate", short_help="Compare a tagger with true tags.")
 @click.argument("model", type=_FILE)
 @click.argument("gold", type=_FILE)
 @click.option("--tag-column", metavar="NAME|NUMBER", help="of the true tags  [default: the first tag column]")
+@scheme_option
+@outside_option
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="of the interval")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
-def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence: float, as_json: bool) -> None:
+def evaluate_command(
+    model: Path,
+    gold: Path,
+    tag_column: str | None,
+    scheme: Scheme | None,
+    outside: str | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
     """Tag the sentences of GOLD with MODEL and compare with their true tags.
 
     The interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
     Example:
 
         askance evaluate tagger.askance test.tsv
+
+    Files of annotation tools are read as `askance train --labelled` reads them.
     """
     from askance.estimation.fit import normal_quantile
-    from askance.text.tagged_text import read_tagged
     from askance.text.tagger import CountTagger
 
     normal_quantile(confidence)  # refused before any work is done
@@ -101,13 +142,15 @@ def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence
         doing(f"reading {model}")
         tagger = CountTagger.load(model)
         doing(f"reading {gold}")
-        corpus = read_tagged(gold, tag_column=tag_column)
+        labels = LabelledFiles(tag_column, scheme, outside)
+        corpus = labels.read(gold, tagger.tagset)
+        labels.refuse_idle()
         doing("tagging")
         if corpus.tags is None:
             raise InputError(f"{gold} has no tags.", remedy="Give a file of words and tags, separated by tabs.")
         found = tagger.evaluate(corpus)
     if as_json:
-        print_json(found.to_json(confidence))
+        print_json({**found.to_json(confidence), "left_out": labels.left_out})
         return
     lower, upper = found.interval(confidence)
     unknown = f"{found.unknown_word_accuracy:.4f}" if found.unknown_tokens else "none seen"
@@ -117,6 +160,8 @@ def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence
         ("unknown words", f"{unknown} ({found.unknown_tokens:,} tokens)"),
         ("tokens", f"{found.tokens:,} in {found.sentences:,} sentences"),
     ]
+    if labels.left_out:
+        rows.append(("left out", f"{labels.left_out:,} annotations"))
     print_table(f"{model} on {gold}", ["", ""], rows)
     scores = [
         (s.tag, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.tokens:,}") for s in found.tags if s.tokens
@@ -125,3 +170,5 @@ def evaluate_command(model: Path, gold: Path, tag_column: str | None, confidence
     mistakes = [(true, told, f"{count:,}") for true, told, count in found.confusions[:_MOST_CONFUSIONS]]
     if mistakes:
         print_table("most frequent mistakes", ["true", "given", "tokens"], mistakes)
+    for message in labels.messages:
+        click.echo(f"note: {message}")

@@ -8,7 +8,7 @@ has left (`chain_lattice`); posteriors of the words around follow by matrix prod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +28,16 @@ from askance.text.regions import RegionCounts
 #: By default regions with more states × entries² than this are not summed exactly; ten tokens with one count for every
 #: tag always are.
 DEFAULT_BUDGET = 200_000.0
+# Where few regions cost more than the budget they may cost so many times that much, and so much in all.
+_MOST_BUDGETS, _WORK_IN_ALL = 100.0, 4e8
 # Regions that are worked on at a time: enough for lanes of equal shape, few enough for memory.
 _CHUNK = 2048
 # Of lattices: tilted posteriors below which tags are left out, tried one after the other until a lattice has few enough
 # arcs, the first where there are few regions only; steps of tilting; arcs of a lattice, and of all together.
-_THRESHOLDS, _TILT_STEPS = (1e-3, 1e-2, 5e-2, 0.2), 8
-_FEWEST_ARCS, _MOST_ARCS, _ARCS_IN_ALL = 4_000, 40_000, 8_000_000
+_THRESHOLDS, _TILT_STEPS = (1e-3, 1e-2, 5e-2, 0.1, 0.2), 8
+# Where no threshold will do (all tags about as likely), the best few of each token.
+_BEST = (3, 2)
+_ARCS_OF_A_TOKEN, _FEWEST_ARCS, _MOST_ARCS, _ARCS_IN_ALL = 20, 4_000, 40_000, 8_000_000
 #: The log-likelihood that a region that is left out is taken to have where log-likelihoods are compared.
 LOG_IMPOSSIBLE = -50.0
 # Arcs of a lattice that takes all candidates of a region whose exact sum was too small.
@@ -48,7 +52,7 @@ class CountEvidence:
     Args:
         regions: all of them.
         context: words around a region that are looked at with it, on each side; None: its sentence.
-        budget: states × entries² up to which sums are exact.
+        budget: states × entries² up to which sums are exact; up to a hundred times that for a few regions.
         missed: of every region, the probability that a token is missed, shape (R,); None: 0.
         extra: of every region, the probability that one is counted too many, shape (R,); None: 0.
 
@@ -66,7 +70,10 @@ class CountEvidence:
         extra: FloatArray | None = None,
     ) -> None:
         layout = entry_layout(lay_out(regions, missed, extra), len(regions.tagset))
-        self.exact: npt.NDArray[np.bool_] = sum_cost(layout) <= budget
+        cost = sum_cost(layout)
+        dear = max(int((cost > budget).sum()), 1)
+        # A few regions may cost more: what is exact leaves nothing out.
+        self.exact: npt.NDArray[np.bool_] = cost <= max(budget, min(_MOST_BUDGETS * budget, _WORK_IN_ALL / dear))
         keys = shape_keys(layout)
         arcs = int(np.clip(_ARCS_IN_ALL / max(int((~self.exact).sum()), 1), _FEWEST_ARCS, _MOST_ARCS))
         self._chunks: list[_Chunk] = []
@@ -90,7 +97,7 @@ class CountEvidence:
     @property
     def lost(self) -> float:
         """What a comparison of log-likelihoods takes off for regions that are left out: each as good as impossible."""
-        return LOG_IMPOSSIBLE * self.left_out
+        return LOG_IMPOSSIBLE * sum(float(chunk.weights[~chunk.used].sum()) for chunk in self._chunks)
 
     @property
     def left_out(self) -> int:
@@ -113,7 +120,9 @@ class _Chunk:
         order = np.concatenate([batch.stretches for batch in ChainLayout.of(start, end).batches])
         regions, start, end = regions.take(order), start[order], end[order]
         groups = lay_out(regions, None if missed is None else missed[order], None if extra is None else extra[order])
-        self.tags, self.weight, self.arcs, self.is_exact = len(regions.tagset), regions.weight, arcs, arcs == 0
+        self.tags, self.weight, self.weights = len(regions.tagset), regions.weight, regions.weights
+        # However long a region is, a few tags of each token must fit.
+        self.is_exact, self.arcs = arcs == 0, max(arcs, _ARCS_OF_A_TOKEN * int(regions.lengths.max()))
         self.layout, self.shift = entry_layout(groups, self.tags), groups.shift
         self.batches = [
             RegionBatch(
@@ -142,10 +151,9 @@ class _Chunk:
         boundary = Boundary(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
         done = [self._free(each, potentials, into, numbers, boundary) for each in self.batches]
         value = np.full(len(layout.length), np.nan)
-        weight = np.ones(len(value)) if self.weight is None else self.weight
-        self._sum(potentials, boundary, numbers, value, into.pairs, weight)
+        self._sum(potentials, boundary, numbers, value, into.pairs, self.weights)
         value += self.shift
-        into.value += float(value[self.used] @ weight[self.used])
+        into.value += float(value[self.used] @ self.weights[self.used])
         for each, (sums, plain) in zip(self.batches, done, strict=True):
             self._given(each, potentials, into, numbers, boundary, sums, plain)
 
@@ -181,12 +189,12 @@ class _Chunk:
             [potentials.rows(each.batch.tokens)[0].reshape(-1)[each.cell_source] for each in self.batches]
         ).astype(np.float64)
         self.used[:] = False
-        for threshold in _THRESHOLDS[self.arcs <= 5 * _FEWEST_ARCS :]:
+        for candidates in self._choices(posterior):
             left = np.flatnonzero(~self.used)
             if not len(left):
                 break
             cells = np.repeat(~self.used, np.diff(layout.entry_offsets) * layout.length)
-            self.candidates[cells] = posterior[cells] >= threshold
+            self.candidates[cells] = candidates[cells]
             boundary = Boundary(np.ones(size), np.ones(size), np.empty(size), np.empty(size))
             value, pairs = np.full(len(self.used), np.nan), np.zeros(potentials.edges.shape)
             chain_lattice.compiled()(
@@ -194,6 +202,19 @@ class _Chunk:
                 np.zeros(len(value)),
             )  # fmt: skip
             self.used |= np.isfinite(value)
+
+    def _choices(self, posterior: FloatArray) -> Iterator[npt.NDArray[np.bool_]]:
+        """Candidates, the most generous choice first: by threshold, then the best few of each token."""
+        few = self.arcs > 5 * _FEWEST_ARCS
+        for threshold in _THRESHOLDS if few else _THRESHOLDS[1:]:
+            yield posterior >= threshold
+        sizes = np.repeat(np.diff(self.layout.entry_offsets), self.layout.length)  # entries of every token
+        token = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((-posterior, token))
+        rank = np.empty(len(token), dtype=np.int64)
+        rank[order] = np.arange(len(token)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        for best in _BEST:
+            yield rank < best
 
     def _free(
         self, each: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
@@ -248,7 +269,7 @@ class _Chunk:
         """Weights of the regions, 0 for those that are not used; None where all are 1."""
         if self.used.all():
             return self.weight
-        return self.used * (np.ones(len(self.used)) if self.weight is None else self.weight)
+        return self.used * self.weights
 
 
 def _spread_left(

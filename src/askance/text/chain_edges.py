@@ -8,14 +8,10 @@ counts is taken, which may be 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.text.chain_counts import CountEvidence
-from askance.text.chain_evidence import ChainObjective, Gradient
-from askance.text.chain_potentials import ChainPotentials
+from askance.text.chain_evidence import Gradient
 
 #: Weights that are tried.
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -35,28 +31,3 @@ def cheap_edges(found: Gradient) -> FloatArray:
     pairs = np.maximum(found.pairs + found.model_pairs, 0.0)
     chance = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0, keepdims=True) / max(float(pairs.sum()), 1.0)
     return np.asarray(np.log((pairs + _PRIOR) / (chance + _PRIOR)))
-
-
-def choose_weight(
-    potentials: ChainPotentials,
-    edges: FloatArray,
-    held_out: CountEvidence,
-    objective: ChainObjective,
-    weights: Sequence[float] = WEIGHTS,
-) -> float:
-    """The weight of the edges under which held-out counts are most likely.
-
-    Args:
-        potentials: scores of tokens; their edges are not used.
-        edges: scores at weight 1, shape (K, K).
-        held_out: regions that the edges were not made from.
-        objective: their likelihood.
-        weights: to choose from.
-    """
-    values = []
-    for weight in weights:
-        scores = (weight * edges).astype(potentials.edges.dtype)
-        trial = ChainPotentials(potentials.places, potentials.tables, scores, potentials.first, potentials.last)
-        held_out.prepare(trial)
-        values.append(objective(trial).value + held_out.lost)
-    return weights[int(np.argmax(values))]

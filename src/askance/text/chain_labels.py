@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import FloatArray, IntArray
-from askance.errors import InputError
+from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.text.chain_evidence import AllowedEvidence, Evidence, LabelledEvidence
 from askance.text.chain_layout import ChainLayout
 from askance.text.chain_potentials import TokenPlaces
+from askance.text.region_groups import lay_out
 from askance.text.regions import RegionCounts
 
 
@@ -17,20 +17,20 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
     """The evidence of regions of one token each.
 
     All that is known of the tokens of a sentence is taken together, so a sentence whose tokens all have a label is one
-    labelled sequence. Where its tokens have different weights, those of each weight are taken together; what is said
-    of a token twice counts twice.
+    labelled sequence. Where its tokens have different weights, those of each weight are taken together. What is said of
+    a token twice counts twice, and where annotators disagree what each says is evidence of its own.
 
     Args:
         regions: of length 1.
         places: of the tokens of their corpus.
     """
+    lay_out(regions)  # refuses counts that cannot be
     allowed, starts = _allowed(regions), regions.corpus.starts
     sentence = np.searchsorted(starts, regions.start, side="right") - 1
     found: list[Evidence] = []
-    for chosen in _layers(sentence, regions.weights, _repeats(regions.start, allowed)):
+    for chosen in _layers(sentence, regions.weights, _repeats(regions.start, regions.weights, allowed)):
         table = np.ones((regions.corpus.n_tokens, len(regions.tagset)), dtype=bool)
         np.logical_and.at(table, regions.start[chosen], allowed[chosen])
-        _require_a_tag(table, regions)
         known, first = np.unique(sentence[chosen], return_index=True)
         weight = regions.weights[chosen][first]
         single = np.bincount(
@@ -61,15 +61,28 @@ def _allowed(regions: RegionCounts) -> npt.NDArray[np.bool_]:
     return allowed
 
 
-def _repeats(token: IntArray, allowed: npt.NDArray[np.bool_]) -> IntArray:
-    """How often the same was said of the same token before, shape (R,)."""
-    said = np.concatenate([token[:, None], np.packbits(allowed, axis=1)], axis=1)
-    _, group = np.unique(said, axis=0, return_inverse=True)
+def _repeats(token: IntArray, weight: FloatArray, allowed: npt.NDArray[np.bool_]) -> IntArray:
+    """Which statements can be taken together, as numbers of parts, shape (R,).
+
+    What is said of a token in the same words, or in contradiction to what else is said, is put into different parts.
+    """
+    told = np.stack([token, weight], axis=1)
+    rank = _occurrence(np.concatenate([told, np.packbits(allowed, axis=1)], axis=1))
+    group = np.unique(told, axis=0, return_inverse=True)[1].reshape(-1)
+    common = np.ones((len(told), allowed.shape[1]), dtype=bool)
+    np.logical_and.at(common, group, allowed)
+    divided = np.asarray(~common.any(axis=1))[group]
+    return np.where(divided, _occurrence(told), rank)
+
+
+def _occurrence(rows: AnyArray) -> IntArray:
+    """How many rows before are equal to each, shape (R,)."""
+    _, group = np.unique(rows, axis=0, return_inverse=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     ordered = group.reshape(-1)[order]
-    repeats = np.empty(len(token), dtype=np.int64)
-    repeats[order] = np.arange(len(token)) - np.searchsorted(ordered, ordered)
-    return repeats
+    found = np.empty(len(rows), dtype=np.int64)
+    found[order] = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
+    return found
 
 
 def _layers(sentence: IntArray, weight: FloatArray, repeats: IntArray) -> list[IntArray]:
@@ -80,19 +93,6 @@ def _layers(sentence: IntArray, weight: FloatArray, repeats: IntArray) -> list[I
     first = np.searchsorted(kinds[0], kinds[0])  # the first group of the same sentence
     layer = (np.arange(len(first)) - first)[group.reshape(-1)]
     return [np.flatnonzero(layer == number) for number in range(int(layer.max()) + 1)]
-
-
-def _require_a_tag(table: npt.NDArray[np.bool_], regions: RegionCounts) -> None:
-    """Refuse tokens whose regions contradict each other."""
-    empty = np.flatnonzero(~table.any(axis=1))
-    if len(empty):
-        corpus, token = regions.corpus, int(empty[0])
-        sentence = int(np.searchsorted(corpus.starts, token, side="right")) - 1
-        raise InputError(
-            f"token {token - int(corpus.starts[sentence])} ({corpus.words[corpus.tokens[token]]!r}) of sentence "
-            f"{corpus.name(sentence)} is given tags that exclude each other; allowed: at least one tag in common.",
-            remedy="Correct one of them.",
-        )
 
 
 def _or_none(weight: FloatArray) -> FloatArray | None:

@@ -9,13 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
-from askance._kernels.chain_sweep import EntryLayout
+from askance._kernels.chain_sweep import LANES, EntryLayout
 from askance._kernels.region_layout import MISSED, RegionLayout
 from askance.text.chain_layout import Batch
 from askance.text.regions import RegionCounts
-
-# Regions summed side by side, and how many states × entries they may have together before they leave the fast caches.
-_LEAST_LANES, _MOST_LANES, _MOST_CELLS = 8, 32, 1 << 17
 
 
 def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, IntArray]:
@@ -40,22 +37,19 @@ def entry_layout(layout: RegionLayout, tags: int) -> EntryLayout:
         layout: groups of the regions.
         tags: K.
     """
-    shared = np.flatnonzero(layout.tag < 0)
+    is_shared, count = layout.tag < 0, len(layout.length)
+    shared = np.flatnonzero(is_shared)
+    owner = np.repeat(np.arange(count), np.diff(layout.offsets))
+    asked = np.zeros((count if len(shared) else 0, tags), dtype=bool)
+    if len(shared):
+        asked[np.repeat(np.arange(count), np.diff(layout.asked_offsets)), layout.asked] = True
+    own, is_missed = owner[shared], (layout.tag[shared] == MISSED)[:, None]
+    members = np.where(is_missed, asked[own] | layout.closed[own][:, None], ~asked[own])
     sizes = np.ones(len(layout.tag), dtype=np.int64)
-    owner = np.repeat(np.arange(len(layout.length)), np.diff(layout.offsets))
-    members: dict[int, IntArray] = {}
-    for g in shared.tolist():
-        r = int(owner[g])
-        asked = layout.asked[layout.asked_offsets[r] : layout.asked_offsets[r + 1]].astype(np.int64)
-        if layout.tag[g] == MISSED:
-            members[g] = np.arange(tags) if layout.closed[r] else asked
-        else:
-            members[g] = np.setdiff1d(np.arange(tags), asked)
-        sizes[g] = len(members[g])
+    sizes[shared] = members.sum(axis=1)
     tag = np.repeat(layout.tag, sizes)
+    tag[np.repeat(is_shared, sizes)] = np.nonzero(members)[1]
     ends = np.cumsum(sizes)
-    for g, found in members.items():
-        tag[ends[g] - sizes[g] : ends[g]] = found
     group = np.repeat(np.arange(len(layout.tag)) - layout.offsets[:-1][owner], sizes)
     offsets = np.concatenate([[0], ends])[layout.offsets].astype(np.int64)
     cells = np.diff(offsets) * layout.length
@@ -82,17 +76,13 @@ def sum_cost(layout: EntryLayout) -> FloatArray:
 def blocks(layout: EntryLayout) -> tuple[IntArray, IntArray]:
     """Regions of the same shape put together: their numbers in that order, and where blocks begin and end."""
     shapes: dict[bytes, list[int]] = defaultdict(list)
-    groups, entries = layout.group_offsets.tolist(), layout.entry_offsets.tolist()
     for r, key in enumerate(shape_keys(layout)):
         shapes[key].append(r)
     members: list[int] = []
     ends = [0]
     for same in shapes.values():
-        r = same[0]
-        cells = float(np.prod(layout.high[groups[r] : groups[r + 1]] + 1.0)) * (entries[r + 1] - entries[r])
-        lanes = int(min(max(_MOST_CELLS // cells // _LEAST_LANES * _LEAST_LANES, _LEAST_LANES), _MOST_LANES))
         members += same
-        ends += [len(members) - left for left in range(len(same) - lanes, 0, -lanes)] + [len(members)]
+        ends += [len(members) - left for left in range(len(same) - LANES, 0, -LANES)] + [len(members)]
     return np.array(members, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from askance._arrays import FloatArray
 from askance._cores import processors
+from askance.errors import ConvergenceWarning
 from askance.text.chain_counts import CountEvidence
-from askance.text.chain_edges import cheap_edges, choose_weight
+from askance.text.chain_edges import WEIGHTS, cheap_edges
 from askance.text.chain_evidence import ChainObjective, Evidence
 from askance.text.chain_features import ChainFeatures
 from askance.text.chain_fit import ChainFit, ChainParameters, ChainProblem, descend
@@ -31,6 +32,8 @@ Edges: TypeAlias = Literal["likelihood", "cheap"]
 _HELD_OUT = 10
 # Where sums run over candidates, these are chosen anew after so many steps.
 _STEPS_OF_A_ROUND = 8
+# A larger share of regions that are left out is worth a warning.
+_MANY = 0.05
 # Held-out regions are looked at after so many steps: a look costs as much as a step.
 _STEPS_BETWEEN_LOOKS = 4
 
@@ -97,6 +100,11 @@ class ChainTask:
         return len(self.regions) - counted
 
     @property
+    def is_empty(self) -> bool:
+        """Whether all that is known is left out."""
+        return self.counts is not None and len(self.evidence) == 1 and self.counts.left_out == len(self.counts.exact)
+
+    @property
     def has_candidates(self) -> bool:
         """Whether some sums run over candidates."""
         return self.counts is not None and not bool(self.counts.exact.all())
@@ -111,8 +119,18 @@ class ChainTask:
             self.counts.prepare(self.model(parameters).potentials(self.regions.corpus))
 
     def log_likelihood(self, parameters: ChainParameters) -> float:
-        """Of all that is known."""
+        """Of all that is known, but for regions that are left out."""
         return self.objective(self.model(parameters).potentials(self.regions.corpus)).value
+
+    @property
+    def lost(self) -> float:
+        """What is taken off for regions that are left out, where log-likelihoods are compared."""
+        return 0.0 if self.counts is None else self.counts.lost
+
+    def comparable(self, parameters: ChainParameters) -> float:
+        """The log-likelihood with candidates chosen for these parameters, less what is lost."""
+        self.prepare(parameters)
+        return self.log_likelihood(parameters) + self.lost
 
 
 def climb(
@@ -132,6 +150,8 @@ def climb(
     done, evaluations, before = 0, 0, -np.inf
     while True:
         task.prepare(start)
+        if task.is_empty:
+            return ChainFit(start, -np.inf, -np.inf, done, False, evaluations, False)
         left = options.max_iterations - done
         fit = descend(
             problem,
@@ -142,11 +162,12 @@ def climb(
             stop=stop,
         )
         start, done, evaluations = fit.parameters, done + fit.iterations, evaluations + fit.evaluations
-        small = fit.objective - before <= _STEPS_OF_A_ROUND * options.tolerance * abs(fit.objective)
+        reached = fit.objective + task.lost
+        small = reached - before <= _STEPS_OF_A_ROUND * options.tolerance * abs(reached)
         settled = fit.converged if not task.has_candidates else small or (fit.converged and before > -np.inf)
         if settled or fit.stopped or done >= options.max_iterations or not task.has_candidates:
             return ChainFit(start, fit.objective, fit.log_likelihood, done, settled, evaluations, fit.stopped)
-        before = fit.objective
+        before = reached
 
 
 def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, float], None]:
@@ -197,7 +218,8 @@ def train_chain(
         steps += climbed.fit.iterations
         tell("cheap edges", 0.4)
         start, weight = with_cheap_edges(task, start)
-    if cheap or (optional and weight == 0):
+    # What is said of single tokens side by side wants edges whatever held-out counts say.
+    if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
         task.prepare(start)
         value = task.log_likelihood(start)
         return TrainedChain(
@@ -212,6 +234,7 @@ def train_chain(
 
     chain = climb(task, start, progress=report, stop=watch)
     steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
+    _warn_of_left_out(task)
     if watch is not None:
         if not watch.stopped:
             watch.look(kept)  # the last steps were not looked at
@@ -231,32 +254,41 @@ def train_chain(
     )
 
 
+def _warn_of_left_out(task: ChainTask) -> None:
+    """Say where many regions could not be summed over."""
+    counts = task.counts
+    if counts is not None and counts.left_out > _MANY * len(counts.exact):
+        warnings.warn(
+            f"{counts.left_out} of {len(counts.exact)} regions leave too much open to be summed over and are not used. "
+            "Count shorter stretches or more tags, raise budget, or train without edges (method node).",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
 def _held_out_value(held_out: RegionCounts, task: ChainTask) -> Callable[[ChainParameters], float]:
     """The log-likelihood of held-out regions, per region."""
     other = ChainTask(held_out, task.features, task.options)
-
-    def value(parameters: ChainParameters) -> float:
-        other.prepare(parameters)
-        lost = 0.0 if other.counts is None else other.counts.lost
-        return (other.log_likelihood(parameters) + lost) / len(held_out)
-
-    return value
+    return lambda parameters: other.comparable(parameters) / len(held_out)
 
 
 def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainParameters, float]:
-    """Parameters with cheap edges, and the weight of these; without counted regions as they are.
+    """Parameters with cheap edges, and the weight of these; NaN, and no edges, where there is too little to choose on.
 
-    Edges are made from nine regions in ten, and their weight is chosen on the tenth.
+    Edges are made from all that is known of nine sentences in ten, and their weight is chosen on the tenth.
     """
-    chosen = np.flatnonzero(task.regions.lengths > 1)
-    if len(chosen) < _HELD_OUT:
-        return start, 0.0
-    tenth = np.arange(len(chosen)) % _HELD_OUT == 0
-    parts = [ChainTask(task.regions.take(chosen[each]), task.features, task.options) for each in (~tenth, tenth)]
+    sentence = np.searchsorted(task.regions.corpus.starts, task.regions.start, side="right") - 1
+    number = np.unique(sentence, return_inverse=True)[1]
+    if int(number.max()) < _HELD_OUT - 1:
+        return start, math.nan
+    tenth = number % _HELD_OUT == 0
+    made, held_out = (ChainTask(task.regions.take(each), task.features, task.options) for each in (~tenth, tenth))
+    made.prepare(start)
     potentials = task.model(start).potentials(task.regions.corpus)
-    parts[0].prepare(start)
-    edges = cheap_edges(parts[0].objective(potentials))
-    assert parts[1].counts is not None
-    weight = choose_weight(potentials, edges, parts[1].counts, parts[1].objective)
-    scores: FloatArray = weight * edges
-    return ChainParameters(start.theta, scores.astype(start.edges.dtype), start.first, start.last), weight
+    edges = cheap_edges(made.objective(potentials))
+    choices = [
+        ChainParameters(start.theta, (weight * edges).astype(start.edges.dtype), start.first, start.last)
+        for weight in WEIGHTS
+    ]
+    best = int(np.argmax([held_out.comparable(each) for each in choices]))
+    return choices[best], WEIGHTS[best]

@@ -113,7 +113,7 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
     They are counted by the weight of their region. Counts that may be too high tell no tag.
     """
     table = np.zeros((len(regions.corpus.words), len(regions.tagset)))
-    doubtful = _cannot_be(regions) | (miscount_rates(regions, miscounts)[1] > 0)
+    doubtful = ~regions.is_possible | (miscount_rates(regions, miscounts)[1] > 0)
     of = regions.entry_region
     told = np.flatnonzero((regions.low == regions.lengths[of]) & ~doubtful[of])
     lengths = np.zeros(len(regions), dtype=np.int64)
@@ -122,12 +122,6 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
     tag[regions.entry_region[told]] = regions.tag[told]
     np.add.at(table, (_tokens(regions, lengths), np.repeat(tag, lengths)), np.repeat(regions.weights, lengths))
     return table
-
-
-def _cannot_be(regions: RegionCounts) -> npt.NDArray[np.bool_]:
-    """Regions whose counts cannot sum to their length, shape (R,)."""
-    least, most = (np.bincount(regions.entry_region, each, len(regions)) for each in (regions.low, regions.high))
-    return np.asarray((least > regions.lengths) | (regions.closed & (most < regions.lengths)))
 
 
 def _tokens(regions: RegionCounts, lengths: IntArray) -> IntArray:
@@ -179,7 +173,7 @@ def _corrected(
     if known.any():
         none = -extra / (1 - missed)
         point = np.where(exact, point / (1 - missed[of]) + none[of], point)
-    wrong = _cannot_be(regions) & ~known
+    wrong = ~regions.is_possible & ~known
     if wrong.any():
         total = np.bincount(of, point, len(regions))
         scale = np.where(wrong, regions.lengths / np.maximum(total, 1e-300), 1.0)

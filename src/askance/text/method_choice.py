@@ -60,14 +60,8 @@ def _tokens(regions: RegionCounts) -> float:
 
 def _sums(regions: RegionCounts, budget: float) -> float:
     """Multiplications of the sums over counts, about."""
-    counted = regions.take((regions.lengths > 1) & _is_possible(regions))
+    counted = regions.take((regions.lengths > 1) & regions.is_possible)
     tags = len(regions.tagset)
     cost = sum_cost(entry_layout(lay_out(counted), tags))
     lattices = counted.lengths[cost > budget].sum() * _LATTICE * tags**2.0
     return float(cost[cost <= budget].sum() * 3 + lattices)
-
-
-def _is_possible(regions: RegionCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Regions whose counts fit their length; others, which people have miscounted, cost about the same."""
-    least, most = (np.bincount(regions.entry_region, bound, len(regions)) for bound in (regions.low, regions.high))
-    return np.asarray((least <= regions.lengths) & (~regions.closed | (most >= regions.lengths)))

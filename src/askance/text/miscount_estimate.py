@@ -33,6 +33,8 @@ from askance.text.regions import RegionCounts
 
 # Where the rates start, and what they never fall below: a report that takes an error must stay possible.
 _START, _LEAST = 0.05, 1e-12
+# A tagger goes on with no less: what was never seen among few counts may still happen.
+_LEAST_OF_A_TAGGER = 1e-3
 # A tag appears at most so many times more often than it was ever counted.
 _MORE = 2
 # Stretches that are summed at a time.
@@ -59,7 +61,8 @@ def estimate_miscounts(
 ) -> dict[str, Miscounts]:
     """Rates of each annotator, by name, "" for regions without one (taken as one annotator).
 
-    Annotators whose regions tell nothing are not in the result.
+    Annotators whose regions tell nothing are not in the result. Rates are 0 to 0.5; a tagger that estimates them
+    itself takes no less than 0.001.
 
     Args:
         regions: counts, accepted with may_miscount=True.
@@ -106,6 +109,13 @@ def estimate_miscounts(
 
 
 # -- what is used ------------------------------------------------------------------------------------------------------
+
+
+def estimate_above_zero(regions: RegionCounts) -> dict[str, Miscounts]:
+    """Rates as a tagger takes them, never below 0.001: a count that takes an error must stay possible."""
+    least = _LEAST_OF_A_TAGGER
+    found = estimate_miscounts(regions)
+    return {name: Miscounts(max(each.missed, least), max(each.extra, least)) for name, each in found.items()}
 
 
 def _stretches(regions: RegionCounts) -> IntArray:

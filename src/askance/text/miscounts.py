@@ -6,7 +6,7 @@ with probability q, all independently:
     R_b = Binomial(N_b, 1 − m) + Bernoulli(q).
 
 In a closed region every tag was looked for. What is known of a single token, every tag asked, is a label or a list of
-allowed tags: no channel applies to it.
+allowed tags: no channel applies to it, and its counts must fit (`read_regions` leaves out those that do not).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._checks import require_generator, shown
+from askance._checks import did_you_mean, require_generator, shorten, shown
 from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError, ProbabilityError
 from askance.text.regions import RegionCounts
@@ -102,22 +102,73 @@ def miscount_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> tupl
     >>> miscount_rates(regions, {"ann": Miscounts(0.1, 0.2)})
     (array([0.1, 0. ]), array([0.2, 0. ]), array([ True, False]))
     """
+    if miscounts is not None:
+        check_miscounts(miscounts)
     names = annotator_names(regions)
-    channels: list[Miscounts | None] = []
-    for name in names:
-        channel = miscounts.get(name) if isinstance(miscounts, Mapping) else miscounts
-        if channel is not None and not isinstance(channel, Miscounts):
-            raise InputError(
-                f"miscounts has {shown(channel)} for {shown(name)}; allowed: Miscounts, or a mapping from annotators "
-                "to such.",
-                remedy="Write Miscounts(missed=0.05, extra=0.02).",
-            )
-        channels.append(channel)
+    channels = [miscounts.get(name) if isinstance(miscounts, Mapping) else miscounts for name in names]
     table = np.array([(0.0, 0.0) if each is None else (each.missed, each.extra) for each in channels])
     table[table < SMALLEST_RATE] = 0.0
     has = may_be_miscounted(regions) & np.array([each is not None for each in channels])[regions.annotator_codes]
     missed, extra = np.where(has[:, None], table[regions.annotator_codes], 0.0).T
     return missed, extra, has
+
+
+def check_miscounts(miscounts: object) -> None:
+    """Refuse what is neither `Miscounts` nor a mapping from names to such, whoever the names belong to."""
+    remedy = "Write Miscounts(missed=0.05, extra=0.02)."
+    if not isinstance(miscounts, (Miscounts, Mapping)):
+        raise InputError(
+            f"miscounts is {shown(miscounts)}; allowed: Miscounts, a mapping by annotator, or 'estimate'.",
+            remedy=remedy,
+        )
+    for name, rates in miscounts.items() if isinstance(miscounts, Mapping) else ():
+        if not isinstance(name, str) or not isinstance(rates, Miscounts):
+            raise InputError(
+                f"miscounts has {shown(rates)} for {shown(name)}; allowed: Miscounts, or a mapping from annotators "
+                "to such.",
+                remedy=remedy,
+            )
+
+
+def require_annotators(miscounts: MiscountsBy | None, *counted: RegionCounts) -> None:
+    """Refuse rates for a name that no region has: a misspelt one would silently be without rates.
+
+    >>> from askance.text.corpus import Corpus
+    >>> require_annotators({"": Miscounts(0.1)}, RegionCounts.of(Corpus.of([["a"]]), "X", []))
+    """
+    if not isinstance(miscounts, Mapping):
+        return
+    known = list(dict.fromkeys(name for regions in counted for name in regions.annotators))
+    unknown = [name for name in miscounts if name and name not in known]
+    if unknown:
+        there = f"there are {shorten(known)}, and '' for regions without one" if known else "no region has one"
+        raise InputError(
+            f"miscounts has rates for {shown(unknown[0])}, who counted no region; {there}.",
+            remedy=did_you_mean(unknown[0], known, "Take the rates out, or one Miscounts for all."),
+        )
+
+
+def require_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> None:
+    """Refuse counts that cannot be of annotators who have no rates where others have: likelihoods cannot explain them.
+
+    Args:
+        regions: what is known; weights of 0 are not looked at.
+        miscounts: rates; without a mapping by annotator nobody in particular lacks them.
+    """
+    if not isinstance(miscounts, Mapping):
+        return
+    named = [name in miscounts for name in annotator_names(regions)]
+    wrong = np.flatnonzero(~regions.is_possible & (regions.weights > 0) & ~np.array(named)[regions.annotator_codes])
+    if not len(wrong):
+        return
+    region = regions.region(int(wrong[0]))
+    who = "regions without an annotator" if region.annotator is None else shown(region.annotator)
+    where = f"region {region.start} to {region.end} of sentence {regions.corpus.name(region.sentence)}"
+    raise InputError(
+        f"{where} has {region.end - region.start} tokens and counts that cannot be, {shown(dict(region.counts))}, and "
+        f"miscounts has no rates for {who}; allowed: rates for all whose counts cannot be.",
+        remedy=f"Add {shown(region.annotator or '')}: Miscounts(missed=0.05, extra=0.02), or leave the region out.",
+    )
 
 
 # -- simulation --------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -35,22 +34,26 @@ from askance.errors import (
     InputError,
     LabelError,
 )
-from askance.formats.report_schema import json_line
 from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
-from askance.text.lines import byte_lines, line_writer, name_of, read_json
+from askance.text.lines import byte_lines, name_of, read_json
 from askance.text.region_line import BadLineError, Reason, Sentence, read_sentence
+from askance.text.region_writing import REGIONS_FORMAT
+from askance.text.region_writing import write_regions as write_regions
 from askance.text.regions import NO_ANNOTATOR, RegionCounts, as_range, check_region
-
-REGIONS_FORMAT = "regions/1"
 
 _ERRORS: dict[Reason, type[AskanceError]] = {
     "malformed": FormatError,
     "unknown tag": LabelError,
     "outside the sentence": InputError,
     "impossible counts": InputError,
+    "single token": InputError,
 }
 _SKIP = "Correct it, or leave such lines out with skip_bad=True (--skip-bad)."
+_MISCOUNTED = (
+    "Correct it, leave such lines out with skip_bad=True (--skip-bad), or, where people miscount, accept counts that "
+    "do not fit together with may_miscount=True (--miscounts)."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +62,8 @@ class RegionFile:
 
     Attributes:
         regions: all of them; their corpus has tags where the files label tokens.
-        refused: how many lines were left out, by reason.
+        refused: how many lines were left out, by reason; "single token" are regions of one token, left out without the
+            rest of their line.
         messages: the first that was left out for each reason, with file and line.
     """
 
@@ -74,7 +78,7 @@ class RegionFile:
 
     @property
     def n_bad(self) -> int:
-        """How many lines were left out."""
+        """How many lines, and regions of one token, were left out."""
         return sum(self.refused.values())
 
 
@@ -93,13 +97,16 @@ def read_regions(
             occur. The regions hold them sorted.
         skip_bad: leave bad lines out, each with all its regions, and count them, instead of stopping at the first.
         may_miscount: accept counts that do not fit the length of their region together, each at most the length + 1:
-            people miscount, and a likelihood that knows how often (`Miscounts`) can do with such counts.
+            people miscount, and a likelihood that knows how often (`Miscounts`) can do with such counts. No channel
+            applies to a single token of which every tag was asked: where its counts cannot be, that region is left out
+            and counted.
 
     Raises:
         FormatError: not UTF-8, not JSON, fields that are not as they should be, another version of the format.
         LabelError: a tag that is not in the tag set.
         InputError: a region outside its sentence, or counts that cannot be.
-        IncompatibleEvidenceError: files state different tag sets.
+        IncompatibleEvidenceError: files state different tag sets: a tag that is not in that of a file was not looked
+            for there, and a region without "asked" does not say so.
         EmptyDataError: no region at all.
 
     >>> import tempfile, pathlib
@@ -193,7 +200,8 @@ def _require_same(tags: tuple[str, ...], expected: tuple[str, ...], name: str, o
     if other:
         raise IncompatibleEvidenceError(
             f"{name} has another tag set than {origin}: {shorten(other)} in one of them only; allowed: one tag set.",
-            remedy="Map the tags of one to those of the other first.",
+            remedy="Give them one tag set: name all tags in the first line of each, and list those that were looked "
+            'for in "asked" where these were not all.',
         )
 
 
@@ -236,6 +244,8 @@ class _Reading:
         except BadLineError as bad:
             self._refuse(bad.reason, f"{name}, line {number}: {bad.what}")
             return
+        for what in sentence.left_out:
+            self._count("single token", f"{name}, line {number}: {what}")
         self._add(sentence)
         self._places.append((name, number))
 
@@ -250,7 +260,12 @@ class _Reading:
 
     def _refuse(self, reason: Reason, message: str) -> None:
         if not self._skip:
-            raise _ERRORS[reason](message, remedy=_SKIP)
+            may_help = reason == "impossible counts" and not self._may_miscount
+            raise _ERRORS[reason](message, remedy=_MISCOUNTED if may_help else _SKIP)
+        self._count(reason, message)
+
+    def _count(self, reason: Reason, message: str) -> None:
+        """Something was left out."""
         self._refused[reason] = self._refused.get(reason, 0) + 1
         self._first.setdefault(reason, message)
 
@@ -318,76 +333,28 @@ class _Reading:
         return RegionFile(regions, dict(self._refused), tuple(self._first.values()))
 
     def _without_late(self, regions: RegionCounts, sentence: IntArray) -> RegionCounts:
-        """Refuse regions whose counts are too few, which shows when the tag set is known: all of it was asked."""
-        most = np.bincount(regions.entry_region, regions.high, len(regions))
+        """Refuse regions whose counts cannot be, which shows when the tag set is known: all of it was asked.
+
+        Where people may miscount these are single tokens, and left out; otherwise their lines are.
+        """
         longest = 1 if self._may_miscount else np.inf
-        late = np.flatnonzero(regions.closed & (most < regions.lengths) & (regions.lengths <= longest))
-        bad = np.unique(sentence[late])
-        for number, first in zip(bad.tolist(), late[np.searchsorted(sentence[late], bad)].tolist(), strict=True):
-            name, line = self._places[number]
-            try:
-                region, corpus = regions.region(first), regions.corpus
-                check_region(region, int(corpus.lengths[number]), dict.fromkeys(regions.tagset, 0), corpus.name(number))
-            except InputError as error:
-                self._refuse("impossible counts", f"{name}, line {line}: {error.message}")
+        late = np.flatnonzero(regions.closed & ~regions.is_possible & (regions.lengths <= longest))
+        if self._may_miscount:
+            for number in late.tolist():
+                self._count("single token", self._what_is_wrong(regions, number, int(sentence[number])))
+            return regions.take(np.delete(np.arange(len(regions)), late)) if len(late) else regions
+        bad, first = np.unique(sentence[late], return_index=True)
+        for number, region in zip(bad.tolist(), late[first].tolist(), strict=True):
+            self._refuse("impossible counts", self._what_is_wrong(regions, region, number))
         return regions.take(~np.isin(sentence, bad)) if len(bad) else regions
 
-
-# -- writing -----------------------------------------------------------------------------------------------------------
-
-
-def write_regions(path: str | os.PathLike[str], regions: RegionCounts) -> None:
-    """Write regions, with the tag set in the first line; whole or not at all, packed where the name ends in .gz.
-
-    Only regions are written, never the tags of their corpus: a file says what the annotator said. All sentences are,
-    also those without a region.
-    """
-    corpus = regions.corpus
-    sentence = np.searchsorted(corpus.starts, regions.start, side="right") - 1
-    order = np.argsort(sentence, kind="stable")
-    first = np.searchsorted(sentence[order], np.arange(len(corpus) + 1))
-    texts = _region_texts(regions, corpus.starts[sentence], order)
-    words = [encode_basestring(word) for word in corpus.words]
-    try:
-        with line_writer(path) as file:
-            file.write(json_line({"askance": REGIONS_FORMAT, "tagset": list(regions.tagset)}).encode())
-            for number in range(len(corpus)):
-                named = f'"id":{encode_basestring(corpus.ids[number])},' if corpus.ids else ""
-                tokens = ",".join([words[token] for token in corpus.tokens[corpus.span(number)].tolist()])
-                listed = ",".join(texts[first[number] : first[number + 1]])
-                file.write(f'{{{named}"tokens":[{tokens}],"regions":[{listed}]}}\n'.encode())
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"a word, tag or id holds {shown(error.object[error.start])}, half a character.", remedy="Take it out."
-        ) from None
-
-
-def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> list[str]:
-    """Every region as JSON, in that order; `base` is where its sentence begins."""
-    names = [encode_basestring(tag) for tag in regions.tagset]
-    tags, low, high = ([names[t] for t in regions.tag.tolist()], regions.low.tolist(), regions.high.tolist())
-    counts = [
-        f"{tag}:{least}" if least == most else f"{tag}:[{least},{most}]"
-        for tag, least, most in zip(tags, low, high, strict=True)
-    ]
-    start, end = (regions.start - base).tolist(), (regions.end - base).tolist()
-    offsets, closed, texts, sources = regions.offsets.tolist(), regions.closed.tolist(), [], _source_texts(regions)
-    for r in order.tolist():
-        span = slice(offsets[r], offsets[r + 1])
-        if closed[r]:
-            listed, asked = counts[span], ""
-        else:
-            listed = [count for count, most in zip(counts[span], high[span], strict=True) if most]
-            asked = f',"asked":[{",".join(tags[span])}]'
-        texts.append(f'{{"start":{start[r]},"end":{end[r]},"counts":{{{",".join(listed)}}}{asked}{sources[r]}}}')
-    return texts
-
-
-def _source_texts(regions: RegionCounts) -> list[str]:
-    """Weight and annotator of every region as JSON, empty where they are as usual."""
-    names = [*(f',"annotator":{encode_basestring(name)}' for name in regions.annotators), ""]  # −1 is the last
-    who = [names[code] for code in regions.annotator_codes.tolist()]
-    if regions.weight is None:
-        return who
-    weights = regions.weight.tolist()
-    return [by if w == 1 else f',"weight":{w!r}{by}' for w, by in zip(weights, who, strict=True)]
+    def _what_is_wrong(self, regions: RegionCounts, number: int, sentence: int) -> str:
+        """What `check_region` says of a region, with file and line."""
+        name, line = self._places[sentence]
+        corpus, what = regions.corpus, ""
+        try:
+            length, tags = int(corpus.lengths[sentence]), dict.fromkeys(regions.tagset, 0)
+            check_region(regions.region(number), length, tags, corpus.name(sentence))
+        except InputError as error:
+            what = error.message
+        return f"{name}, line {line}: {what}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from askance._checks import did_you_mean, shown
 from askance.errors import InputError, LabelError
-from askance.text.regions import Region, check_region
+from askance.text.region import MOST_WEIGHT, Region, check_region
 from askance.text.tagged_text import id_of, tokens_of
 
 #: What can be wrong with a line.
-Reason: TypeAlias = Literal["malformed", "unknown tag", "outside the sentence", "impossible counts"]
+Reason: TypeAlias = Literal["malformed", "unknown tag", "outside the sentence", "impossible counts", "single token"]
 
 _SOURCE_FIELDS = ("weight", "annotator")
 _SENTENCE_FIELDS = ("id", "tokens", "regions", "tags", *_SOURCE_FIELDS)
@@ -31,7 +32,8 @@ class BadLineError(Exception):
 class Sentence(NamedTuple):
     """What a line says; `allowed` has the tags that each token may have (one: its label), None where unknown.
 
-    `weight` and `annotator` are those of what is known of single tokens; regions have their own.
+    `weight` and `annotator` are those of what is known of single tokens; regions have their own. `left_out` says what
+    is wrong with regions of one token that were left out.
     """
 
     id: str
@@ -40,6 +42,7 @@ class Sentence(NamedTuple):
     allowed: list[list[str] | None] | None
     weight: float
     annotator: str | None
+    left_out: list[str]
 
 
 def read_sentence(
@@ -51,7 +54,8 @@ def read_sentence(
         content: what it holds.
         known: the tag set; None where it is not known yet.
         number: what the sentence is called in messages when it has no id.
-        may_miscount: whether counts that cannot be are accepted (`check_region`).
+        may_miscount: whether counts that cannot be are accepted (`check_region`). Of one token, every tag asked, they
+            are not, as nobody can say which tag it has: the region is left out.
 
     Raises:
         BadLineError: anything is not as it should be.
@@ -68,8 +72,16 @@ def read_sentence(
         raise BadLineError(f"its regions are {shown(listed)}; allowed: a list.")
     sentence = repr(id) if id else str(number)
     source = _read_source(content, f"sentence {sentence}", _UNKNOWN_SOURCE)
-    regions = [_read_region(region, len(words), known, sentence, source, may_miscount) for region in listed or ()]
-    return Sentence(id, words, regions, _read_tags(content.get("tags"), len(words), known, sentence), *source)
+    regions, left_out = [], []
+    for each in listed or ():
+        try:
+            regions.append(_read_region(each, len(words), known, sentence, source, may_miscount))
+        except BadLineError as bad:
+            if bad.reason != "single token":
+                raise
+            left_out.append(bad.what)
+    allowed = _read_tags(content.get("tags"), len(words), known, sentence)
+    return Sentence(id, words, regions, allowed, *source, left_out)
 
 
 def _read_source(
@@ -79,8 +91,8 @@ def _read_source(
     weight, annotator = content.get("weight"), content.get("annotator")
     if weight is None:
         weight = otherwise[0]
-    elif type(weight) not in (int, float) or not 0 <= weight < float("inf"):
-        raise BadLineError(f"{where} has the weight {shown(weight)}; allowed: finite, 0 or more.")
+    elif type(weight) not in (int, float) or not 0 <= weight <= MOST_WEIGHT:
+        raise BadLineError(f"{where} has the weight {shown(weight)}; allowed: 0 to {MOST_WEIGHT:g}.")
     if annotator is None:
         annotator = otherwise[1]
     elif not isinstance(annotator, str) or not annotator:
@@ -138,8 +150,18 @@ def _read_region(
     except LabelError as error:
         raise BadLineError(error.message, "unknown tag") from None
     except InputError as error:
-        raise BadLineError(error.message, "impossible counts") from None
+        single = may_miscount and _fits_open(region, length, tags, sentence)
+        raise BadLineError(error.message, "single token" if single else "impossible counts") from None
     return region
+
+
+def _fits_open(region: Region, length: int, tags: Mapping[str, int], sentence: str) -> bool:
+    """Whether counts that may be wrong are refused only because every tag of a single token was asked."""
+    try:
+        check_region(replace(region, closed=False), length, {**tags, "": 0}, sentence, may_miscount=True)
+    except InputError:
+        return False
+    return True
 
 
 def _read_count(count: Any, length: int, tag: str, where: str) -> int | tuple[int, int]:

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._checks import shown
+from askance._checks import as_floats, shown
 from askance.errors import InputError, LabelError
 from askance.text.corpus import NO_TAG, Corpus
-
-#: How many there are: a number, or least and most; None is open.
-Count: TypeAlias = int | tuple[int | None, int | None]
+from askance.text.region import MOST_WEIGHT, WEIGHT_REMEDY
+from askance.text.region import Count as Count
+from askance.text.region import Region as Region
+from askance.text.region import as_range as as_range
+from askance.text.region import check_region as check_region
 
 #: The code of an annotator who is not known.
 NO_ANNOTATOR = -1
-_WEIGHT_REMEDY = "1 is usual; 0 leaves the region out."
-
-
-@dataclass(frozen=True)
-class Region:
-    """One stretch and what is known of it.
-
-    Attributes:
-        sentence: its number in the corpus.
-        start: first token, counted within the sentence from 0.
-        end: the token after the last.
-        counts: by tag, how many there are: a number, or (low, high) with None for open.
-        closed: whether tags that are not in `counts` do not appear at all (every tag was looked for).
-        weight: how much it counts, 0 or more: 2 is as if it were there twice, 0 as if it were not there.
-        annotator: who counted; None is unknown.
-    """
-
-    sentence: int
-    start: int
-    end: int
-    counts: Mapping[str, Count]
-    closed: bool = True
-    weight: float = 1.0
-    annotator: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +119,16 @@ class RegionCounts:
 
     @classmethod
     def of_labels(cls, corpus: Corpus) -> RegionCounts:
-        """Every labelled token as a region of its own: full supervision."""
+        """Every labelled token as a region of its own: full supervision.
+
+        The tag set is that of the corpus; `corpus.with_tagset` gives labels of another file that of the regions they
+        are joined with.
+
+        >>> counted = RegionCounts.of(Corpus.of([["a", "b"]]), "XYZ", [Region(0, 0, 2, {"X": 1, "Z": 1})])
+        >>> labels = RegionCounts.of_labels(Corpus.of([["b"]], tags=[["Z"]]).with_tagset(counted.tagset))
+        >>> RegionCounts.join([counted, labels])
+        RegionCounts(2 regions of Corpus(2 sentences, 3 tokens, 2 types, 3 tags), 3 tags)
+        """
         tags = np.full(corpus.n_tokens, NO_TAG, dtype=np.int16) if corpus.tags is None else corpus.tags
         where = np.flatnonzero(tags != NO_TAG)
         ones = np.ones(len(where), dtype=np.int32)
@@ -152,19 +137,28 @@ class RegionCounts:
 
     @classmethod
     def join(cls, parts: Sequence[RegionCounts]) -> RegionCounts:
-        """The regions of all, over their corpora one after the other; all must have the same tag set."""
+        """The regions of all, over their corpora one after the other; all must have the same tag set (`with_tagset`).
+
+        Sentences of which nothing is known are a part too: `RegionCounts.of(corpus, tagset, [])`.
+        """
+        if not len(parts):
+            raise InputError("there are no regions to join; allowed: one part or more.", remedy="Give a list of parts.")
         tagset = parts[0].tagset
         for part in parts:
             if part.tagset != tagset:
                 raise LabelError(
-                    f"regions have the tag sets {shown(list(tagset))} and {shown(list(part.tagset))}; allowed: one.",
-                    remedy="Read them with one tag set.",
+                    f"regions have the tag sets {shown(list(tagset))} and {shown(list(part.tagset))}; allowed: one, in "
+                    "the same order.",
+                    remedy="Give every part the tag set of all: part.with_tagset(tagset).",
                 )
         places = np.cumsum([0, *(part.corpus.n_tokens for part in parts)])
         entries = np.cumsum([0, *(len(part.tag) for part in parts)])
-        annotators = tuple(dict.fromkeys(name for part in parts for name in part.annotators))
+        number: dict[str, int] = {}
         # An unknown annotator, −1, is the last of each list.
-        place = [np.array([*map(annotators.index, part.annotators), NO_ANNOTATOR], np.int32) for part in parts]
+        place = [
+            np.array([*(number.setdefault(name, len(number)) for name in part.annotators), NO_ANNOTATOR], np.int32)
+            for part in parts
+        ]
         codes = [code[part.annotator_codes] for code, part in zip(place, parts, strict=True)]
         weighted = any(part.weight is not None for part in parts)
         return cls(
@@ -178,8 +172,8 @@ class RegionCounts:
             np.concatenate([part.low for part in parts]),
             np.concatenate([part.high for part in parts]),
             np.concatenate([part.weights for part in parts]) if weighted else None,
-            np.concatenate(codes) if annotators else None,
-            annotators,
+            np.concatenate(codes) if number else None,
+            tuple(number),
         )
 
     def __len__(self) -> int:
@@ -202,6 +196,12 @@ class RegionCounts:
         return np.asarray(ranged == 0)
 
     @cached_property
+    def is_possible(self) -> npt.NDArray[np.bool_]:
+        """Whether the counts of a region can sum to its length, shape (R,)."""
+        least, most = (np.bincount(self.entry_region, bound, len(self)) for bound in (self.low, self.high))
+        return np.asarray((least <= self.lengths) & (~self.closed | (most >= self.lengths)))
+
+    @cached_property
     def weights(self) -> FloatArray:
         """How much each region counts, shape (R,)."""
         return np.ones(len(self)) if self.weight is None else self.weight
@@ -215,17 +215,19 @@ class RegionCounts:
         """The same regions, their weights multiplied.
 
         Args:
-            weight: one for all, or shape (R,); finite, 0 or more.
+            weight: one for all, or shape (R,); 0 or more, and at most 1e12 when multiplied.
 
         >>> corpus = Corpus.of([["a", "b"]], tags=[["x", "y"]])
         >>> RegionCounts.of_labels(corpus).with_weight(0.5).with_weight([1, 3]).weights
         array([0.5, 1.5])
         """
-        given = np.asarray(weight, dtype=float)
-        if given.shape not in ((), (len(self),)) or not ((given >= 0) & (given < np.inf)).all():
-            allowed = f"one, or one for each of the {len(self)} regions, finite, 0 or more."
-            raise InputError(f"weight is {shown(weight)}; allowed: {allowed}", remedy=_WEIGHT_REMEDY)
-        return replace(self, weight=self.weights * given)
+        given = as_floats(weight, "weight")
+        fits = given.shape in ((), (len(self),)) and bool(((given >= 0) & (given < np.inf)).all())
+        multiplied = self.weights * given if fits else np.array([np.inf])
+        if (multiplied > MOST_WEIGHT).any():
+            allowed = f"one, or one for each of the {len(self)} regions, 0 to {MOST_WEIGHT:g} when multiplied."
+            raise InputError(f"weight is {shown(weight)}; allowed: {allowed}", remedy=WEIGHT_REMEDY)
+        return replace(self, weight=multiplied)
 
     @cached_property
     def token_counts(self) -> AnyArray:
@@ -316,84 +318,3 @@ class RegionCounts:
 
     def __repr__(self) -> str:
         return f"RegionCounts({len(self):,} regions of {self.corpus!r}, {len(self.tagset)} tags)"
-
-
-def as_range(count: Count, length: int) -> tuple[int, int]:
-    """Least and most, where most is at most the length; None is open."""
-    if not isinstance(count, (tuple, list)):
-        return int(count), int(count)
-    low, high = 0 if count[0] is None else int(count[0]), length if count[1] is None else int(count[1])
-    return low, min(high, length) if high != low else high
-
-
-def _is_count(count: object) -> bool:
-    if isinstance(count, Integral):
-        return not isinstance(count, bool)
-    if not isinstance(count, (tuple, list)) or len(count) != 2:
-        return False
-    return all(each is None or (isinstance(each, Integral) and not isinstance(each, bool)) for each in count)
-
-
-def check_region(
-    region: Region, length: int, tags: Mapping[str, int], sentence: str, *, may_miscount: bool = False
-) -> None:
-    """Refuse a region outside its sentence, unknown tags, and counts that cannot be.
-
-    Args:
-        region: what is checked.
-        length: tokens of its sentence.
-        tags: the tag set.
-        sentence: what the sentence is called in messages.
-        may_miscount: accept counts that do not fit the length together, each at most the length + 1. What is known of
-            a single token, every tag asked, is a label or a list of allowed tags: it must fit all the same.
-    """
-    where = f"region {region.start} to {region.end} of sentence {sentence}"
-    whole = all(isinstance(each, Integral) for each in (region.start, region.end))
-    if not whole or not 0 <= region.start < region.end <= length:
-        raise InputError(
-            f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.",
-            remedy="Count tokens from 0; end is the token after the last.",
-        )
-    if region.weight != 1.0 or region.annotator is not None:
-        _check_source(region, where)
-    unknown = [name for name in region.counts if name not in tags]
-    if unknown:
-        raise LabelError(
-            f"{where} counts {shown(unknown[0])}; allowed: the tags {shown(list(tags))}.",
-            remedy="Correct the tag, or add it to the tag set.",
-        )
-    closed = region.closed or len(region.counts) == len(tags)
-    size, least, most = region.end - region.start, 0, 0
-    miscounted = may_miscount and not (closed and size == 1)
-    for name, count in region.counts.items():
-        low, high = as_range(count, size) if _is_count(count) else (-1, -1)
-        if not 0 <= low <= high:
-            raise InputError(
-                f"{where} has {shown(count)} of {name}; allowed: whole numbers from 0, low at most high.",
-                remedy="Give a number, or (low, high), None for open.",
-            )
-        if miscounted and low > size + 1:
-            raise InputError(
-                f"{where} has {size} tokens and {low} of {name}; allowed where people miscount: at most {size + 1}.",
-                remedy="Correct the count, or the ends of the region.",
-            )
-        least, most = least + low, most + min(high, size)
-    if least > size and not miscounted:
-        raise InputError(
-            f"{where} has {size} tokens and counts of {least} together; allowed: at most {size}.",
-            remedy="Correct the counts, or the ends of the region, or accept such counts with may_miscount=True.",
-        )
-    if closed and most < size and not miscounted:
-        raise InputError(
-            f"{where} has {size} tokens and counts of {most} together, every tag asked; allowed: {size}.",
-            remedy='Correct the counts, list the tags looked for in "asked", or accept these: may_miscount=True.',
-        )
-
-
-def _check_source(region: Region, where: str) -> None:
-    """Refuse a weight or an annotator that is none."""
-    weight, who = region.weight, region.annotator
-    if not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
-        raise InputError(f"{where} has the weight {shown(weight)}; allowed: finite, 0 or more.", remedy=_WEIGHT_REMEDY)
-    if who is not None and (not isinstance(who, str) or not who):
-        raise InputError(f"{where} has the annotator {shown(who)}; allowed: a name, or None.", remedy="Leave it out.")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._checks import as_count, did_you_mean, shown
+from askance._checks import shown
 from askance.errors import EmptyDataError, InputError, LabelError, UnaskedTagsWarning
 from askance.text.chain_counts import DEFAULT_BUDGET
 from askance.text.chain_features import ChainFeatures
@@ -26,28 +26,33 @@ from askance.text.count_moments import MomentMethod
 from askance.text.evaluation import Evaluation, evaluate_tags
 from askance.text.features import FeatureConfig, TokenFeatures
 from askance.text.method_choice import choose_method
-from askance.text.miscount_estimate import estimate_miscounts
-from askance.text.miscounts import Miscounts, MiscountsBy
+from askance.text.miscount_estimate import estimate_above_zero
+from askance.text.miscounts import MiscountsBy, require_annotators, require_rates
 from askance.text.node_model import log_probabilities
 from askance.text.node_training import NodeOptions, Optimiser, fit_counts, fit_moments
 from askance.text.regions import RegionCounts
-from askance.text.training import Progress, Training
+from askance.text.tagger_options import DEFAULT_CONTEXT, check_options, usual_penalty
+from askance.text.tagger_options import TaggerMethod as TaggerMethod
+from askance.text.training import Progress, Training, rising
 from askance.text.word_classes import WordClasses
 
-#: "moments": least squares for P(tag | word) from counts, then one convex fit; no inference. "node": the likelihood of
-#: the counts, started there. "chain": the same with scores of neighbouring tags. "auto": chain where neighbours are
-#: seen, with cheap edges where the fit would take too long, else node.
-TaggerMethod: TypeAlias = Literal["auto", "moments", "node", "chain"]
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 
 # Words tagged at a time: their scores are a table of this many rows.
 _WORDS_AT_ONCE = 1 << 14
 # With fewer tokens scores of neighbouring words are learned worse than they help.
 _NEIGHBOURS_PAY_FROM = 10_000
-# What is estimated is never less: a count that takes an error must stay possible.
-_LEAST_MISCOUNTS = 1e-3
 #: What is seen of the words around a word.
 NEIGHBOURS = FeatureConfig.only("lower", suffixes=(3,))
+
+
+class _Trained(NamedTuple):
+    """What training finds: the model, and the fields of `Training` that it knows."""
+
+    features: TokenFeatures
+    theta: npt.NDArray[np.float32]
+    chain: ChainModel | None
+    found: dict[str, Any]
 
 
 class CountTagger:
@@ -62,13 +67,16 @@ class CountTagger:
             tags were asked and 1 where not, which had the highest likelihood of held-out counts.
         l1: μ of the penalty μ ‖θ‖₁, for chains: scores that are not worth it are 0.
         features: which features words have.
-        radius: how many words on each side a chain looks at; default 1 where 10,000 tokens or more are counted, else 0.
+        radius: how many words on each side a chain looks at, 0 to 5; default 1 where 10,000 tokens or more are counted
+            and edges are not cheap, else 0.
         neighbours: which features these have; default: the word in lower case and its last three letters.
-        edges: of a chain: "likelihood" (default) or "cheap".
+        edges: of a chain: "likelihood" or "cheap", which fits neither l1 nor the words around; default: "likelihood",
+            but "cheap" where "auto" finds that the fit would take an hour or more and neither l1 nor a radius is given.
         context: words around a region that a chain looks at with it, on each side; None: its whole sentence.
         budget: states × tags² up to which a chain sums over counts exactly.
         miscounts: how often people miscount: `Miscounts` for all, or by annotator; "estimate": found from regions that
-            were counted twice and from sums that cannot be (`estimate_miscounts`).
+            were counted twice and from sums that cannot be (`estimate_miscounts`), never below 0.001, so that a count
+            that takes an error stays possible.
         classes: of a chain: numbers of classes that words are put into by the company they keep, a feature of words
             that were never counted as well (`WordClasses`); (): none.
         bare_weight: how much sentences of which nothing is known count where classes are made; 0: not at all.
@@ -78,6 +86,9 @@ class CountTagger:
         max_iterations: of each fit; default 60, for chains 100.
         tolerance: on the relative gain of an iteration; default 1e-3 for moments and chains, 3e-3 for the likelihood
             without edges and its start.
+
+    Options of a chain (l1, radius, neighbours, edges, context, budget, classes, bare_weight) are refused with "node"
+    and "moments".
 
     Attributes (after `fit`):
         tagset: names of the tags.
@@ -113,8 +124,8 @@ class CountTagger:
         features: FeatureConfig | None = None,
         radius: int | None = None,
         neighbours: FeatureConfig | None = None,
-        edges: Edges = "likelihood",
-        context: int | None = 2,
+        edges: Edges | None = None,
+        context: int | None = DEFAULT_CONTEXT,
         budget: float = DEFAULT_BUDGET,
         miscounts: MiscountsBy | Literal["estimate"] | None = None,
         classes: Sequence[int] = (),
@@ -125,32 +136,7 @@ class CountTagger:
         max_iterations: int | None = None,
         tolerance: float | None = None,
     ) -> None:
-        for name, given, known in (
-            ("method", method, get_args(TaggerMethod)),
-            ("moments", moments, [each for each in get_args(MomentMethod) if each != "sgd"]),  # sgd needs a generator
-            ("counts", counts, get_args(CountMethod)),
-            ("optimiser", optimiser, get_args(Optimiser)),
-            ("edges", edges, get_args(Edges)),
-        ):
-            if given not in known:
-                raise InputError(
-                    f"{name} is {shown(given)}; allowed: {', '.join(known)}.",
-                    remedy=did_you_mean(given, known, "Leave it out for the default."),
-                )
-        if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < math.inf):
-            raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="Leave it out.")
-        for name, number in (("l1", l1), ("bare_weight", bare_weight)):
-            if not (isinstance(number, (int, float)) and 0 <= number < math.inf):
-                raise InputError(f"{name} is {shown(number)}; allowed: 0 or more, finite.", remedy="Leave it out.")
-        if context is not None:
-            as_count(context, "context")
-        if isinstance(miscounts, str) and miscounts != "estimate":
-            raise InputError(
-                f"miscounts is {shown(miscounts)}; allowed: Miscounts, a mapping by annotator, or 'estimate'.",
-                remedy="Write Miscounts(missed=0.05, extra=0.02).",
-            )
-        if max_iterations is not None:
-            as_count(max_iterations, "max_iterations", minimum=1)
+        check_options({name: value for name, value in locals().items() if name != "self"})
         self.method: TaggerMethod = method
         self.l2 = None if l2 is None else float(l2)
         self.l1, self.edges, self.context, self.budget = float(l1), edges, context, float(budget)
@@ -158,40 +144,41 @@ class CountTagger:
         self.radius, self.neighbours = radius, NEIGHBOURS if neighbours is None else neighbours
         self.classes, self.bare_weight = tuple(classes), float(bare_weight)
         self.miscounts, self.moments, self.counts, self.optimiser = miscounts, moments, counts, optimiser
-        self.max_iterations, self.tolerance = max_iterations, tolerance
+        self.max_iterations, self.tolerance = max_iterations, None if tolerance is None else float(tolerance)
 
     # -- learning --------------------------------------------------------------------------------------------------
 
     def fit(
         self, regions: RegionCounts, *, held_out: RegionCounts | None = None, progress: Progress | None = None
     ) -> Self:
-        """Learn from regions.
+        """Learn from regions; a fit that fails leaves the tagger as it was.
 
         Args:
             regions: counts, and whatever else is known (labelled tokens are regions of length 1), with weights.
-            held_out: other regions: training by likelihood stops when theirs gets worse.
-            progress: told what is going on.
+            held_out: other regions: training by likelihood stops when theirs gets worse. Not looked at where "auto"
+                takes cheap edges, or none.
+            progress: told what is going on, and the share that is done, which never goes back.
         """
-        held_out = _checked(regions, held_out)
+        held_out = self._checked(regions, held_out)
         started = time.process_time()
-        tell = progress or (lambda text, share: None)
+        tell = rising(progress)
         regions = regions.with_positive_weight()
-        if not len(regions):
-            raise EmptyDataError("all regions have the weight 0.", remedy="Give some a weight above 0.")
-        miscounts = _estimated(regions, tell) if self.miscounts == "estimate" else self.miscounts
-        method, edges = choose_method(regions, self.budget) if self.method == "auto" else (self.method, self.edges)
-        edges = "cheap" if self.edges == "cheap" else edges  # whoever asks for cheap ones gets them
-        tell("features", 0.0)
+        tell("miscounts" if self.miscounts == "estimate" else "features", 0.0)
+        miscounts = estimate_above_zero(regions) if self.miscounts == "estimate" else self.miscounts
+        method, edges = self._chosen(regions)
+        if method != "moments":  # which does with counts that cannot be
+            for each in (regions, held_out) if held_out is not None else (regions,):
+                require_rates(each, miscounts)
         train = self._train_chain if method == "chain" else self._train_node
-        found = train(regions, held_out, miscounts, method, edges, tell)
+        trained = train(regions, held_out, miscounts, method, edges, tell)
         covered = np.flatnonzero(regions.token_counts)
-        self.tagset, self.miscounts_used = regions.tagset, miscounts
-        self.words = tuple(regions.corpus.words[t] for t in covered.tolist())
-        self.training = Training(
+        single = int((regions.lengths == 1).sum())
+        training = Training(
             **{
                 "method": method,
-                "regions": len(regions) - regions.labelled,
+                "regions": len(regions) - single,
                 "labelled_tokens": regions.labelled,
+                "single_tokens": single - regions.labelled,
                 "tokens": int(regions.lengths.sum()),
                 "types": len(covered),
                 "log_likelihood": math.nan,
@@ -201,15 +188,45 @@ class CountTagger:
                 "held_out": math.nan,
                 "stopped_early": False,
                 "seconds": time.process_time() - started,
-                **found,
+                **trained.found,
             }
         )
         tell("done", 1.0)
+        # All together, and last: whatever goes wrong before leaves the tagger as it was.
+        self.tagset, self.miscounts_used, self.training = regions.tagset, miscounts, training
+        self.words = tuple(regions.corpus.words[t] for t in covered.tolist())
+        self.token_features, self.theta, self.chain = trained.features, trained.theta, trained.chain
         return self
+
+    def _checked(self, regions: object, held_out: object) -> RegionCounts | None:
+        """Refuse what cannot be learned from; the held-out regions within the tag set of the others."""
+        known = _counts(regions, "regions", "Take read_regions(path).regions, sample_regions(corpus, …) or ")
+        others = None if held_out is None else _counts(held_out, "held_out", "Take read_regions(path).regions or ")
+        idle = "moments" if self.method == "moments" else "cheap edges" if self.edges == "cheap" else None
+        if others is not None and idle is not None:
+            raise InputError(
+                f"held_out is given, and the tagger is trained by {idle}; allowed: with a likelihood, which it stops.",
+                remedy="Leave held_out out.",
+            )
+        if isinstance(self.miscounts, Mapping):
+            require_annotators(self.miscounts, known, *([] if others is None else [others]))
+        _warn_of_unasked(known)
+        return others if others is None or others.tagset == known.tagset else others.with_tagset(known.tagset)
+
+    def _chosen(self, regions: RegionCounts) -> tuple[str, Edges]:
+        """The method, and how edges are found; what was asked for by name is taken."""
+        if self.method != "auto":
+            return self.method, self.edges or "likelihood"
+        method, edges = choose_method(regions, self.budget)
+        if self.edges is not None:
+            edges = self.edges
+        elif self.l1 > 0 or self.radius:  # which cheap edges do not have
+            edges = "likelihood"
+        return method, edges
 
     def _node_options(self, regions: RegionCounts, method: str, miscounts: MiscountsBy | None) -> NodeOptions:
         return NodeOptions(
-            self.l2 if self.l2 is not None else _usual_penalty(regions, method),
+            self.l2 if self.l2 is not None else usual_penalty(regions, method),
             self.moments,
             self.counts,
             self.optimiser,
@@ -226,20 +243,22 @@ class CountTagger:
         method: str,
         edges: str,
         tell: Progress,
-    ) -> dict[str, Any]:
+    ) -> _Trained:
         """P(tag | word) from moments or by likelihood."""
         words, covered = regions.corpus.words, np.flatnonzero(regions.token_counts)
         learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
         _require_features(learned)
         design, options = learned.matrix(words), self._node_options(regions, method, miscounts)
         fit = fit_moments(regions, design, options, tell, rough=method == "node")
-        self.token_features, self.theta, self.chain = learned, fit.theta, None
-        found = {"features": len(fit.theta), "iterations": fit.iterations, "converged": bool(fit.converged)}
+        found: dict[str, Any] = {
+            "features": len(fit.theta),
+            "iterations": fit.iterations,
+            "converged": bool(fit.converged),
+        }
         if method == "moments":
-            return found
+            return _Trained(learned, fit.theta, None, found)
         climbed = fit_counts(regions, learned, design, fit.theta, options, held_out, tell)
-        self.theta = climbed.theta
-        return found | {
+        found |= {
             "iterations": fit.iterations + climbed.fit.iterations,
             "converged": bool(climbed.fit.converged),
             "log_likelihood": climbed.log_likelihood,
@@ -247,6 +266,7 @@ class CountTagger:
             "held_out": climbed.held_out,
             "stopped_early": climbed.stopped_early,
         }
+        return _Trained(learned, climbed.theta, None, found)
 
     def _train_chain(
         self,
@@ -256,7 +276,7 @@ class CountTagger:
         method: str,
         edges: str,
         tell: Progress,
-    ) -> dict[str, Any]:
+    ) -> _Trained:
         """A chain by likelihood, or with cheap edges."""
         node = self._node_options(regions, method, miscounts)
         options = ChainOptions(
@@ -273,7 +293,8 @@ class CountTagger:
         if self.classes:
             tell("classes of words", 0.0)
             classes = WordClasses.learn(regions.corpus, self.classes, _token_weights(regions, self.bare_weight))
-        radius = int(regions.lengths.sum() >= _NEIGHBOURS_PAY_FROM) if self.radius is None else self.radius
+        radius = int(edges != "cheap" and regions.lengths.sum() >= _NEIGHBOURS_PAY_FROM)
+        radius = radius if self.radius is None else self.radius
         learned = ChainFeatures.learn(words, self.features, self.neighbours, radius, classes)
         _require_features(learned.word)
         trained = train_chain(
@@ -284,8 +305,7 @@ class CountTagger:
             cheap=edges == "cheap",
             optional=self.method == "auto",
         )
-        self.token_features, self.theta, self.chain = learned.word, trained.model.parameters.theta, trained.model
-        return {
+        found = {
             "features": len(learned),
             "iterations": trained.iterations,
             "converged": trained.converged,
@@ -296,6 +316,7 @@ class CountTagger:
             "held_out": trained.held_out,
             "stopped_early": trained.stopped_early,
         }
+        return _Trained(learned.word, trained.model.parameters.theta, trained.model, found)
 
     # -- tagging ---------------------------------------------------------------------------------------------------
 
@@ -381,21 +402,19 @@ class CountTagger:
         return f"CountTagger({self.method!r}{trained})"
 
 
-def _checked(regions: object, held_out: RegionCounts | None) -> RegionCounts | None:
-    """Refuse what cannot be learned from; the held-out regions within the tag set of the others."""
-    if not isinstance(regions, RegionCounts):
+def _counts(given: object, name: str, others: str) -> RegionCounts:
+    """Refuse what are no regions, and none that count."""
+    if not isinstance(given, RegionCounts):
         raise InputError(
-            f"regions is {shown(regions)}; allowed: RegionCounts.",
-            remedy="Take read_regions(path).regions, sample_regions(corpus, …) or RegionCounts.of_labels(corpus).",
+            f"{name} is {shown(given)}; allowed: RegionCounts.", remedy=f"{others}RegionCounts.of_labels(corpus)."
         )
-    if not len(regions):
-        raise EmptyDataError("there are no regions.", remedy="Give at least one.")
-    if held_out is not None and not len(held_out):
-        raise EmptyDataError("there are no held-out regions.", remedy="Leave them out.")
-    _warn_of_unasked(regions)
-    if held_out is None or held_out.tagset == regions.tagset:
-        return held_out
-    return held_out.with_tagset(regions.tagset)
+    what = "regions" if name == "regions" else "held-out regions"
+    if not len(given):
+        raise EmptyDataError(f"there are no {what}.", remedy="Give at least one, or leave them out.")
+    counted = given.with_positive_weight()
+    if not len(counted):
+        raise EmptyDataError(f"all {what} have the weight 0.", remedy="Give some a weight above 0.")
+    return counted
 
 
 def _require_features(learned: TokenFeatures) -> None:
@@ -409,21 +428,6 @@ def _token_weights(regions: RegionCounts, bare: float) -> FloatArray:
     weight = np.full(len(corpus), bare)
     weight[np.searchsorted(corpus.starts, regions.start, side="right") - 1] = 1.0
     return np.repeat(weight, corpus.lengths)
-
-
-def _estimated(regions: RegionCounts, tell: Progress) -> MiscountsBy:
-    """How often each annotator miscounts, never quite 0."""
-    tell("miscounts", 0.0)
-    found = estimate_miscounts(regions)
-    least = _LEAST_MISCOUNTS
-    return {name: Miscounts(max(each.missed, least), max(each.extra, least)) for name, each in found.items()}
-
-
-def _usual_penalty(regions: RegionCounts, method: str) -> float:
-    """λ that had the highest likelihood of held-out counts."""
-    if method == "moments" or (regions.lengths == 1).all():
-        return 0.3
-    return 0.6 if float(np.mean(regions.closed)) > 0.5 else 1.0
 
 
 def _warn_of_unasked(regions: RegionCounts) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from askance.formats.fields import REWRITE, Fields
 from askance.text.chain_features import ChainFeatures
 from askance.text.chain_fit import ChainParameters
 from askance.text.chain_model import ChainModel
+from askance.text.miscounts import Miscounts, MiscountsBy
 from askance.text.tagger import CountTagger
 from askance.text.training import Training
 
@@ -23,17 +25,35 @@ TAGGER_FORMAT = "tagger/1"
 # Of a file, in bytes.
 _LONGEST = 1 << 32
 _BYTES = 4
+# Options that are plain values, and of which type each is.
+_OPTIONS: dict[str, type] = {
+    "l1": float,
+    "budget": float,
+    "bare_weight": float,
+    "classes": list,
+    "moments": str,
+    "counts": str,
+    "optimiser": str,
+    "edges": str,
+    "context": int,
+    "radius": int,
+    "max_iterations": int,
+    "tolerance": float,
+}
+_OPTIONAL = ("edges", "context", "radius", "max_iterations", "tolerance")
 
 
 def save_tagger(tagger: CountTagger, path: str | Path) -> None:
-    """Write a trained tagger, whole or not at all: header (tags, features, words) and parameters as 32-bit floats.
+    """Write a trained tagger, whole or not at all: header (options, tags, features, words) and 32-bit parameters.
 
     The parameters are θ and, for a chain, scores of edges, of the first and of the last tag.
     """
     if not hasattr(tagger, "theta"):
         raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
     classes = _features_of(tagger).word.classes
-    for word in (*tagger.words, *tagger.tagset, *(() if classes is None else classes.classes)):
+    rates = [each for each in (tagger.miscounts, tagger.miscounts_used) if isinstance(each, Mapping)]
+    named = (name for each in (*rates, {} if classes is None else classes.classes) for name in each)
+    for word in (*tagger.words, *tagger.tagset, *named):
         if not word.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in word):
             raise InputError(
                 f"the word {word!r} holds half a character, which no file can hold.", remedy="Correct the text."
@@ -42,6 +62,8 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
         "askance": TAGGER_FORMAT,
         "method": tagger.method,
         "l2": tagger.l2,
+        "options": {name: getattr(tagger, name) for name in _OPTIONS} | {"miscounts": _rates_to_json(tagger.miscounts)},
+        "miscounts_used": _rates_to_json(tagger.miscounts_used),
         "tagset": list(tagger.tagset),
         "edges": tagger.chain is not None,
         "features": _features_of(tagger).specification(),
@@ -68,7 +90,10 @@ def load_tagger(path: str | Path) -> CountTagger:
         )
     fields = Fields(header, str(path))
     try:
-        tagger = CountTagger(fields.read("method", str), l2=fields.read("l2", float, optional=True))
+        tagger = CountTagger(
+            fields.read("method", str), l2=fields.read("l2", float, optional=True), **_options(fields.inner("options"))
+        )
+        miscounts_used = _rates_from_json(fields.content.get("miscounts_used"), str(path))
         features = ChainFeatures.from_specification(fields.read("features", dict))
     except (InputError, FormatError) as error:
         raise FormatError(f"{path} does not describe a tagger: {error.message}", remedy=REWRITE) from None
@@ -92,12 +117,45 @@ def load_tagger(path: str | Path) -> CountTagger:
     if has_edges:
         parameters = ChainParameters(theta, numbers[rows : rows + k], numbers[rows + k], numbers[rows + k + 1])
         tagger.chain = ChainModel(features, tagset, parameters)
-        tagger.radius = features.radius
         tagger.neighbours = tagger.neighbours if features.around is None else features.around.config
     tagger.tagset, tagger.words, tagger.token_features, tagger.theta = tagset, words, features.word, theta
-    tagger.features, tagger.miscounts_used = features.word.config, None
+    tagger.features, tagger.miscounts_used = features.word.config, miscounts_used
     tagger.training = None if header.get("training") is None else _training(fields.inner("training"))
     return tagger
+
+
+def _options(fields: Fields) -> dict[str, Any]:
+    """Options as `CountTagger` takes them, which says what is wrong with them."""
+    given = {name: fields.read(name, kind, optional=name in _OPTIONAL) for name, kind in _OPTIONS.items()}
+    miscounts = fields.content.get("miscounts")
+    return given | {
+        "miscounts": miscounts if miscounts == "estimate" else _rates_from_json(miscounts, fields.name),
+        "classes": tuple(given["classes"]),
+    }
+
+
+def _rates_to_json(miscounts: MiscountsBy | str | None) -> Any:
+    """[missed, extra] for all, or an object of such by annotator; "estimate" and None as they are."""
+    if miscounts is None or isinstance(miscounts, str):
+        return miscounts
+    if isinstance(miscounts, Miscounts):
+        return [miscounts.missed, miscounts.extra]
+    return {name: [rates.missed, rates.extra] for name, rates in miscounts.items()}
+
+
+def _rates_from_json(content: Any, name: str) -> MiscountsBy | None:
+    """What `_rates_to_json` wrote."""
+    if content is None:
+        return None
+    if isinstance(content, dict):
+        return {who: _rates(rates, name) for who, rates in content.items()}
+    return _rates(content, name)
+
+
+def _rates(content: Any, name: str) -> Miscounts:
+    if not isinstance(content, list) or len(content) != 2:
+        raise FormatError(f"{name} has the miscounts {shown(content)}; allowed: two rates.", remedy=REWRITE)
+    return Miscounts(*content)
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:

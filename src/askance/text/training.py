@@ -20,15 +20,16 @@ class Training:
 
     Attributes:
         method: "moments", "node" or "chain".
-        regions: how many were used, beside what is known of single tokens.
-        labelled_tokens: how many.
-        tokens: tokens in them.
+        regions: how many stretches of two tokens or more were used.
+        labelled_tokens: single tokens with a label.
+        single_tokens: what else is known of single tokens: lists of allowed tags, answers about some tags.
+        tokens: tokens in all of these.
         types: different words among these.
         features: of the words, and of the words around them.
         iterations: of the convex fit and of the likelihood.
         converged: whether the last of them did.
         log_likelihood: of what is known, per region (NaN for moments).
-        exact_regions: how many regions the likelihood was exact for.
+        exact_regions: how many of them, single tokens included, the likelihood was exact for.
         edges: "none", "cheap" (pairs of tags expected given the counts, weighted) or "likelihood".
         edge_weight: that weight, chosen on held-out regions; NaN where there is none.
         held_out: log-likelihood of the held-out regions, per region; NaN without them.
@@ -39,6 +40,7 @@ class Training:
     method: str
     regions: int
     labelled_tokens: int
+    single_tokens: int
     tokens: int
     types: int
     features: int
@@ -58,6 +60,25 @@ class Training:
             name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
         }
         return asdict(self) | dict.fromkeys(missing)
+
+
+def rising(progress: Progress | None) -> Progress:
+    """The same, but a share that was told is never taken back: what is left may turn out to be more than was thought.
+
+    >>> tell = rising(lambda text, share: print(text, share))
+    >>> tell("moments", 0.5)
+    moments 0.5
+    >>> tell("likelihood", 0.25)
+    likelihood 0.5
+    """
+    highest = [0.0]
+
+    def tell(text: str, share: float) -> None:
+        highest[0] = max(highest[0], min(share, 1.0))
+        if progress is not None:
+            progress(text, highest[0])
+
+    return tell
 
 
 class Watch(Generic[T]):
