@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from askance.cli.command import askance
-from askance.text import read_regions
+from askance.text import read_regions, read_tagged, write_annotations
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -72,8 +72,11 @@ def test_the_commands_of_the_tagging_page_run_one_after_the_other(
     for name in ("train.tsv", "test.tsv"):
         (tmp_path / name).write_text(rows, encoding="utf-8")
     (tmp_path / "news.txt").write_text("the cat sleeps\n", encoding="utf-8")
+    corrected = read_tagged(tmp_path / "test.tsv")
+    write_annotations(tmp_path / "export.jsonl", corrected, "doccano")
+    write_annotations(tmp_path / "corrected.json", corrected, "doccano")
     commands = [line for block in found_in(text, "text") for line in block.splitlines()]
-    assert len(commands) == 4
+    assert len(commands) == 7
     for command in commands:
         result = CliRunner().invoke(askance, shlex.split(command)[1:], catch_exceptions=False)
         assert result.exit_code == 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from askance.text.regions import Region, RegionCounts
     from askance.text.tagged_text import read_sentences, read_tagged, write_tagged
     from askance.text.tagger import CountTagger
+    from askance.text.word_classes import WordClasses
 
 #: Where each public name lives.
 _HOME = {
@@ -48,6 +49,7 @@ _HOME = {
     "regions": ["Region", "RegionCounts"],
     "tagged_text": ["read_sentences", "read_tagged", "write_tagged"],
     "tagger": ["CountTagger"],
+    "word_classes": ["WordClasses"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -64,6 +66,7 @@ __all__ = [
     "Region",
     "RegionCounts",
     "TokenFeatures",
+    "WordClasses",
     "estimate_miscounts",
     "evaluate_tags",
     "identifiability",
