@@ -221,10 +221,9 @@ def train_chain(
     # What is said of single tokens side by side wants edges whatever held-out counts say.
     if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
         task.prepare(start)
-        value = task.log_likelihood(start)
-        return TrainedChain(
-            task.model(start), steps, bool(climbed.fit.converged), value, task.exact_regions, weight, math.nan, False
-        )
+        value, converged = task.log_likelihood(start), bool(climbed.fit.converged)
+        seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
+        return TrainedChain(task.model(start), steps, converged, value, task.exact_regions, weight, seen, False)
     watch = None
     if held_out is not None:
         watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
@@ -236,7 +235,7 @@ def train_chain(
     steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
     _warn_of_left_out(task)
     if watch is not None:
-        if not watch.stopped:
+        if not chain.stopped:
             watch.look(kept)  # the last steps were not looked at
         if watch.best is not kept:
             kept = watch.best
@@ -250,7 +249,7 @@ def train_chain(
         task.exact_regions,
         math.nan,
         math.nan if watch is None else watch.highest,
-        watch is not None and watch.stopped,
+        chain.stopped,
     )
 
 
