@@ -24,7 +24,7 @@ def askance(case: Case, n: int) -> Throughput:
     """Ours."""
     from askance.text import CountTagger
 
-    tagger = CountTagger("chain", l2=L2).fit(askance_labels())
+    tagger = CountTagger("chain", l2=L2, radius=0).fit(askance_labels())
     texts = [[word for word, _ in sentence] for sentence in sentences("test")]
     return Throughput(
         lambda: tagger.predict(texts), lambda found: check_tags([tag for sentence in found for tag in sentence])
