@@ -13,10 +13,21 @@ from hypothesis import strategies as st
 
 from askance._arrays import AnyArray
 from askance.errors import EmptyDataError, InputError
-from askance.text import Corpus, CountTagger, FeatureConfig, Region, RegionCounts, sample_regions
+from askance.text import (
+    ChainFeatures,
+    ChainModel,
+    ChainParameters,
+    Corpus,
+    CountTagger,
+    FeatureConfig,
+    Region,
+    RegionCounts,
+    sample_regions,
+)
 from askance.text.chain_evidence import AllowedEvidence, ChainObjective, LabelledEvidence
 from askance.text.chain_labels import token_evidence
 from askance.text.chain_potentials import TokenPlaces
+from askance.text.chain_training import ChainOptions, ChainTask
 from askance.text.regions import Count
 from tests.brute_force_chain import BruteForce, Chain, chains, has_allowed
 
@@ -179,17 +190,23 @@ def test_sentences_of_which_nothing_is_known_change_nothing() -> None:
 
 
 def test_a_weight_of_two_is_two_of_each() -> None:
-    """Regions with counts twice over the same sentences, labels with their sentences."""
-    options = {"l2": 0.5, "tolerance": 1e-7, "max_iterations": 500}
+    """Regions with counts twice over the same sentences, labels with their sentences: one value, one gradient."""
     both = RegionCounts.join([COUNTS.take(np.tile(np.arange(len(COUNTS)), 2)), LABELS, LABELS])
     weighted = RegionCounts.join([COUNTS, LABELS]).with_weight(2)
-    one, other = chain_of(both, **options), chain_of(weighted, **options)
-    assert_same(one, other, 3e-2)
-    assert one.training is not None
-    assert other.training is not None
-    assert one.training.log_likelihood * len(both) == pytest.approx(
-        other.training.log_likelihood * len(weighted), rel=1e-4
+    assert both.corpus.words == weighted.corpus.words
+    features = ChainFeatures.learn(weighted.corpus.words, WORD)
+    options = ChainOptions(0.5, 0.0, 2, 1e6, 10, 1e-3, None)
+    rng, k = np.random.default_rng(0), len(TAGS)
+    drawn_ones = (rng.normal(size=shape) for shape in ((len(features), k), (k, k), (k,), (k,)))
+    chain = ChainModel(features, TAGS, ChainParameters(*drawn_ones))
+    one, other = (
+        ChainTask(regions, features, options).objective(chain.potentials(regions.corpus))
+        for regions in (both, weighted)
     )
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    np.testing.assert_allclose(one.tables[0], other.tables[0], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(one.pairs, other.pairs, rtol=0, atol=1e-10)
+    np.testing.assert_allclose([one.first, one.last], [other.first, other.last], rtol=0, atol=1e-10)
 
 
 def test_between_the_ends_weights_shift_the_fit() -> None:
