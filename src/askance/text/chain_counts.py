@@ -234,7 +234,7 @@ class _Chunk:
         led = np.flatnonzero(each.left)
         before[led] = sums.alpha[each.starts[each.left[led] - 1] + led] @ potentials.factors
         boundary.before[each.entries] = before.reshape(-1)[each.entry_source]
-        last = each.starts[each.left + each.inside - 1] + np.arange(len(each.left))
+        last = batch.place(each.left + each.inside - 1)
         boundary.after[each.entries] = sums.beta[last].reshape(-1)[each.entry_source]
         return sums, plain
 
