@@ -34,13 +34,16 @@ def python(code: str) -> str:
 
 @pytest.mark.parametrize(
     ("names", "most"),
-    [("", 0.3), ("; [getattr(askance, name) for name in askance.__all__]", 0.5)],
+    [("", 1.0), ("; [getattr(askance, name) for name in askance.__all__]", 3.0)],
     ids=["bare", "every name"],
 )
-def test_import_costs_little_more_than_numpy(names: str, most: float) -> None:
-    clock = "import time, numpy; start = time.process_time(); import askance{}; print(time.process_time() - start)"
-    seconds = [float(python(clock.format(names))) for _ in range(5)]
-    assert statistics.median(seconds) < most
+def test_import_costs_a_few_times_that_of_numpy_at_most(names: str, most: float) -> None:
+    """Importing numpy in the same process is the clock, .1 to .2 s: a busy machine slows both down alike."""
+    clock = (
+        "import time; begun = time.process_time(); import numpy; start = time.process_time(); "
+        f"import askance{names}; print((time.process_time() - start) / (start - begun))"
+    )
+    assert statistics.median(float(python(clock)) for _ in range(5)) < most
 
 
 USES = {
