@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         build_channel,
         sufficient_channel,
     )
-    from askance.design import asymptotics, audit, certify, plan_field, plan_survey, recommend
+    from askance.design import Prior, asymptotics, audit, certify, optimal_channel, plan_field, plan_survey, recommend
     from askance.errors import AskanceError
     from askance.estimation import (
         ConditionalFieldFit,
@@ -89,7 +89,16 @@ _HOME = {
         "build_channel",
         "sufficient_channel",
     ],
-    "askance.design": ["asymptotics", "audit", "certify", "plan_field", "plan_survey", "recommend"],
+    "askance.design": [
+        "Prior",
+        "asymptotics",
+        "audit",
+        "certify",
+        "optimal_channel",
+        "plan_field",
+        "plan_survey",
+        "recommend",
+    ],
     "askance.evidence": ["FieldResponses", "Responses", "StatisticsTally", "Tally"],
     "askance.estimation": [
         "ConditionalFieldFit",
@@ -112,7 +121,7 @@ _HOME = {
     "askance.text": ["CountTagger"],
 }
 #: Public modules that no name is taken from.
-_MODULES = ("experiments",)
+_MODULES = ("experiments", "geometry")
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -142,6 +151,7 @@ __all__ = [
     "MomentRelease",
     "NoisyLabels",
     "PerValue",
+    "Prior",
     "QuadraticRelease",
     "RandomField",
     "RandomizedResponse",
@@ -164,6 +174,7 @@ __all__ = [
     "estimate_linear",
     "estimate_mean",
     "load",
+    "optimal_channel",
     "plan_field",
     "plan_regression",
     "plan_survey",

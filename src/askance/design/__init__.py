@@ -14,6 +14,7 @@ from askance.design.closed_forms import (
 from askance.design.conditional_covariances import conditional_asymptotics
 from askance.design.covariances import Asymptotics, asymptotics
 from askance.design.field_release import plan_field
+from askance.design.optimum import OptimalChannel, Prior, optimal_channel
 from askance.design.plan import Plan, PlannedDesign, plan_survey
 from askance.design.proof import Certificate
 from askance.design.recommend import Recommendation, Recommended, recommend
@@ -25,8 +26,10 @@ __all__ = [
     "Asymptotics",
     "Audit",
     "Certificate",
+    "OptimalChannel",
     "Plan",
     "PlannedDesign",
+    "Prior",
     "Recommendation",
     "Recommended",
     "Share",
@@ -41,6 +44,7 @@ __all__ = [
     "crossover",
     "design_at_level",
     "guess_survey",
+    "optimal_channel",
     "per_value_excess_covariance",
     "plan_field",
     "plan_survey",

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_floats, as_parameter, as_positive_level, shown
+from askance._checks import Number, as_count, as_parameter, as_positive_level, shown
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
@@ -26,6 +26,7 @@ from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.subset_selection import SubsetSelection
 from askance.design.certificate import certify
 from askance.design.covariances import asymptotics, invert_information
+from askance.design.weights import read_weights
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 
@@ -228,7 +229,7 @@ def recommend(
     respondents = None if n is None else as_count(n, "n", minimum=1)
     require_choice(ranked_by, "ranked_by", ("best", "moments"))
     invert_information(model.fisher_information(at), model.parameter_names, "the model")
-    case = _Case(model, level, at, _read_weights(weights, model.dimension))
+    case = _Case(model, level, at, read_weights(weights, model.dimension))
     rows, skipped = [], {}
     for name, build in BUILDERS.items():
         try:
@@ -269,19 +270,3 @@ def _row(name: str, channel: AnyChannel, case: _Case, n: int | None, ranked_by: 
         privacy_level=certify(channel).privacy_level,
         standard_errors=None if n is None else np.sqrt(np.diag(ranked) / n),
     )
-
-
-def _read_weights(weights: ArrayLike | None, dimension: int) -> FloatArray:
-    """W as a positive semidefinite matrix, (d, d)."""
-    if weights is None:
-        return np.eye(dimension)
-    given = as_floats(weights, "weights")
-    matrix = np.diag(given) if given.ndim == 1 else given
-    usable = matrix.shape == (dimension, dimension) and np.isfinite(matrix).all() and np.array_equal(matrix, matrix.T)
-    if not usable or np.linalg.eigvalsh(matrix).min() < -1e-12 * np.abs(matrix).max() or not np.trace(matrix) > 0:
-        raise InputError(
-            f"weights are {shown(given.tolist())}; allowed: {dimension} numbers of at least 0, not all 0, or a "
-            f"positive semidefinite matrix of shape ({dimension}, {dimension}).",
-            remedy="Give one weight per parameter.",
-        )
-    return matrix

@@ -1,0 +1,112 @@
+"""What is known of θ before anybody is asked: a few points with weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import as_floats, as_parameter, shown
+from askance.errors import InputError, ShapeError
+
+
+@runtime_checkable
+class HasEstimate(Protocol):
+    """A fit: an estimate with its covariance."""
+
+    @property
+    def theta(self) -> FloatArray:
+        """θ̂, shape (d,)."""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Cov θ̂, shape (d, d)."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Points of θ and how likely each is: averages over them stand for averages over what is known.
+
+    Attributes:
+        points: shape (K, d).
+        weights: above 0, with sum 1, shape (K,).
+
+    >>> Prior.of([[0.0, 1.0], [2.0, 3.0]], dimension=2).mean
+    array([1., 2.])
+    """
+
+    points: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, points: ArrayLike | Prior, *, dimension: int, name: str = "prior") -> Prior:
+        """Points that are equally likely, shape (K, d) or (d,); a prior stays what it is."""
+        if isinstance(points, Prior):
+            return cls.weighted(points.points, points.weights, dimension=dimension, name=name)
+        given = as_floats(points, name)
+        given = given[None] if given.ndim == 1 else given
+        return cls.weighted(given, np.ones(len(given)), dimension=dimension, name=name)
+
+    @classmethod
+    def weighted(cls, points: ArrayLike, weights: ArrayLike, *, dimension: int, name: str = "prior") -> Prior:
+        """Points with weights, which are scaled to sum 1; points of weight 0 are left out."""
+        given, shares = as_floats(points, name), as_floats(weights, f"weights of {name}")
+        if given.ndim != 2 or not len(given) or shares.shape != given.shape[:1]:
+            raise ShapeError(
+                f"{name} has points of shape {given.shape} and weights of shape {shares.shape}; allowed: (K, "
+                f"{dimension}) and (K,), K at least 1.",
+                remedy=f"Give one row of {dimension} numbers for every θ.",
+            )
+        rows = [as_parameter(row, dimension, f"{name}[{k}]") for k, row in enumerate(given)]
+        if not np.isfinite(shares).all() or shares.min() < 0 or not shares.sum() > 0:
+            raise InputError(
+                f"weights of {name} are {shown(shares.tolist())}; allowed: finite, at least 0, not all 0.",
+                remedy="Give one weight per θ, or none.",
+            )
+        kept = shares > 0
+        return cls(np.array(rows)[kept], shares[kept] / shares.sum())
+
+    @classmethod
+    def normal(cls, mean: ArrayLike, covariance: ArrayLike) -> Prior:
+        """N(mean, covariance) by 2d + 1 points: the mean, and √(d + 1) standard deviations along every axis of it.
+
+        The points have the same mean and covariance, so that averages of quadratic functions are exact.
+
+        >>> prior = Prior.normal([1.0, 0.0], np.diag([4.0, 1.0]))
+        >>> centred = prior.points - prior.mean
+        >>> ((centred.T * prior.weights) @ centred).round(12)
+        array([[4., 0.],
+               [0., 1.]])
+        """
+        centre, spread = as_floats(mean, "mean").ravel(), as_floats(covariance, "covariance")
+        d = centre.size
+        usable = spread.shape == (d, d) and np.isfinite(spread).all() and np.allclose(spread, spread.T)
+        values, vectors = np.linalg.eigh(spread) if usable else (np.array([-1.0]), spread)
+        if values.min() < -1e-9 * np.abs(values).max():
+            raise InputError(
+                f"covariance is {shown(spread.tolist())}; allowed: symmetric with eigenvalues of at least 0, shape "
+                f"({d}, {d}).",
+                remedy="Give the covariance of a fit, or a diagonal matrix of variances.",
+            )
+        axes = (vectors * np.sqrt((d + 1) * values.clip(0))).T
+        points = np.concatenate([centre[None], centre + axes, centre - axes])
+        weights = np.full(2 * d + 1, 0.5 / (d + 1))
+        weights[0] = 1 / (d + 1)
+        return cls(points, weights)
+
+    @classmethod
+    def of_fit(cls, fit: HasEstimate) -> Prior:
+        """What a fit leaves open: a normal distribution around θ̂ with its covariance."""
+        if not isinstance(fit, HasEstimate):
+            raise InputError(
+                f"fit is {shown(fit)}; allowed: a fit with an estimate and its covariance.",
+                remedy="Give what estimate returns.",
+            )
+        return cls.normal(fit.theta, fit.covariance)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Its mean, shape (d,)."""
+        return np.asarray(self.weights @ self.points)

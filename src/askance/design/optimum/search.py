@@ -1,0 +1,302 @@
+"""The optimum over all staircase rows: over all of them at once, or by column generation where they are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.design.optimum.interior_point import Criterion, Errors, Optimum, errors_of, minimise
+from askance.design.optimum.prior import Prior
+from askance.design.optimum.problem import ChannelProblem
+from askance.design.optimum.staircase import (
+    Subsets,
+    all_subsets,
+    chunks_of_subsets,
+    first_subsets,
+    interior_start,
+    rows_of,
+)
+from askance.errors import NotIdentifiedError
+
+#: Up to so many classes of outputs all rows are taken at once; up to the second, all are looked at for the proof.
+DIRECT, ENUMERATED = 14, 20
+# Column generation: rounds, and rows that join in each.
+_ROUNDS, _JOINING = 60, 100
+_DIRECTIONS = 12
+# Rows whose share is below this part of the largest are not in the support.
+_SUPPORT = 1e-9
+# When rows are dropped for good: the most that can be without losing anything.
+_SUPPORTS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+# Directions in which rows carry less than this are not told at all.
+_REACH = 1e-7
+# Local search for rows that would help, where they cannot be enumerated.
+_LOCAL_STARTS = 400
+
+
+class Found(NamedTuple):
+    """An optimal design and the proof.
+
+    Attributes:
+        subsets: of its rows, shape (m, k).
+        x: their shares, shape (k,).
+        shares: of the points of the prior, under which the proof holds, shape (K,).
+        bound: no channel of the level has a smaller error.
+        proved: whether every possible row was looked at for the bound.
+    """
+
+    subsets: Subsets
+    x: FloatArray
+    shares: FloatArray
+    bound: float
+    proved: bool
+
+
+def search(problem: ChannelProblem, *, worst: bool, tolerance: float) -> Found:
+    """The design of least error, with few rows and a lower bound for all channels."""
+    m = problem.outputs
+    if m <= DIRECT:
+        subsets = all_subsets(m)
+        optimum = _minimise(problem, subsets, worst, tolerance)
+        bound, _ = _bound(problem, subsets, optimum, [subsets], worst, tolerance)
+        proved = True
+    else:
+        subsets, optimum, bound = _generate(problem, worst, tolerance)
+        proved = m <= ENUMERATED
+    subsets, optimum = _prune(problem, subsets, optimum, worst, tolerance)
+    return Found(subsets, optimum.x, optimum.shares, bound, proved)
+
+
+def _minimise(problem: ChannelProblem, subsets: Subsets, worst: bool, tolerance: float) -> Optimum:
+    start = interior_start(subsets, problem.ratio)
+    rows = rows_of(subsets, problem.ratio)
+    return minimise(
+        problem.criteria(subsets), rows, start, problem.prior.weights, worst=worst, tolerance=tolerance / 10
+    )
+
+
+def _bound(
+    problem: ChannelProblem,
+    subsets: Subsets,
+    optimum: Optimum,
+    candidates: Iterable[Subsets],
+    worst: bool,
+    tolerance: float,
+) -> tuple[float, Subsets]:
+    """`lower_bound`; for the worst θ by way of the average that has the same optimum, which is sharper in floats."""
+    if worst:
+        averaged = replace(problem, prior=Prior(problem.prior.points, optimum.shares))
+        optimum = _minimise(averaged, subsets, False, tolerance)
+    return lower_bound(problem, subsets, optimum, candidates)
+
+
+def lower_bound(
+    problem: ChannelProblem, subsets: Subsets, optimum: Optimum, candidates: Iterable[Subsets]
+) -> tuple[float, Subsets]:
+    """What no design over the candidates goes below, and the candidates that would help most.
+
+    By convexity f(z) ≥ f(x) + ∇f(x)·(z − x), and the linear program min ∇f·z over the polytope is bounded by its dual:
+    Σ_y λ_y for every λ with λ·B_A ≤ ∇f_A. Multipliers that are not feasible are made so by lowering all alike.
+    """
+    chosen = problem.criteria(subsets)
+    errors = errors_of(chosen, optimum.x, curvature=False)
+    prices_of = _Prices(problem, subsets, optimum)
+    multipliers, worst_cut = _best_multipliers(problem, subsets, optimum, errors), 0.0
+    missing, names = np.empty(0), np.empty((len(subsets), 0), dtype=np.bool_)
+    for piece in candidates:
+        rows = rows_of(piece, problem.ratio)
+        cut = (multipliers @ rows - prices_of(piece)) / rows.sum(axis=0)
+        worst_cut = max(worst_cut, float(cut.max(initial=0.0)))
+        best = np.argsort(-cut, kind="stable")[:_JOINING]
+        best = best[cut[best] > 0]
+        missing, names = np.concatenate([missing, cut[best]]), np.concatenate([names, piece[:, best]], axis=1)
+    least = multipliers.sum() - worst_cut * len(subsets)
+    value = float(optimum.shares @ errors.values)
+    gradient = optimum.shares @ errors.gradients
+    joining = np.argsort(-missing, kind="stable")[:_JOINING]
+    return value + float(least - gradient @ optimum.x), names[:, joining]
+
+
+class _Prices:
+    """Σ_k w_k ∇f_k of rows that need not be part of the design: ∇f of a row v is −‖Lᵀ M⁻¹ v‖²."""
+
+    def __init__(self, problem: ChannelProblem, subsets: Subsets, optimum: Optimum) -> None:
+        self._problem, self._shares = problem, optimum.shares
+        self._factors = []
+        for criterion in problem.criteria(subsets):
+            root = np.linalg.cholesky((criterion.vectors * optimum.x) @ criterion.vectors.T)
+            self._factors.append((root, np.linalg.solve(root, criterion.loading)))
+
+    def __call__(self, subsets: Subsets) -> FloatArray:
+        prices = np.zeros(subsets.shape[1])
+        for share, (root, Q), criterion in zip(
+            self._shares, self._factors, self._problem.criteria(subsets), strict=True
+        ):
+            prices -= share * ((Q.T @ np.linalg.solve(root, criterion.vectors)) ** 2).sum(axis=0)
+        return prices
+
+
+def _best_multipliers(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, errors: Errors) -> FloatArray:
+    """Those of the linear program over the rows at hand; of the search where the program fails."""
+    from scipy.optimize import linprog
+
+    rows = rows_of(subsets, problem.ratio)
+    gradient = optimum.shares @ errors.gradients
+    scale = float(np.abs(gradient).max())
+    solved = linprog(gradient / scale, A_eq=rows, b_eq=np.ones(len(rows)), method="highs")
+    if solved.status != 0:
+        return optimum.multipliers
+    return np.asarray(solved.eqlin.marginals * scale, dtype=np.float64)
+
+
+# -- too many rows to take at once -------------------------------------------------------------------------------------
+
+
+def _generate(problem: ChannelProblem, worst: bool, tolerance: float) -> tuple[Subsets, Optimum, float]:
+    """Column generation: solve over some rows, add those that would help most, until none does."""
+    rng = np.random.default_rng(0)
+    subsets = first_subsets(problem.table, rng, _DIRECTIONS)
+    bound = -np.inf
+    for _ in range(_ROUNDS):
+        optimum = _minimise(problem, subsets, worst, tolerance)
+        if problem.outputs <= ENUMERATED:
+            candidates: Iterable[Subsets] = chunks_of_subsets(problem.outputs)
+        else:
+            candidates = [_climb(problem, subsets, optimum, rng)]
+        this, helpful = _bound(problem, subsets, optimum, candidates, worst, tolerance)
+        bound = max(bound, this)
+        if optimum.value - bound <= tolerance / 2 * optimum.value:
+            break
+        # A subset and its complement together say nothing about the sum of rows, so that both can join any design.
+        joined = np.unique(np.concatenate([subsets, helpful, ~helpful], axis=1), axis=1)
+        if joined.shape[1] == subsets.shape[1]:
+            break
+        subsets = joined
+    return subsets, optimum, bound
+
+
+def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.random.Generator) -> Subsets:
+    """Rows that would help, by flipping one output at a time from many starts until none helps more."""
+    criteria = problem.criteria(subsets)
+    errors = errors_of(criteria, optimum.x, curvature=False)
+    multipliers = _best_multipliers(problem, subsets, optimum, errors)
+    prices_of = _Prices(problem, subsets, optimum)
+
+    def cut(candidates: Subsets) -> FloatArray:
+        rows = rows_of(candidates, problem.ratio)
+        full = candidates.all(axis=0) | ~candidates.any(axis=0)
+        return np.where(full, -np.inf, (multipliers @ rows - prices_of(candidates)) / rows.sum(axis=0))
+
+    m = problem.outputs
+    current = np.concatenate(
+        [
+            subsets[:, optimum.x > _SUPPORT * optimum.x.max()],
+            rng.random((m, _LOCAL_STARTS)) < rng.random(_LOCAL_STARTS),
+        ],
+        axis=1,
+    )
+    value = cut(current)
+    for _ in range(4 * m):
+        flipped = current[:, :, None] ^ np.eye(m, dtype=bool)[:, None, :]  # (m, sets, which is flipped)
+        values = cut(flipped.reshape(m, -1)).reshape(-1, m)
+        best = values.argmax(axis=1)
+        gains = values[np.arange(len(best)), best] > value
+        if not gains.any():
+            break
+        current[best[gains], np.flatnonzero(gains)] ^= True
+        value = np.where(gains, values[np.arange(len(best)), best], value)
+    return np.unique(current[:, np.isfinite(value)], axis=1)
+
+
+# -- few rows ----------------------------------------------------------------------------------------------------------
+
+
+def _prune(
+    problem: ChannelProblem, subsets: Subsets, optimum: Optimum, worst: bool, tolerance: float
+) -> tuple[Subsets, Optimum]:
+    """The same information from as few rows as a vertex has: at most as many as there are numbers to keep.
+
+    All M_k(x) and Σ x_A B_A = 1 are kept by a linear program over the rows in use, whose vertices have few rows; then
+    the design is optimised over these rows alone.
+    """
+    from scipy.optimize import linprog
+
+    kept, best = _supported(problem, subsets, optimum, worst, tolerance)
+    rows = [rows_of(kept, problem.ratio)]
+    for criterion in problem.criteria(kept):
+        i, j = np.triu_indices(len(criterion.vectors))
+        rows.append(criterion.vectors[i] * criterion.vectors[j])
+    keep = np.concatenate(rows)
+    keep = keep / np.abs(keep).max(axis=1, keepdims=True).clip(1e-300)
+    scale = best.x.max()
+    if kept.shape[1] > np.linalg.matrix_rank(keep):
+        # Any objective leads to a vertex; this one likes rows that are large already.
+        solved = linprog(1 / (1 + best.x / scale), A_eq=keep, b_eq=keep @ best.x / scale, method="highs")
+        if solved.status == 0:
+            few = np.flatnonzero(solved.x > 1e-7)
+            fewer = _restricted(problem, kept[:, few], solved.x[few] * scale, best.shares, worst, tolerance)
+            if fewer is not None and fewer.value <= best.value * (1 + tolerance):
+                return kept[:, few], fewer
+    return kept, best
+
+
+def _supported(
+    problem: ChannelProblem, subsets: Subsets, optimum: Optimum, worst: bool, tolerance: float
+) -> tuple[Subsets, Optimum]:
+    """Without the rows that are hardly used: as many as can go without a loss, or else those that cost least."""
+    found: list[tuple[Subsets, Optimum]] = []
+    for least in _SUPPORTS:
+        used = np.flatnonzero(optimum.x > least * optimum.x.max())
+        kept = subsets[:, used]
+        best = _restricted(problem, kept, optimum.x[used], optimum.shares, worst, tolerance)
+        if best is None:
+            continue
+        found.append((kept, best))
+        if best.value <= optimum.value * (1 + tolerance):
+            break
+    if not found:
+        raise NotIdentifiedError(
+            "the optimal channel is at the edge of what floats hold: no few observations make it up.",
+            remedy="Change the level or the guess of θ a little.",
+        )
+    return min(found, key=lambda each: each[1].value)
+
+
+def _restricted(
+    problem: ChannelProblem, subsets: Subsets, x: FloatArray, shares: FloatArray, worst: bool, tolerance: float
+) -> Optimum | None:
+    """The optimum over some rows only, from a design that satisfies Σ x_A B_A = 1 nearly; None where there is none."""
+    rows = rows_of(subsets, problem.ratio)
+    x = _satisfying(rows, x)
+    if x.min() <= 0 or np.abs(1 - rows @ x).max() > 1e-12:
+        return None
+    criteria = [_within_reach(criterion, x) for criterion in problem.criteria(subsets)]
+    if any(criterion is None for criterion in criteria):
+        return None
+    try:
+        found = minimise(cast(list[Criterion], criteria), rows, x, shares, worst=worst, tolerance=tolerance / 10)
+    except np.linalg.LinAlgError:
+        return None
+    exact = _satisfying(rows, found.x)
+    return found._replace(x=exact) if exact.min() > 0 else None
+
+
+def _within_reach(criterion: Criterion, x: FloatArray) -> Criterion | None:
+    """In coordinates of what these rows span; None where the loading is not in it."""
+    basis, sizes, _ = np.linalg.svd(criterion.vectors * np.sqrt(x), full_matrices=False)
+    basis = basis[:, sizes > _REACH * sizes[0]]
+    loading = basis.T @ criterion.loading
+    if np.abs(criterion.loading - basis @ loading).max() > _REACH * np.abs(criterion.loading).max():
+        return None
+    return Criterion(basis.T @ criterion.vectors, loading)
+
+
+def _satisfying(rows: FloatArray, x: FloatArray) -> FloatArray:
+    """The nearest x, relatively, with Σ x_A B_A = 1 to the last digits."""
+    for _ in range(4):
+        missing = 1 - rows @ x
+        x = x + x * (rows.T @ (np.linalg.pinv((rows * x) @ rows.T, rcond=1e-13, hermitian=True) @ missing))
+    return x
