@@ -1,0 +1,53 @@
+"""The library's own estimates, as numbers to draw."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.errors import NotIdentifiedError, RepairWarning
+from askance.estimation.fit import Fit
+from askance.estimation.moments import fit_moments
+from askance.estimation.one_step import fit_one_step
+from askance.estimation.tally_problem import TallyProblem
+from askance.models.enumerated import Enumerated
+
+
+def moments_and_one_step(problem: TallyProblem) -> tuple[Fit, Fit] | None:
+    """The moment estimate and the one-step estimate; None where the channel cannot see a statistic.
+
+    Where the moments are those of no distribution a weak prior acts. That is said in the picture instead of a warning.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RepairWarning)
+        try:
+            return fit_moments(problem), fit_one_step(problem)
+        except NotIdentifiedError:
+            return None
+
+
+def member(model: Enumerated, theta: FloatArray) -> dict[str, Any]:
+    """A member of the family: θ, its probabilities and its mean statistics, as plain values."""
+    return {
+        "theta": theta.tolist(),
+        "probabilities": model.probabilities(theta).tolist(),
+        "moment": model.mean_statistics(theta).tolist(),
+    }
+
+
+def fitted(problem: TallyProblem, fit: Fit) -> dict[str, Any]:
+    """An estimate: the member, its average log-likelihood, and whether a weak prior acted."""
+    height = -problem.likelihood().value(fit.theta)
+    return {
+        **member(problem.model, fit.theta),
+        "average_log_likelihood": plain(height),
+        "repaired": fit.diagnostics.repaired,
+    }
+
+
+def plain(value: float) -> float | None:
+    """A number for JSON, which knows no infinity."""
+    return float(value) if np.isfinite(value) else None
