@@ -21,7 +21,7 @@ from askance.errors import (
     RepairWarning,
     ShapeError,
 )
-from askance.estimation.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss, covariances
+from askance.estimation.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.field_design import CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.field_estimation import FieldMethod, estimate_field
 from askance.estimation.tilted_field import TiltedField
@@ -148,7 +148,7 @@ def test_noise_of_many_rows_is_that_of_each() -> None:
     release = CliqueRelease([2, 3], [[0, 1]], 0.7).releases[0]
     assert release.subset_size > 1
     shares = np.random.default_rng(0).dirichlet(np.ones(6), size=4)
-    for own, found in zip(shares, covariances(release, shares), strict=True):
+    for own, found in zip(shares, release.covariance(shares), strict=True):
         np.testing.assert_allclose(found, release.covariance(own), atol=1e-12)
 
 

@@ -6,6 +6,7 @@ channels asks `entries()`; nothing else keeps a list.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -70,6 +71,19 @@ def _read_counts(text: str) -> list[int]:
     return [_read_whole(entry) for entry in _read_row(text)]
 
 
+def _read_matrices(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise InputError(
+            f"{shown(text)} is no JSON list; allowed: one entry per table, null or a matrix.",
+            remedy='Write, for example, [null, [["3/4", "1/4"], ["1/4", "3/4"]]].',
+        )
+    return found
+
+
 PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
 LEVEL = ParameterKind("level", "LEVEL", str.strip, "a positive number")
 LABELS = ParameterKind("labels", "M|A,B,…", _read_labels, "a number, or labels separated by commas")
@@ -81,6 +95,7 @@ NUMBERS = ParameterKind("numbers", "X|X,X,…", _read_row, "one number, or one p
 COUNTS = ParameterKind("counts", "N,N,…", _read_counts, "whole numbers separated by commas")
 CHOICE_OF_CALIBRATION = ParameterKind("calibration", "exact|paper", str.strip, "exact or paper")
 CHOICE_OF_STATISTICS = ParameterKind("statistics", "binary|bounded", str.strip, "binary or bounded")
+MATRICES = ParameterKind("matrices", "JSON", _read_matrices, "a JSON list, one matrix (a list of rows) or null each")
 GROUPS = ParameterKind("groups", "A,B;C", _read_rows, "groups separated by semicolons, labels by commas")
 
 

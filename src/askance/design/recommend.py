@@ -19,13 +19,14 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.calibration import BinaryDomain
 from askance.channels.statistics.choices import require_choice
-from askance.channels.statistics.coordinate_release import CoordinateRelease, best_release
+from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.hybrid import Hybrid
 from askance.channels.statistics.hypercube import Hypercube
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.subset_selection import SubsetSelection
 from askance.design.certificate import certify
 from askance.design.covariances import asymptotics, invert_information
+from askance.design.optimum.release import optimal_release
 from askance.design.weights import read_weights
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
@@ -138,17 +139,6 @@ class _Case(NamedTuple):
         return {"lower": self.model.table.min(axis=1), "statistic_bound": self.model.statistic_ranges}
 
 
-def _tuned_release(case: _Case) -> CoordinateRelease:
-    """p_j ∝ √((I⁻¹ W I⁻¹)_jj a_j), where a_j is the variance of the debiased bit of j: tr W Σ_mom is then least."""
-    model, d = case.model, case.model.dimension
-    uniform = CoordinateRelease(d, case.level, **case.bounds)
-    inverse = np.linalg.inv(model.fisher_information(case.theta))
-    # n Cov μ̂ of the uniform release is diag(d a_j).
-    variances = np.diag(uniform.mean_covariance(model.table.T, model.probabilities(case.theta))) / d
-    costs = np.diag(inverse @ case.weights @ inverse) * variances
-    return CoordinateRelease(d, case.level, release_distribution=best_release(costs), **case.bounds)
-
-
 def _per_value(case: _Case, *, tuned: bool) -> PerValue:
     """Per-value release with the outputs as possible statistics.
 
@@ -181,7 +171,7 @@ BUILDERS: dict[str, Callable[[_Case], AnyChannel]] = {
     "randomized-response": lambda case: RandomizedResponse.for_privacy_level(case.level, outputs=case.model.outputs),
     "subset-selection": lambda case: SubsetSelection(case.model.outputs, case.level),
     "coordinate-release": lambda case: CoordinateRelease(case.model.dimension, case.level, **case.bounds),
-    "coordinate-release, tuned": _tuned_release,
+    "coordinate-release, tuned": lambda case: optimal_release(case.model, case.level, case.theta, weights=case.weights),
     "per-value": lambda case: _per_value(case, tuned=False),
     "per-value, tuned": lambda case: _per_value(case, tuned=True),
     "per-value, one-hot": lambda case: PerValue(

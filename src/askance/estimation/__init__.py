@@ -14,6 +14,7 @@ from askance.estimation.projection import project
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.scale_pilot import ScalePilot
+from askance.estimation.two_stage import TwoStage
 
 __all__ = [
     "METHODS",
@@ -32,6 +33,7 @@ __all__ = [
     "ProbabilityTable",
     "RegressionFit",
     "ScalePilot",
+    "TwoStage",
     "WaldTest",
     "estimate",
     "estimate_field",

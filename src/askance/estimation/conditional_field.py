@@ -246,7 +246,7 @@ def _raw_tables(problem: _Problem) -> tuple[FloatArray, FloatArray]:
     for rows, statistics in zip(problem.rows, problem.field_moments.statistics, strict=True):
         part = slice(offsets[rows.clique], offsets[rows.clique + 1])
         raw[part] = statistics[: rows.release.cells]
-        sent = np.clip(rows.release.outside + rows.release.gain * raw[part], 0.5 / rows.n_observations, 1.0)
+        sent = np.clip(rows.release.sent(raw[part]), 0.5 / rows.n_observations, 1.0)
         errors[part] = np.sqrt(rows.release.variances(sent) / rows.n_observations)
     return raw, errors
 

@@ -18,7 +18,6 @@ from typing import Protocol
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.statistics.table_release import TableRelease
 from askance.estimation.field_design import CliqueRows
 from askance.estimation.tilted_field import TiltedField
 
@@ -42,17 +41,6 @@ class RowLoss(Protocol):
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
-def covariances(release: TableRelease, shares: FloatArray) -> FloatArray:
-    """`TableRelease.covariance` for many rows of shares (n, w) at once, shape (n, w, w)."""
-    w, s, p = release.cells, release.subset_size, release.inside
-    with_true = (s - 1) * p / (w - 1)
-    without_true = (s - 1) * (s - 2 * p) / ((w - 1) * max(w - 2, 1))
-    sent = release.outside + release.gain * shares
-    together = without_true + (with_true - without_true) * (shares[:, :, None] + shares[:, None, :])
-    together[:, np.arange(w), np.arange(w)] = sent
-    return np.asarray((together - sent[:, :, None] * sent[:, None, :]) / release.gain**2)
-
-
 @dataclass(frozen=True)
 class _Moments:
     """The moments of one clique.
@@ -70,7 +58,8 @@ class _Moments:
     @property
     def width(self) -> int:
         """Numbers per row that a covariance takes."""
-        return int(self.rows.release.cells**2 + self.rows.instruments.shape[1] ** 2)
+        release = self.rows.release
+        return int(release.cells * max(release.cells, release.bits) + self.rows.instruments.shape[1] ** 2)
 
     def of_tables(self, tables: FloatArray, part: slice) -> FloatArray:
         """Σ_i Z_i u_i of tables u (B, w), shape (q,)."""
@@ -95,7 +84,7 @@ class FieldMoments:
         for own in rows:
             collect = _collector(sizes[own.clique], own.instruments.shape[1])
             sums = np.zeros((own.instruments.shape[1], own.release.cells))
-            for part in tilted.batches(len(own.x), own.release.cells):
+            for part in tilted.batches(len(own.x), own.release.bits):
                 weights = own.instruments[part] * own.counts[part, None]
                 sums += weights.T @ own.release.debias(own.sets(part))
             self._blocks.append(_Moments(own, collect, collect @ sums.ravel() / own.n_observations))
@@ -119,7 +108,7 @@ class FieldMoments:
         return block.statistics - expected / block.rows.n_observations, kept
 
     def weights(self, theta: FloatArray) -> list[FloatArray]:
-        """C_c⁺, where C_c is the covariance of r_c at θ: that of subset selection, with the field's shares at x_i."""
+        """C_c⁺, where C_c is the covariance of r_c at θ: that of the table's channel, at the field's shares."""
         return [
             np.asarray(np.linalg.pinv(self._covariance(block, self._expected(theta, block)), _SINGULAR, hermitian=True))
             for block in self._blocks
@@ -132,7 +121,7 @@ class FieldMoments:
     def _expected(self, theta: FloatArray, block: _Moments) -> Iterator[tuple[slice, FloatArray]]:
         for part, means in self._plain(theta, block, block.width):
             shares = means[:, self.tilted.cells[block.rows.clique]]
-            yield part, covariances(block.rows.release, shares)
+            yield part, block.rows.release.covariance(shares)
 
     def _observed(self, theta: FloatArray, block: _Moments) -> Iterator[tuple[slice, FloatArray]]:
         rows = block.rows
@@ -236,7 +225,7 @@ class MomentLoss:
 
 
 class ScoreLoss:
-    """−Σ_i log P(o_i | x_i, c_i), P(S | x) = a₀ + (a₁ − a₀) Σ_{cells in S} μ_c(x); curvature Σ_i s_i s_iᵀ.
+    """−Σ_i log P(o_i | x_i, c_i), P(o | x) = Σ_cell S_c(o | cell) μ_c(cell; x); curvature Σ_i s_i s_iᵀ.
 
     The score of a report is s_i = E[φ | x_i, o_i] − E[φ | x_i]: the table of its clique is tilted by S(o | y).
     """
@@ -245,14 +234,14 @@ class ScoreLoss:
         self._tilted, self._rows = tilted, rows
 
     def _likelihoods(self, rows: CliqueRows, means: FloatArray, sets: FloatArray) -> FloatArray:
-        without, within = np.exp(rows.release.log_probabilities)
-        return np.asarray(without + (within - without) * (sets * means[:, self._tilted.cells[rows.clique]]).sum(axis=1))
+        terms, low, gain = rows.release.likelihood_terms(sets)
+        return np.asarray(low + gain * (terms * means[:, self._tilted.cells[rows.clique]]).sum(axis=1))
 
     def value(self, theta: FloatArray) -> float:
         """−Σ log P."""
         total = 0.0
         for rows in self._rows:
-            for part in self._tilted.batches(len(rows.x), rows.release.cells):
+            for part in self._tilted.batches(len(rows.x), rows.release.bits):
                 means = self._tilted.means(self._tilted.potentials(theta, rows.x[part]))
                 total -= float(rows.counts[part] @ np.log(self._likelihoods(rows, means, rows.sets(part))))
         return total
@@ -260,12 +249,12 @@ class ScoreLoss:
     def _scores(self, theta: FloatArray) -> Iterator[tuple[CliqueRows, slice, float, FloatArray]]:
         """By batch: rows, which of them, their loss, and by row how a report changes all cells (B, potentials)."""
         for rows in self._rows:
-            tilt = float(np.diff(rows.release.log_probabilities)[0])
-            for part in self._tilted.batches(len(rows.x), rows.release.cells):
+            for part in self._tilted.batches(len(rows.x), rows.release.bits):
                 sets, potentials = rows.sets(part), self._tilted.potentials(theta, rows.x[part])
                 means = self._tilted.means(potentials)
                 loss = -float(rows.counts[part] @ np.log(self._likelihoods(rows, means, sets)))
-                yield rows, part, loss, self._tilted.tilted(potentials, rows.clique, tilt * sets) - means
+                tilt = rows.release.log_tilts(sets)
+                yield rows, part, loss, self._tilted.tilted(potentials, rows.clique, tilt) - means
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """And −Σ s_i."""

@@ -9,8 +9,8 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import bits
 from askance.channels.statistics.clique_release import CliqueRelease
+from askance.channels.statistics.listed_table import ToldTable
 from askance.channels.statistics.reports import Reports
-from askance.channels.statistics.table_release import TableRelease
 from askance.models.random_field import RandomField
 
 # Equal rows are folded into one when a sample of this many has at most this share of different ones.
@@ -86,15 +86,15 @@ class CliqueRows:
 
     Attributes:
         clique: its number in the channel.
-        release: how its cells were sent.
+        release: how its cell was told.
         x: standardised covariates, shape (m, p).
         instruments: 1 and the columns that vary, shape (m, k).
-        words: the subsets, packed, shape (m, words).
+        words: the bits of the reports, packed, shape (m, words).
         counts: how many reports each row stands for, shape (m,).
     """
 
     clique: int
-    release: TableRelease
+    release: ToldTable
     x: FloatArray
     instruments: FloatArray
     words: AnyArray
@@ -106,8 +106,8 @@ class CliqueRows:
         return round(float(self.counts.sum()))
 
     def sets(self, part: slice = slice(None)) -> FloatArray:
-        """Subsets as 0 and 1 by cell, shape (rows, cells)."""
-        return bits.unpack(self.words[part], self.release.cells).astype(np.float64)
+        """Reports as 0 and 1 by bit, shape (rows, bits); in subset selection, by cell."""
+        return bits.unpack(self.words[part], self.release.bits).astype(np.float64)
 
     def thinned(self, most: int) -> CliqueRows:
         """At most so many rows, evenly spread."""

@@ -144,12 +144,12 @@ class CliqueEvidence(_FromChannel):
         self._channel = channel
 
     def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
-        """Per table n_c V_c⁺ with V_c the covariance of subset selection; singular, as the cells sum to 1."""
+        """Per table n_c V_c⁺ with V_c the covariance of a debiased report; singular, as the cells sum to 1."""
         channel = self._channel
         shares = [mean[start:end] for start, end in pairwise(channel.tables.offsets)]
         spreads = [each.covariance(own / own.sum()) for each, own in zip(channel.releases, shares, strict=True)]
         inverses = [np.linalg.pinv(run, rcond=_SINGULAR, hermitian=True) for run in _runs(spreads)]
-        seen = self.tally.sums[channel.dimension :].tolist()
+        seen = channel.reports_seen(self.tally.sums).tolist()
         return BlockMatrix(count * block for count, block in zip(seen, chain.from_iterable(inverses), strict=True))
 
 

@@ -62,17 +62,17 @@ class ReportLoss:
     """−Σ_o k_o log P(o) over the different reports o of clique release, k_o how often each was seen.
 
     A report is a clique and a subset S of the cells of its table: P(S) = a₀ + (a₁ − a₀) Σ_{cells in S} μ, with a₀ and
-    a₁ the probability of the subset where the true cell is out of it, or in it.
+    a₁ the probability of the subset where the true cell is out of it, or in it. Where a table is told through a matrix
+    the report is an observation o, and P(o) = Σ S[o, cell] μ.
     """
 
     def __init__(self, channel: CliqueRelease, clique: IntArray, sets: FloatArray, counts: FloatArray) -> None:
-        """`clique` (K,), `sets` (K, cells of the widest table) of zeros and ones, `counts` (K,)."""
+        """`clique` (K,), `sets` (K, bits of the widest table) of zeros and ones, `counts` (K,)."""
         offsets, self._tables = channel.tables.offsets, []
         for number, release in enumerate(channel.releases):
             own = clique == number
-            without, within = np.exp(release.log_probabilities)
-            part = slice(offsets[number], offsets[number + 1])
-            self._tables.append((part, sets[own, : release.cells], counts[own], without, within - without))
+            rows, low, gain = release.likelihood_terms(sets[own, : release.bits])
+            self._tables.append((slice(offsets[number], offsets[number + 1]), rows, counts[own], low, gain))
 
     @classmethod
     def of_reports(cls, reports: Reports) -> ReportLoss:
@@ -80,12 +80,13 @@ class ReportLoss:
         channel = require_cliques(reports)
         words: WordArray = np.column_stack([reports.columns["clique"].astype(np.uint64), reports.columns["subset"]])
         different, counts = np.unique(words, axis=0, return_counts=True)
-        sets = bits.unpack(np.ascontiguousarray(different[:, 1:]), max(channel.tables.cells)).astype(np.float64)
+        widest = max(release.bits for release in channel.releases)
+        sets = bits.unpack(np.ascontiguousarray(different[:, 1:]), widest).astype(np.float64)
         return cls(channel, different[:, 0].astype(np.int64), sets, counts.astype(np.float64))
 
     @classmethod
     def of_sums(cls, tally: StatisticsTally) -> ReportLoss:
-        """From sums, which hold the likelihood where every subset has one cell."""
+        """From sums, which hold the likelihood where every report has one bit set."""
         channel = require_cliques(tally)
         large = [i for i, release in enumerate(channel.releases) if release.subset_size > 1]
         if large:
@@ -94,10 +95,10 @@ class ReportLoss:
                 "reports do not hold their likelihood.",
                 remedy="Give the Reports themselves, or take method 'moments'.",
             )
-        cells, widest = channel.tables.cells, max(channel.tables.cells)
-        clique = np.repeat(np.arange(len(cells)), cells)
-        sets = np.concatenate([np.eye(count, widest) for count in cells])
-        return cls(channel, clique, sets, tally.sums[: channel.dimension].astype(np.float64))
+        widths = [release.bits for release in channel.releases]
+        clique = np.repeat(np.arange(len(widths)), widths)
+        sets = np.concatenate([np.eye(count, max(widths)) for count in widths])
+        return cls(channel, clique, sets, channel.bit_counts(tally.sums).astype(np.float64))
 
     def value(self, mean: FloatArray) -> float:
         """−Σ k log P."""

@@ -366,11 +366,13 @@ class RandomField(FieldLayout):
             records[own] = beliefs.sample(whose[own] - part.start, generator)
         return records
 
-    def enumerated(self, x: ArrayLike | None = None) -> Enumerated:
-        """The same distribution as a table of all possible records: the reference for small fields.
+    def records(self) -> IntArray:
+        """Every possible record once, as codes, the last variable fastest; shape (records, variables).
 
-        Its outputs are the labels of a record, joined by commas, such as "yes,0,1". With covariates, the distribution
-        of one respondent with covariates x (p,).
+        >>> RandomField([2, 2], [[0, 1]], impossible=[{0: 1, 1: 1}]).records()
+        array([[0, 0],
+               [0, 1],
+               [1, 0]])
         """
         outputs = count_cells(self.sizes, range(len(self.sizes)))
         if outputs > MOST_OUTPUTS:
@@ -379,7 +381,15 @@ class RandomField(FieldLayout):
                 remedy="Ask the field itself: its methods need no table of all records.",
             )
         codes = np.stack(np.unravel_index(np.arange(outputs), self.sizes), axis=1)
-        codes = codes[~self._is_impossible(codes)]
+        return np.asarray(codes[~self._is_impossible(codes)])
+
+    def enumerated(self, x: ArrayLike | None = None) -> Enumerated:
+        """The same distribution as a table of all possible records: the reference for small fields.
+
+        Its outputs are the labels of a record, joined by commas, such as "yes,0,1". With covariates, the distribution
+        of one respondent with covariates x (p,).
+        """
+        codes = self.records()
         row = None if x is None else np.broadcast_to(as_floats(x, "x"), (len(codes), len(self.terms)))
         return Enumerated(
             self.statistics(codes, row).T,

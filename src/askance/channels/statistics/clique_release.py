@@ -1,34 +1,33 @@
-"""Clique release: one small table of a few variables is drawn, and subset selection is done on it."""
+"""Clique release: one small table of a few variables is drawn, and its cell is told, mostly by subset selection."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from itertools import accumulate
+from typing import Any, Self
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_array, as_distribution, as_floats, as_positive_level, shown
+from askance._checks import Number, as_array, as_floats, as_positive_level, shown
 from askance._kernels import bits, draw
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, LEVEL, Example, Parameter, register
+from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, LEVEL, MATRICES, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.cliques import CliqueTables
+from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.table_release import SubsetSampler, TableRelease, members
+from askance.channels.statistics.table_release import TableRelease, best_probabilities, read_probabilities
 from askance.channels.thresholds import apportion
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 
 # A proof by enumeration multiplies all statistics, observations and records; beyond this many structure is used.
 _ENUMERATED_ENTRIES = 1 << 20
-# Default clique probabilities are whole multiples of one over this: short to write down, and as good.
-_PROBABILITY_PARTS = 10**9
 
 
 @register(
@@ -42,11 +41,22 @@ _PROBABILITY_PARTS = 10**9
         Parameter(
             "clique_probabilities", DISTRIBUTION, "how often each table is drawn (default: least variance)", None
         ),
+        Parameter(
+            "table_channels", MATRICES, "matrices through which cells are told (default: subset selection)", None
+        ),
     ],
     examples=[
         Example(sizes=[2, 3, 2], cliques=[[0, 1], [1, 2]], privacy_level=1),
         Example(sizes=[2, 2, 2], cliques=[[0, 1], [0, 2], [1, 2]], privacy_level=2),
         Example(sizes=[3, 2], cliques=[["0"], ["1", "0"]], privacy_level="1/2", clique_probabilities=["1/4", "3/4"]),
+        # As text, as it stands behind a flag; a matrix has a level of its own, here log 1.1.
+        Example(
+            sizes=[2, 3],
+            cliques=[[0], [0, 1]],
+            privacy_level=1,
+            clique_probabilities=["1/2", "1/2"],
+            table_channels='[[["11/32", "5/16"], ["5/16", "11/32"], ["11/32", "11/32"]], null]',
+        ),
     ],
 )
 class CliqueRelease(StatisticsChannel, HasReportLikelihood):
@@ -63,6 +73,9 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         cliques: lists of variables (counted from 0), one for every table; a table has at most 65,536 cells.
         privacy_level: α.
         clique_probabilities: π, one probability above 0 per clique.
+        table_channels: for every clique None (subset selection), or through what its cell is told instead: S (k, w_c)
+            with S[o, cell] = P(o | cell), numbers or fractions as text, or a channel such as `optimal_channel` finds.
+            Its level must not exceed α, and it must have an unbiased β.
 
     >>> channel = CliqueRelease([2, 3, 2], [[0, 1], [1, 2]], 1)
     >>> channel.privacy_level, channel.dimension, channel.statistic_names[5]
@@ -83,21 +96,35 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         privacy_level: Number,
         *,
         clique_probabilities: Iterable[Number] | None = None,
+        table_channels: Iterable[Any] | None = None,
     ) -> None:
         self.tables: CliqueTables = CliqueTables(sizes, cliques)
         cells = self.tables.cells
         self._level = as_positive_level(privacy_level)
         self.stated_level = float(self._level)
         by_cells = {w: TableRelease.for_privacy_level(w, self._level) for w in set(cells)}
-        self.releases: tuple[TableRelease, ...] = tuple(by_cells[w] for w in cells)
-        self._given = None if clique_probabilities is None else _read_probabilities(clique_probabilities, len(cells))
-        self._drawn = apportion(_best_probabilities(self.releases) if self._given is None else self._given)
+        self._listed = read_tables(table_channels, self.tables, self._level)
+        self.releases: tuple[ToldTable, ...] = tuple(self._listed.get(i, by_cells[w]) for i, w in enumerate(cells))
+        self._given = None if clique_probabilities is None else read_probabilities(clique_probabilities, len(cells))
+        drawn = self._given or best_probabilities([release.total_variance for release in self.releases])
+        # With listed tables floats decide π, which other machines may round in another way: it is written down.
+        self._given = drawn if self._listed else self._given
+        self._drawn = apportion(drawn)
         self.dimension: int = self.tables.offsets[-1]
+        #: Where the bits of every table begin in the sums; the last is their end.
+        self.bit_offsets: list[int] = [0, *accumulate(release.bits for release in self.releases)]
+        told = "the cells, or the observation, of the table" if self._listed else "the cells of the table"
         self.columns = (
             Column("clique", "integer", limit=len(cells), description="which table was drawn"),
-            Column("subset", "bits", width=max(cells), description="the cells of the table that are sent"),
+            Column("subset", "bits", max(each.bits for each in self.releases), description=f"{told} that are sent"),
         )
-        self.sums_size = self.dimension + len(cells)
+        self.sums_size = self.bit_offsets[-1] + len(cells)
+
+    @classmethod
+    def from_parameters(cls, **given: Any) -> Self:
+        """Build from the registry's parameters; table channels may be JSON, as they stand behind a flag."""
+        tables = given.pop("table_channels", None)
+        return cls(**given, table_channels=MATRICES.read(tables) if isinstance(tables, str) else tables)
 
     @cached_property
     def clique_probabilities(self) -> FloatArray:
@@ -137,8 +164,8 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
     # -- drawing ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _sampler(self) -> SubsetSampler:
-        return SubsetSampler(self.releases, self.clique_probabilities)
+    def _sampler(self) -> TableSampler:
+        return TableSampler(self.releases, self.clique_probabilities)
 
     @cached_property
     def _cumulative(self) -> IntArray:
@@ -171,7 +198,7 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         return values if values.dtype.kind in "iu" and values.dtype != np.uint64 else values.astype(np.int64)
 
     def _many_words(self, n: int) -> int:
-        return n * (3 + bits.words_for(max(self.tables.cells)))
+        return n * (3 + bits.words_for(self.columns[1].width))
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
         shift = np.uint64(draw.DISCARDED_BITS)
@@ -188,48 +215,65 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         clique, sets = columns["clique"], columns["subset"]
         row = self._sampler.first_impossible(clique, sets)
         if row is not None:
-            number, row_bits = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
-            seen = np.flatnonzero(row_bits).tolist()
-            release = self.releases[number]
+            number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
+            release, what = self.releases[number], "observations" if number in self._listed else "cells"
             raise InputError(
-                f"report {row} has cells {shown(seen)} of clique {number} in column 'subset'; allowed: exactly "
-                f"{release.subset_size} of 0 to {release.cells - 1}.",
+                f"report {row} has {what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column "
+                f"'subset'; allowed: exactly {release.subset_size} of 0 to {release.bits - 1}.",
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
-    def _parts(self) -> Iterator[tuple[int, slice, TableRelease]]:
+    def _parts(self) -> Iterator[tuple[int, slice, ToldTable]]:
         """Number, statistics and release of every clique."""
         for number, release in enumerate(self.releases):
             yield number, slice(self.tables.offsets[number], self.tables.offsets[number + 1]), release
 
+    def bit_counts(self, sums: IntArray) -> IntArray:
+        """How many reports have each bit of each table, shape (bits of all tables,); see `bit_offsets`."""
+        return sums[: self.bit_offsets[-1]]
+
+    def reports_seen(self, sums: IntArray) -> IntArray:
+        """How many reports are about each clique, shape (cliques,)."""
+        return sums[self.bit_offsets[-1] :]
+
+    def _own_bits(self, number: int) -> slice:
+        return slice(self.bit_offsets[number], self.bit_offsets[number + 1])
+
     @cached_property
     def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The clique, b and a − b of every statistic, three arrays (d,)."""
+        """The clique, b and a − b of every statistic, three arrays (d,); 0 and 1 where β itself is summed."""
         owner = np.repeat(np.arange(len(self.releases)), self.tables.cells)
-        outside = np.array([release.outside for release in self.releases])
-        gain = np.array([release.gain for release in self.releases])
+        sent = [(each.outside, each.gain) if isinstance(each, TableRelease) else (0.0, 1.0) for each in self.releases]
+        outside, gain = np.array(sent).T
         return owner, outside[owner], gain[owner]
 
+    def _sums_by_cell(self, sums: IntArray) -> AnyArray:
+        """Per cell how many reports have it or, where tables are told through a matrix, Σ β; shape (d,)."""
+        counts = self.bit_counts(sums)
+        if not self._listed:
+            return counts
+        parts = {number: counts[self._own_bits(number)] for number in range(len(self.releases))}
+        return np.concatenate([self._listed[i].debias(own) if i in self._listed else own for i, own in parts.items()])
+
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How many reports of its clique have each cell, then how many reports each clique has."""
+        """How many reports of its clique have each bit, then how many reports each clique has."""
         clique, sets = columns["clique"], columns["subset"]
         seen = np.bincount(clique, minlength=len(self.tables.cliques))
         order, ends = np.argsort(clique, kind="stable"), np.cumsum(seen)
-        supports = np.zeros(self.dimension, dtype=np.int64)
-        for number, part, release in self._parts():
+        supports, many = np.zeros(self.bit_offsets[-1], dtype=np.int64), len(clique) >= COMPILED_PAYS_FROM
+        for number, release in enumerate(self.releases):
             if seen[number]:
                 rows = order[ends[number] - seen[number] : ends[number]]
-                own = sets[rows, : bits.words_for(release.cells)]
-                many = len(clique) >= COMPILED_PAYS_FROM
-                supports[part] = bits.count_bits(own, release.cells, compiled_loop=many)
+                own = sets[rows, : bits.words_for(release.bits)]
+                supports[self._own_bits(number)] = bits.count_bits(own, release.bits, compiled_loop=many)
         return np.concatenate([supports, seen])
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂ of a cell: (share of the clique's reports that have it − b)/(a − b)."""
+        """μ̂ of a cell: (share of the clique's reports that have it − b)/(a − b); of a matrix, R q̂."""
         owner, outside, gain = self._by_cell
-        supports, seen = sums[: self.dimension], sums[self.dimension :]
+        supports, seen = self._sums_by_cell(sums), self.reports_seen(sums)
         if require_averaging(averaging) == "printed":
             return np.asarray((supports - outside * seen[owner]) / (gain * self.clique_probabilities[owner] * n))
         if not seen.all():
@@ -243,9 +287,13 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
     def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """Of the debiased cells of each clique, over how often it is drawn."""
         owner, outside, gain = self._by_cell
-        supports, seen = sums[: self.dimension], sums[self.dimension :][owner]
+        supports, seen = self._sums_by_cell(sums), self.reports_seen(sums)[owner]
         sent = (supports + 0.5) / (seen + 1)
         within = sent * (1 - sent) / gain**2
+        for number, table in self._listed.items():
+            part = slice(self.tables.offsets[number], self.tables.offsets[number + 1])
+            counts = np.asarray(self.bit_counts(sums)[self._own_bits(number)] + 0.5, dtype=np.float64)
+            sent[part], within[part] = table.debias(counts / counts.sum()), table.variances(counts)
         if require_averaging(averaging) == "within":
             return np.asarray(within * n / np.maximum(seen, 1))
         # E β² − (E β)² with β = (bit − b)/((a − b) π_c) when c was drawn, 0 otherwise
@@ -257,7 +305,7 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         values = np.zeros((len(columns["clique"]), self.dimension))
         for number, part, release in self._parts():
             rows = np.flatnonzero(columns["clique"] == number)
-            dense = bits.unpack(columns["subset"][rows], release.cells).astype(np.float64)
+            dense = bits.unpack(columns["subset"][rows], release.bits).astype(np.float64)
             values[rows, part] = release.debias(dense) / self.clique_probabilities[number]
         return values
 
@@ -279,9 +327,12 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
         clique, cells = columns["clique"].astype(np.int64), self.tables.cells_in_all(self._read(truth, 0))
-        inside = members(columns["subset"], cells[:, clique].T)
-        subsets = np.array([release.log_probabilities for release in self.releases])[clique[:, None], inside]
-        return np.asarray(subsets + np.log(self.clique_probabilities)[clique][:, None])
+        result, logs = np.empty((len(clique), len(cells))), np.log(self.clique_probabilities)
+        for number, release in enumerate(self.releases):
+            rows = np.flatnonzero(clique == number)
+            own = columns["subset"][rows, : bits.words_for(release.bits)]
+            result[rows] = release.log_likelihood(own, cells[:, number]) + logs[number]
+        return result
 
     # -- proving ---------------------------------------------------------------------------------------------------
 
@@ -291,12 +342,18 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
 
     def is_unbiased(self) -> bool:
         """Every clique is drawn sometimes, and sends its true cell more often than others."""
-        return all(release.units > 0 for release in self.releases) and min(self._drawn) > 0
+        return all(release.is_unbiased for release in self.releases) and min(self._drawn) > 0
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
-        """Two records that differ in every variable, and so in every table."""
+        """Two records that differ in every variable, and so in every table, as far as the worst table lets them."""
         zeros = np.zeros((1, self.truth_width), dtype=np.int64)
-        return zeros, zeros + 1
+        pair, worst = (zeros, zeros + 1), self._worst_clique()
+        for record, cell in zip(pair, self.releases[worst].worst_cells() or (), strict=False):
+            record[0, list(self.tables.cliques[worst])] = np.unravel_index(cell, self.tables.shapes[worst])
+        return pair
+
+    def _worst_clique(self) -> int:
+        return max(range(len(self.releases)), key=lambda number: self.releases[number].ratio)
 
     def worst_observations(self) -> tuple[str, ...]:
         """The subsets of the clique of the largest ratio; one that tells the worst pair apart where they are many."""
@@ -304,41 +361,18 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         if exact is not None:
             pairs = zip(exact.observations, exact.weights, strict=True)
             return tuple(o for o, row in pairs if Fraction(max(row), min(row)) == worst)
-        number = next(i for i, release in enumerate(self.releases) if release.ratio == worst)
-        other = int(self.tables.cells_in_all(self.worst_pair()[1])[0, number])
-        cells = [cell for cell in range(self.releases[number].cells) if cell != other]
-        chosen = set(cells[: self.releases[number].subset_size])
-        return (_label(number, [int(cell in chosen) for cell in range(self.releases[number].cells)]),)
+        number = self._worst_clique()
+        cell, other = (int(self.tables.cells_in_all(record)[0, number]) for record in self.worst_pair())
+        return (label(number, self.releases[number].worst_subset(cell, other)),)
 
     def enumerate_exactly(self) -> Enumeration | None:
         """On records in which every cell of every table occurs: level and β depend on one table at a time."""
-        number_of_subsets = sum(release.number_of_subsets for release in self.releases)
-        if number_of_subsets * self.dimension**2 > _ENUMERATED_ENTRIES:
+        entries = sum(release.number_of_subsets for release in self.releases) * self.dimension**2
+        if entries > _ENUMERATED_ENTRIES or not all(release.has_exact_beta for release in self.releases):
             return None
         records = self.tables.covering_records()
         cells = self.tables.cells_in_all(np.array(records)).tolist()
-        parts = [release.weights() for release in self.releases]
-        common = math.lcm(*(total for _, _, total in parts))
-        units = [release.units * drawn for release, drawn in zip(self.releases, self._drawn, strict=True)]
-        scale = math.lcm(*units)
-        observations, weights, beta = [], [], []
-        for number, part, release in self._parts():
-            without, with_it, total = (value * self._drawn[number] for value in parts[number])
-            factor = common * self._drawn[number] // total
-            for subset in release.subsets():
-                observations.append(_label(number, subset))
-                weights.append([factor * (with_it if subset[row[number]] else without) for row in cells])
-                values = [0] * self.dimension
-                values[part] = [release.beta(bit) * TOTAL * (scale // units[number]) for bit in subset]
-                beta.append(values)
-        return Enumeration(
-            observations=observations,
-            statistics=[[Fraction(int(value)) for value in row] for row in self.statistics(records).T],
-            weights=weights,
-            total=TOTAL * common,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=scale,
-        )
+        return enumerate_tables(self.releases, self._drawn, cells, self.statistics(records))
 
     # -- describing ------------------------------------------------------------------------------------------------
 
@@ -351,40 +385,15 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         }
         if self._given is not None:
             given["clique_probabilities"] = [str(p) for p in self._given]
+        if self._listed:  # an empty list is subset selection: TOML knows no null
+            every = range(len(self.releases))
+            given["table_channels"] = [self._listed[i].parameter() if i in self._listed else [] for i in every]
         return given
 
     def thresholds(self) -> dict[str, Any]:
-        """Cliques are drawn by `cliques` (over 2⁶²); then as in subset selection on the table of the clique."""
-        tables = [{"subset_size": each.subset_size, "inside": each.keep} for each in self.releases]
-        return {"cliques": list(self._drawn), "tables": tables}
+        """Cliques are drawn by `cliques` (over 2⁶²); then as in subset selection on the table, or by its `columns`."""
+        return {"cliques": list(self._drawn), "tables": [each.thresholds() for each in self.releases]}
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
-        thresholds = [[release.cells, release.subset_size, release.keep] for release in self.releases]
-        return list(self.tables.sizes), [list(clique) for clique in self.tables.cliques], thresholds, self._drawn
-
-
-def _label(number: int, subset: Sequence[int]) -> str:
-    """An observation: the clique's number, and one bit per cell of its table."""
-    return f"{number}:{''.join(map(str, subset))}"
-
-
-def _read_probabilities(given: Iterable[Number], cliques: int) -> list[Fraction]:
-    probabilities = as_distribution(given, "clique_probabilities")
-    if len(probabilities) != cliques:
-        raise ShapeError(
-            f"clique_probabilities has {len(probabilities)} entries for {cliques} cliques.",
-            remedy="Give one per clique.",
-        )
-    if min(probabilities) == 0:
-        raise InputError(
-            f"clique_probabilities[{probabilities.index(Fraction(0))}] is 0; allowed: above 0.",
-            remedy="Give every clique some probability, or leave it out.",
-        )
-    return probabilities
-
-
-def _best_probabilities(releases: Sequence[TableRelease]) -> list[Fraction]:
-    """π_c ∝ √tr V_c, which minimises Σ_c tr V_c / π_c; in whole numbers, so that every machine finds the same."""
-    roots = [math.isqrt(int(release.total_variance * 10**24)) for release in releases]
-    parts = apportion([Fraction(root, sum(roots)) for root in roots], _PROBABILITY_PARTS)
-    return [Fraction(part, _PROBABILITY_PARTS) for part in parts]
+        cliques, parts = map(list, self.tables.cliques), (release.fingerprint_part() for release in self.releases)
+        return list(self.tables.sizes), list(cliques), list(parts), self._drawn

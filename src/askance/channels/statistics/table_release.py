@@ -13,26 +13,29 @@ and two cells together with probability (s − 1) p/(w − 1) where one of them 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
+from askance._checks import Number, as_distribution
 from askance._kernels import subsets
 from askance._kernels.draw import DISCARDED_BITS, TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.thresholds import exp_rounded_down
-from askance.errors import ProbabilityError
+from askance.channels.thresholds import apportion, exp_rounded_down
+from askance.errors import InputError, ProbabilityError, ShapeError
 
 #: Tables have at most this many cells: a report has one bit per cell.
 MOST_CELLS = 1 << 16
 # Of a stated level at least this share is spent: what thresholds of 62 bits can hold, except for the tiniest levels.
 _LEAST_SHARE = 0.99
+# Default probabilities of tables are whole multiples of one over this: short to write down, and as good.
+_PROBABILITY_PARTS = 10**9
 _SHIFT = np.uint64(DISCARDED_BITS)
 _ONE = np.uint64(1)
 
@@ -92,6 +95,11 @@ class TableRelease:
     # -- probabilities ---------------------------------------------------------------------------------------------
 
     @property
+    def bits(self) -> int:
+        """One per cell."""
+        return self.cells
+
+    @property
     def units(self) -> int:
         """2⁶² (w − 1)(a − b) = P w − 2⁶² s, a whole number; β is a whole number over it."""
         return self.keep * self.cells - TOTAL * self.subset_size
@@ -122,7 +130,24 @@ class TableRelease:
         without = math.log((TOTAL - self.keep) / TOTAL) - math.log(math.comb(self.cells - 1, self.subset_size))
         return np.array([without, without + math.log(self.ratio)])
 
+    def log_likelihood(self, sets: WordArray, cells: IntArray) -> FloatArray:
+        """Log S(subset | cell) of packed subsets (n, words) and cells (m,), shape (n, m)."""
+        return self.log_probabilities[members(sets, np.broadcast_to(cells, (len(sets), len(cells))))]
+
+    def likelihood_terms(self, sets: FloatArray) -> tuple[FloatArray, float, float]:
+        """P(S) = a₀ + (a₁ − a₀) Σ_{cells in S} μ: the sets themselves, a₀ and a₁ − a₀."""
+        without, within = np.exp(self.log_probabilities)
+        return sets, without, within - without
+
+    def log_tilts(self, sets: FloatArray) -> FloatArray:
+        """Log S(subset | cell) up to a constant of the subset, for subsets as 0 and 1 (n, w), shape (n, w)."""
+        return np.asarray(float(np.diff(self.log_probabilities)[0]) * sets)
+
     # -- estimating ------------------------------------------------------------------------------------------------
+
+    def sent(self, mean: FloatArray) -> FloatArray:
+        """b + (a − b) μ: how often every cell is sent where true cells have these shares."""
+        return np.asarray(self.outside + self.gain * mean)
 
     def debias(self, sent: FloatArray) -> FloatArray:
         """(share of reports with the cell − b)/(a − b)."""
@@ -133,14 +158,14 @@ class TableRelease:
         return np.asarray(sent * (1 - sent) / self.gain**2)
 
     def covariance(self, shares: FloatArray) -> FloatArray:
-        """Of one debiased report where true cells have these shares, shape (w, w)."""
+        """Of one debiased report where true cells have these shares (…, w), shape (…, w, w)."""
         w, s, p = self.cells, self.subset_size, self.inside
         with_true = (s - 1) * p / (w - 1)
         without_true = (s - 1) * (s - 2 * p) / ((w - 1) * max(w - 2, 1))  # of two cells one is the true one
-        sent = self.outside + self.gain * shares
-        together = without_true + (with_true - without_true) * np.add.outer(shares, shares)
-        np.fill_diagonal(together, sent)
-        return np.asarray((together - np.outer(sent, sent)) / self.gain**2)
+        sent = self.sent(shares)
+        together = without_true + (with_true - without_true) * (shares[..., :, None] + shares[..., None, :])
+        together[..., np.arange(w), np.arange(w)] = sent
+        return np.asarray((together - sent[..., :, None] * sent[..., None, :]) / self.gain**2)
 
     @property
     def total_variance(self) -> Fraction:
@@ -149,6 +174,16 @@ class TableRelease:
         return Fraction(self.subset_size * (self.cells - self.subset_size), self.cells) / gain**2
 
     # -- in whole numbers ------------------------------------------------------------------------------------------
+
+    @property
+    def is_unbiased(self) -> bool:
+        """The true cell is sent more often than others."""
+        return self.units > 0
+
+    @property
+    def has_exact_beta(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def number_of_subsets(self) -> int:
@@ -170,6 +205,54 @@ class TableRelease:
     def beta(self, bit: int) -> int:
         """β of a cell that is (1) or is not (0) in the subset, as a whole number over `units`."""
         return bit * (self.cells - 1) * TOTAL - (self.subset_size * TOTAL - self.keep)
+
+    def weights_of(self, subset: Sequence[int]) -> tuple[list[int], int]:
+        """S(subset | cell) by cell, as whole numbers over the second."""
+        without, with_it, total = self.weights()
+        return [with_it if bit else without for bit in subset], total
+
+    def beta_of(self, subset: Sequence[int]) -> list[int]:
+        """β of all cells, as whole numbers over `units`."""
+        return [self.beta(bit) for bit in subset]
+
+    def worst_subset(self, cell: int, other: int) -> tuple[int, ...]:
+        """The first subset that has one cell and not the other."""
+        chosen = {cell, *[each for each in range(self.cells) if each not in (cell, other)][: self.subset_size - 1]}
+        return tuple(int(each in chosen) for each in range(self.cells))
+
+    def worst_cells(self) -> None:
+        """Any two cells will do."""
+
+    def thresholds(self) -> dict[str, Any]:
+        """Size of subsets, and how often the true cell is in them."""
+        return {"subset_size": self.subset_size, "inside": self.keep}
+
+    def fingerprint_part(self) -> list[int]:
+        """w, s and P."""
+        return [self.cells, self.subset_size, self.keep]
+
+
+def read_probabilities(given: Iterable[Number], tables: int) -> list[Fraction]:
+    """How often each table is drawn, as given: as many as there are tables, all above 0."""
+    probabilities = as_distribution(given, "clique_probabilities")
+    if len(probabilities) != tables:
+        raise ShapeError(
+            f"clique_probabilities has {len(probabilities)} entries for {tables} cliques.",
+            remedy="Give one per clique.",
+        )
+    if min(probabilities) == 0:
+        raise InputError(
+            f"clique_probabilities[{probabilities.index(Fraction(0))}] is 0; allowed: above 0.",
+            remedy="Give every clique some probability, or leave it out.",
+        )
+    return probabilities
+
+
+def best_probabilities(variances: Sequence[Fraction]) -> list[Fraction]:
+    """π_c ∝ √tr V_c of tr V_c, which minimises Σ_c tr V_c / π_c; in whole numbers, the same on every machine."""
+    roots = [math.isqrt(int(variance * 10**24)) for variance in variances]
+    parts = apportion([Fraction(root, sum(roots)) for root in roots], _PROBABILITY_PARTS)
+    return [Fraction(part, _PROBABILITY_PARTS) for part in parts]
 
 
 class SubsetSampler:
@@ -199,38 +282,52 @@ class SubsetSampler:
             self._draw_piece(table[rows], cell[rows], source, out[rows], compiled)
 
     def _draw_piece(self, table: IntArray, cell: IntArray, source: WordSource, out: WordArray, compiled: bool) -> None:
-        inside = (source(len(out)) >> _SHIFT).astype(np.int64) < self._of(self._keep, table)
-        out[:] = self._of(self._begin, table)
+        inside = (source(len(out)) >> _SHIFT).astype(np.int64) < _of(self._keep, table)
+        out[:] = _of(self._begin, table)
         for plane in self._planes:
             words = source(out.size).reshape(out.shape)
-            out[:] = subsets.toss(out, self._of(plane, table)[:, None], words)
+            out[:] = subsets.toss(out, _of(plane, table)[:, None], words)
         if len(self._planes):
-            out &= self._of(self.full, table)
+            out &= _of(self.full, table)
         complete, done = subsets.compiled() if compiled else subsets.complete_plain, 0
         while done < len(out):
             # Two cells are tried per word, the last of a row often in vain; somewhat more than is likely needed.
             words = source(min(LONGEST_DRAW, int((len(out) - done) * (0.55 * self._tries + 0.5)) + 8))
             done = complete(out, table, cell, inside, self.sizes, self._cells, self._unfair, words, done)
 
-    def _of(self, values: AnyArray, table: AnyArray) -> AnyArray:
-        """What belongs to the table of every row: where there is only one table, one entry for all rows."""
-        return values if len(values) == 1 else values[table]
-
     def first_impossible(self, table: AnyArray, sets: WordArray) -> int | None:
         """The first row that is no subset of its table's size and cells; None where there is none."""
-        step = LONGEST_DRAW // sets.shape[1]
-        for start in range(0, len(sets), step):
-            own, part = table[start : start + step], sets[start : start + step]
-            wrong = subsets.count_ones(part) != self._of(self.sizes, own)
-            beyond = part & ~self._of(self.full, own)
-            if beyond.any():
-                wrong |= beyond.any(axis=1)
-            if wrong.any():
-                return start + int(np.argmax(wrong))
-        return None
+        return first_impossible(table, sets, self.sizes, self.full)
+
+
+def first_impossible(table: AnyArray, sets: WordArray, sizes: IntArray, full: WordArray) -> int | None:
+    """The first row i that has not `sizes[table[i]]` bits set, or one beyond `full[table[i]]`; None where none has."""
+    step = LONGEST_DRAW // sets.shape[1]
+    for start in range(0, len(sets), step):
+        own, part = table[start : start + step], sets[start : start + step]
+        wrong = subsets.count_ones(part) != _of(sizes, own)
+        beyond = part & ~_of(full, own)
+        if beyond.any():
+            wrong |= beyond.any(axis=1)
+        if wrong.any():
+            return start + int(np.argmax(wrong))
+    return None
+
+
+def _of(values: AnyArray, table: AnyArray) -> AnyArray:
+    """What belongs to the table of every row: where there is only one table, one entry for all rows."""
+    return values if len(values) == 1 else values[table]
 
 
 def members(sets: AnyArray, cells: IntArray) -> AnyArray:
     """Whether cells[i, j] is in the set of row i of packed words (n, L): 0 or 1, shape of `cells`."""
     word = np.take_along_axis(sets, cells >> 6, axis=1)
     return np.asarray((word >> (cells & 63).astype(np.uint64)) & _ONE).astype(np.int64)
+
+
+def set_bit(sets: WordArray) -> IntArray:
+    """Which bit is set in every packed row (n, words) that has one, shape (n,)."""
+    word = np.argmax(sets != 0, axis=1)
+    alone = np.take_along_axis(sets, word[:, None], axis=1)[:, 0]
+    # A power of two is a float without rounding, and its exponent is the bit.
+    return np.asarray(word * 64 + np.frexp(alone.astype(np.float64))[1] - 1, dtype=np.int64)

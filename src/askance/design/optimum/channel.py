@@ -25,7 +25,10 @@ from askance.models.enumerated import Enumerated
 _TOLERANCE = 1e-8
 # Where some parameters do not matter at all, they still count so much: they must stay estimable.
 _LEAST_WEIGHT = 1e-9
-_MOST_OUTPUTS = 64
+#: Outputs of a model at most.
+MOST_OUTPUTS = 64
+# Below, rows are so nearly constant that floats cannot tell designs apart.
+_LEAST_LEVEL = Fraction(1, 10**4)
 
 
 class OptimalChannel(MatrixChannel):
@@ -106,14 +109,14 @@ def optimal_channel(
     """The channel of a privacy level with the least tr W Σ: exact, with a proof.
 
     All rows that an optimal channel can have are known (each says "the truth is in A", e^α times as often if it is),
-    and the error is convex in how often each is used. It is minimised over all 2^m − 2 of them for up to 12 different
+    and the error is convex in how often each is used. It is minimised over all 2^m − 2 of them for up to 14 different
     statistics, by column generation beyond.
 
     Give exactly one of `theta`, `prior` and `minimax`.
 
     Args:
         model: what is to be learned, over at most 64 outputs.
-        privacy_level: above 0; the channel spends it whole.
+        privacy_level: from 10⁻⁴ to 30; the channel spends it whole.
         theta: a guess of θ, shape (d,).
         prior: several θ, shape (K, d), over which the error is averaged; a `Prior` has weights, `Prior.of_fit` is what
             a pilot leaves open.
@@ -133,6 +136,11 @@ def optimal_channel(
     22568.1
     """
     level = as_positive_level(privacy_level)
+    if level < _LEAST_LEVEL:
+        raise InputError(
+            f"privacy_level is {shown(level)}; allowed: 0.0001 to 30.",
+            remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
+        )
     require_choice(target, "target", ("likelihood", "moments"))
     points, worst = _read_points(model, theta, prior, minimax)
     matrix = read_weights(weights, model.dimension)
@@ -146,7 +154,9 @@ def optimal_channel(
 def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool) -> OptimalChannel:
     """The channel itself, measured as it is."""
     model, groups = problem.model, problem.groups
-    order = np.lexsort((-found.x, found.subsets.sum(axis=0)))
+    # Small subsets first, then frequent ones; among equals the outputs decide, not the last digits.
+    often = np.array([float(f"{x:.6g}") for x in found.x])
+    order = np.lexsort((*~found.subsets[::-1], -often, found.subsets.sum(axis=0)))
     subsets, x = found.subsets[:, order], found.x[order]
     weights = whole_weights(subsets, x, level)[:, groups]
     rows = [[Fraction(int(w), TOTAL) for w in row] for row in weights]
@@ -181,9 +191,9 @@ def _read_points(
             f"model is {shown(model)}; allowed: an Enumerated model.",
             remedy="Build one from the table of its statistics; for tables of a random field there is plan_field.",
         )
-    if len(model.outputs) > _MOST_OUTPUTS:
+    if len(model.outputs) > MOST_OUTPUTS:
         raise InputError(
-            f"the model has {len(model.outputs)} outputs; allowed: at most {_MOST_OUTPUTS}.",
+            f"the model has {len(model.outputs)} outputs; allowed: at most {MOST_OUTPUTS}.",
             remedy="Merge outputs, or take subset selection, which is nearly as good when there are many.",
         )
     given = {"theta": theta, "prior": prior, "minimax": minimax}

@@ -127,16 +127,18 @@ def minimise(
     *,
     worst: bool = False,
     tolerance: float = 1e-9,
+    bounding: FloatArray | None = None,
 ) -> Optimum:
     """The design of least error among x ≥ 0 with A x = A x₀.
 
     Args:
         criteria: one per θ.
-        constraints: A, entries of at least 0, every column with one above; shape (number of constraints, N).
+        constraints: A, shape (number of constraints, N).
         start: x₀, all above 0, shape (N,).
         shares: w, above 0 with sum 1, shape (K,); only a start where `worst`.
         worst: whether the largest f_k is minimised instead of Σ w_k f_k.
         tolerance: of the relative gap.
+        bounding: u with uᵀA > 0 in every column, which keeps x bounded (default: 1), shape (number of constraints,).
 
     A Newton step on the perturbed optimality conditions (x_i s_i = τ; where `worst`, w_k (t − f_k) = τ as well) is
     found from a system of as many unknowns as the Hessians have rows, whatever N.
@@ -147,7 +149,8 @@ def minimise(
     """
     scale = float(errors_of(criteria, start, curvature=False).values.max())
     scaled = [Criterion(each.vectors, each.loading / np.sqrt(scale)) for each in criteria]
-    search = _Search(scaled, constraints, constraints @ start, worst, tolerance)
+    bounding = np.ones(len(constraints)) if bounding is None else bounding
+    search = _Search(scaled, constraints, constraints @ start, bounding, worst, tolerance)
     state, gap = search.run(start, shares)
     values = search.errors.values
     value = float(values.max() if worst else state.shares @ values)
@@ -156,9 +159,16 @@ def minimise(
 
 class _Search:
     def __init__(
-        self, criteria: Sequence[Criterion], A: FloatArray, b: FloatArray, worst: bool, tolerance: float
+        self,
+        criteria: Sequence[Criterion],
+        A: FloatArray,
+        b: FloatArray,
+        bounding: FloatArray,
+        worst: bool,
+        tolerance: float,
     ) -> None:
         self._criteria, self._A, self._b, self._worst, self._tolerance = criteria, A, b, worst, tolerance
+        self._bounding, self._totals = bounding, bounding @ A
         self.errors: Errors
         self._history: list[float] = []
 
@@ -188,9 +198,9 @@ class _Search:
         """Multipliers low enough for all slacks to be above 0."""
         gradient = shares @ self.errors.gradients
         multipliers: FloatArray = np.linalg.lstsq((self._A * x).T, x * gradient, rcond=None)[0].astype(np.float64)
-        totals = self._A.sum(axis=0)
-        lack = float(np.max(-(gradient - self._A.T @ multipliers) / totals, initial=0.0))
-        multipliers = multipliers - lack - 0.1 * float(np.abs(gradient).max() / totals.max())
+        lack = float(np.max(-(gradient - self._A.T @ multipliers) / self._totals, initial=0.0))
+        lowered = lack + 0.1 * float(np.abs(gradient).max() / self._totals.max())
+        multipliers = multipliers - lowered * self._bounding
         slack = gradient - self._A.T @ multipliers
         t = 1.5 * float(self.errors.values.max())
         return _State(x, slack, multipliers, shares, t, t - self.errors.values)
@@ -202,7 +212,7 @@ class _Search:
     def _shortfall(self, state: _State) -> float:
         """By how much the multipliers must be lowered, in units of the error, for every slack to be at least 0."""
         slack = state.shares @ self.errors.gradients - self._A.T @ state.multipliers
-        return float(np.max(-slack / self._A.sum(axis=0), initial=0.0) * self._b.sum())
+        return float(np.max(-slack / self._totals, initial=0.0) * (self._bounding @ self._b))
 
     def _residual(self, state: _State, errors: Errors) -> FloatArray:
         return np.asarray(state.shares @ errors.gradients - self._A.T @ state.multipliers - state.s)
@@ -309,6 +319,12 @@ class _NewtonSystem:
         solved = self._scales * lu_solve(self._factors, self._scales * right, check_finite=False)
         u, multipliers = solved[: self._own], -solved[self._own : size]
         x = self._D * (r - self._U.T @ u + self._A.T @ multipliers)
+        # The constraints hold to the last digits only if what rounding left of them is solved for once more.
+        again = np.zeros(len(self._scales))
+        again[self._own : size] = self._A @ x - self._missing
+        rest = self._scales * lu_solve(self._factors, self._scales * again, check_finite=False)
+        x = x - self._D * (self._U.T @ rest[: self._own] + self._A.T @ rest[self._own : size])
+        solved, u, multipliers = solved + rest, u + rest[: self._own], multipliers - rest[self._own : size]
         shares, t, z = np.zeros(len(state.shares)), 0.0, np.zeros(len(state.shares))
         if self._worst:
             # From u rather than from x: shares keep their sum to the last digit.

@@ -19,6 +19,9 @@ from askance.errors import ProbabilityError
 
 # Ratios stay below e^α by this share: room for columns to be made to sum to 2⁶².
 _ROOM = Fraction(1, 10**12)
+# Shares that agree so far are equal.
+_EQUAL = 1e-5
+# So many labels are joined by "or"; more are a list.
 _NAMED = 4
 
 
@@ -35,7 +38,8 @@ def usable_ratio(level: Fraction) -> float:
 def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     """2⁶² S for rows x_A B_A: whole numbers, columns of sum 2⁶², no ratio in a row above e^α; shape (k, m).
 
-    What rounding leaves over goes to the largest entry of a column, where it is far less than the room left below e^α.
+    Small entries are rounded up, so that columns are too large, by at most e^α units for every row. The excess is taken
+    off the largest entry of a column, which only lowers its ratio; errors of x itself are far below the room left.
 
     Args:
         subsets: A, shape (m, k).
@@ -48,7 +52,10 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     array([ True,  True])
     """
     limit, ratio = largest_ratio(level), Fraction(usable_ratio(level))
-    low = [max(1, round(Fraction(float(share)) * TOTAL)) for share in x]
+    pairs = _complements(subsets, x)
+    if pairs is not None:
+        return _paired_weights(subsets, x, ratio, pairs)
+    low = [max(1, math.ceil(Fraction(float(share)) * TOTAL)) for share in x]
     high = [math.floor(ratio * each) for each in low]
     weights = np.where(subsets.T, np.array(high, dtype=object)[:, None], np.array(low, dtype=object)[:, None])
     for y in range(weights.shape[1]):
@@ -62,8 +69,35 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     return weights.astype(np.int64)
 
 
+def _complements(subsets: Subsets, x: FloatArray) -> list[tuple[int, int]] | None:
+    """Rows in pairs of a subset and its complement, equally often; None where some row has no such partner."""
+    places = {column.tobytes(): i for i, column in enumerate(subsets.T)}
+    partner = [places.get((~column).tobytes()) for column in subsets.T]
+    pairs = [(i, j) for i, j in enumerate(partner) if j is not None and i < j and abs(x[i] / x[j] - 1) < _EQUAL]
+    return pairs if 2 * len(pairs) == len(x) else None
+
+
+def _paired_weights(subsets: Subsets, x: FloatArray, ratio: Fraction, pairs: list[tuple[int, int]]) -> IntArray:
+    """As `whole_weights`, where a subset and its complement together are equally likely for all outputs, exactly.
+
+    Such channels (coordinate release is one) may tell fewer differences than there are outputs: rounding row by row
+    would spoil the relations between rows on which an unbiased β rests.
+    """
+    pairs = sorted(pairs, key=lambda pair: float(x[pair[0]]))
+    weights, left = np.zeros(subsets.T.shape, dtype=np.int64), TOTAL
+    for i, j in pairs[:-1]:
+        low = max(1, math.ceil(Fraction(float(x[i] + x[j])) / 2 * TOTAL))
+        high = math.floor(ratio * low)
+        left -= low + high
+        weights[i], weights[j] = (np.where(subsets[:, each], high, low) for each in (i, j))
+    low = math.ceil(left / (1 + ratio))
+    i, j = pairs[-1]
+    weights[i], weights[j] = (np.where(subsets[:, each], left - low, low) for each in (i, j))
+    return weights
+
+
 def name_subsets(subsets: Subsets, groups: IntArray, outputs: Categories) -> list[str]:
-    """What every observation says, in words: "b or c", "not a"; labels stay different.
+    """What every observation says, in words: "b or c", "not a", "neither a nor b"; labels stay different.
 
     >>> from askance.design.optimum.staircase import all_subsets
     >>> name_subsets(all_subsets(3), np.arange(3), Categories(["a", "b", "c"]))
@@ -79,12 +113,9 @@ def name_subsets(subsets: Subsets, groups: IntArray, outputs: Categories) -> lis
 def _name(inside: list[Label], labels: Sequence[Label], chosen: NDArray[np.bool_]) -> str:
     outside = [labels[int(y)] for y in np.flatnonzero(~chosen)]
     if len(outside) < len(inside):
-        return "not " + _list(outside)
-    return _list(inside)
-
-
-def _list(labels: list[Label]) -> str:
-    shown_labels = [str(label) for label in labels]
-    if len(shown_labels) <= _NAMED:
-        return " or ".join(shown_labels)
-    return "one of " + ", ".join(shown_labels)
+        texts = [str(label) for label in outside]
+        return {1: f"not {texts[0]}", 2: "neither " + " nor ".join(texts)}.get(
+            len(texts), "none of " + ", ".join(texts)
+        )
+    texts = [str(label) for label in inside]
+    return " or ".join(texts) if len(texts) <= _NAMED else "one of " + ", ".join(texts)

@@ -12,6 +12,7 @@ from askance._arrays import FloatArray
 from askance.design.optimum.interior_point import Criterion, Errors, Optimum, errors_of, minimise
 from askance.design.optimum.prior import Prior
 from askance.design.optimum.problem import ChannelProblem
+from askance.design.optimum.rows import few_rows, satisfying
 from askance.design.optimum.staircase import (
     Subsets,
     all_subsets,
@@ -25,7 +26,9 @@ from askance.errors import NotIdentifiedError
 #: Up to so many classes of outputs all rows are taken at once; up to the second, all are looked at for the proof.
 DIRECT, ENUMERATED = 14, 20
 # Column generation: rounds, and rows that join in each.
-_ROUNDS, _JOINING = 60, 100
+_ROUNDS, _JOINING = 60, 150
+# Where the bound cannot be proved anyhow, a smaller number of rounds and a gap of this size will do.
+_LOCAL_ROUNDS, _LOCAL_GAP = 20, 1e-4
 _DIRECTIONS = 12
 # Rows whose share is below this part of the largest are not in the support.
 _SUPPORT = 1e-9
@@ -66,8 +69,12 @@ def search(problem: ChannelProblem, *, worst: bool, tolerance: float) -> Found:
     else:
         subsets, optimum, bound = _generate(problem, worst, tolerance)
         proved = m <= ENUMERATED
-    subsets, optimum = _prune(problem, subsets, optimum, worst, tolerance)
-    return Found(subsets, optimum.x, optimum.shares, bound, proved)
+    few, best = _prune(problem, subsets, optimum, worst, tolerance)
+    if worst and m <= DIRECT and best.value - bound > tolerance * best.value:
+        # Over few rows the search comes closer, and its shares of the θ make the sharper bound.
+        sharper, _ = _bound(problem, subsets, optimum._replace(shares=best.shares), [subsets], worst, tolerance)
+        bound = max(bound, sharper)
+    return Found(few, best.x, best.shares, bound, proved)
 
 
 def _minimise(problem: ChannelProblem, subsets: Subsets, worst: bool, tolerance: float) -> Optimum:
@@ -104,16 +111,19 @@ def lower_bound(
     chosen = problem.criteria(subsets)
     errors = errors_of(chosen, optimum.x, curvature=False)
     prices_of = _Prices(problem, subsets, optimum)
-    multipliers, worst_cut = _best_multipliers(problem, subsets, optimum, errors), 0.0
+    # Two sets of multipliers, each with the largest amount by which they are too high.
+    both = np.stack([_best_multipliers(problem, subsets, optimum, errors), optimum.multipliers])
+    too_high = np.zeros(2)
     missing, names = np.empty(0), np.empty((len(subsets), 0), dtype=np.bool_)
     for piece in candidates:
         rows = rows_of(piece, problem.ratio)
-        cut = (multipliers @ rows - prices_of(piece)) / rows.sum(axis=0)
-        worst_cut = max(worst_cut, float(cut.max(initial=0.0)))
+        cuts = (both @ rows - prices_of(piece)) / rows.sum(axis=0)
+        too_high = np.maximum(too_high, cuts.max(axis=1, initial=0.0))
+        cut = cuts.max(axis=0)
         best = np.argsort(-cut, kind="stable")[:_JOINING]
         best = best[cut[best] > 0]
         missing, names = np.concatenate([missing, cut[best]]), np.concatenate([names, piece[:, best]], axis=1)
-    least = multipliers.sum() - worst_cut * len(subsets)
+    least = float((both.sum(axis=1) - too_high * len(subsets)).max())
     value = float(optimum.shares @ errors.values)
     gradient = optimum.shares @ errors.gradients
     joining = np.argsort(-missing, kind="stable")[:_JOINING]
@@ -159,31 +169,43 @@ def _generate(problem: ChannelProblem, worst: bool, tolerance: float) -> tuple[S
     """Column generation: solve over some rows, add those that would help most, until none does."""
     rng = np.random.default_rng(0)
     subsets = first_subsets(problem.table, rng, _DIRECTIONS)
-    bound = -np.inf
-    for _ in range(_ROUNDS):
+    bound, enumerated = -np.inf, problem.outputs <= ENUMERATED
+    rounds = _ROUNDS if enumerated else _LOCAL_ROUNDS
+    for number in range(rounds):
         optimum = _minimise(problem, subsets, worst, tolerance)
-        if problem.outputs <= ENUMERATED:
+        if enumerated:
             candidates: Iterable[Subsets] = chunks_of_subsets(problem.outputs)
         else:
             candidates = [_climb(problem, subsets, optimum, rng)]
         this, helpful = _bound(problem, subsets, optimum, candidates, worst, tolerance)
         bound = max(bound, this)
-        if optimum.value - bound <= tolerance / 2 * optimum.value:
+        if optimum.value - bound <= (tolerance / 2 if enumerated else _LOCAL_GAP) * optimum.value:
             break
         # A subset and its complement together say nothing about the sum of rows, so that both can join any design.
         joined = np.unique(np.concatenate([subsets, helpful, ~helpful], axis=1), axis=1)
-        if joined.shape[1] == subsets.shape[1]:
+        if joined.shape[1] == subsets.shape[1] or number == rounds - 1:
             break
         subsets = joined
     return subsets, optimum, bound
 
 
 def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.random.Generator) -> Subsets:
-    """Rows that would help, by flipping one output at a time from many starts until none helps more."""
-    criteria = problem.criteria(subsets)
-    errors = errors_of(criteria, optimum.x, curvature=False)
-    multipliers = _best_multipliers(problem, subsets, optimum, errors)
+    """Rows that would help, by flipping one output at a time from many starts until none helps more.
+
+    `lower_bound` takes the better of two sets of multipliers: rows are looked for that cut either.
+    """
+    errors = errors_of(problem.criteria(subsets), optimum.x, curvature=False)
     prices_of = _Prices(problem, subsets, optimum)
+    both = (_best_multipliers(problem, subsets, optimum, errors), optimum.multipliers)
+    starts = subsets[:, optimum.x > _SUPPORT * optimum.x.max()]
+    found = [_climb_from(problem, multipliers, prices_of, starts, rng) for multipliers in both]
+    return np.unique(np.concatenate(found, axis=1), axis=1)
+
+
+def _climb_from(
+    problem: ChannelProblem, multipliers: FloatArray, prices_of: _Prices, starts: Subsets, rng: np.random.Generator
+) -> Subsets:
+    """From some rows and from random ones, to those that cut these multipliers most."""
 
     def cut(candidates: Subsets) -> FloatArray:
         rows = rows_of(candidates, problem.ratio)
@@ -191,13 +213,7 @@ def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.
         return np.where(full, -np.inf, (multipliers @ rows - prices_of(candidates)) / rows.sum(axis=0))
 
     m = problem.outputs
-    current = np.concatenate(
-        [
-            subsets[:, optimum.x > _SUPPORT * optimum.x.max()],
-            rng.random((m, _LOCAL_STARTS)) < rng.random(_LOCAL_STARTS),
-        ],
-        axis=1,
-    )
+    current = np.concatenate([starts, rng.random((m, _LOCAL_STARTS)) < rng.random(_LOCAL_STARTS)], axis=1)
     value = cut(current)
     for _ in range(4 * m):
         flipped = current[:, :, None] ^ np.eye(m, dtype=bool)[:, None, :]  # (m, sets, which is flipped)
@@ -208,7 +224,7 @@ def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.
             break
         current[best[gains], np.flatnonzero(gains)] ^= True
         value = np.where(gains, values[np.arange(len(best)), best], value)
-    return np.unique(current[:, np.isfinite(value)], axis=1)
+    return current[:, np.isfinite(value)]
 
 
 # -- few rows ----------------------------------------------------------------------------------------------------------
@@ -222,24 +238,13 @@ def _prune(
     All M_k(x) and Σ x_A B_A = 1 are kept by a linear program over the rows in use, whose vertices have few rows; then
     the design is optimised over these rows alone.
     """
-    from scipy.optimize import linprog
-
     kept, best = _supported(problem, subsets, optimum, worst, tolerance)
-    rows = [rows_of(kept, problem.ratio)]
-    for criterion in problem.criteria(kept):
-        i, j = np.triu_indices(len(criterion.vectors))
-        rows.append(criterion.vectors[i] * criterion.vectors[j])
-    keep = np.concatenate(rows)
-    keep = keep / np.abs(keep).max(axis=1, keepdims=True).clip(1e-300)
-    scale = best.x.max()
-    if kept.shape[1] > np.linalg.matrix_rank(keep):
-        # Any objective leads to a vertex; this one likes rows that are large already.
-        solved = linprog(1 / (1 + best.x / scale), A_eq=keep, b_eq=keep @ best.x / scale, method="highs")
-        if solved.status == 0:
-            few = np.flatnonzero(solved.x > 1e-7)
-            fewer = _restricted(problem, kept[:, few], solved.x[few] * scale, best.shares, worst, tolerance)
-            if fewer is not None and fewer.value <= best.value * (1 + tolerance):
-                return kept[:, few], fewer
+    vectors = np.concatenate([criterion.vectors for criterion in problem.criteria(kept)])
+    few, x = few_rows(rows_of(kept, problem.ratio), vectors, best.x)
+    if few.size < kept.shape[1]:
+        fewer = _restricted(problem, kept[:, few], x, best.shares, worst, tolerance)
+        if fewer is not None and fewer.value <= best.value * (1 + tolerance):
+            return kept[:, few], fewer
     return kept, best
 
 
@@ -270,7 +275,7 @@ def _restricted(
 ) -> Optimum | None:
     """The optimum over some rows only, from a design that satisfies Σ x_A B_A = 1 nearly; None where there is none."""
     rows = rows_of(subsets, problem.ratio)
-    x = _satisfying(rows, x)
+    x = satisfying(rows, x)
     if x.min() <= 0 or np.abs(1 - rows @ x).max() > 1e-12:
         return None
     criteria = [_within_reach(criterion, x) for criterion in problem.criteria(subsets)]
@@ -280,7 +285,7 @@ def _restricted(
         found = minimise(cast(list[Criterion], criteria), rows, x, shares, worst=worst, tolerance=tolerance / 10)
     except np.linalg.LinAlgError:
         return None
-    exact = _satisfying(rows, found.x)
+    exact = satisfying(rows, found.x)
     return found._replace(x=exact) if exact.min() > 0 else None
 
 
@@ -292,11 +297,3 @@ def _within_reach(criterion: Criterion, x: FloatArray) -> Criterion | None:
     if np.abs(criterion.loading - basis @ loading).max() > _REACH * np.abs(criterion.loading).max():
         return None
     return Criterion(basis.T @ criterion.vectors, loading)
-
-
-def _satisfying(rows: FloatArray, x: FloatArray) -> FloatArray:
-    """The nearest x, relatively, with Σ x_A B_A = 1 to the last digits."""
-    for _ in range(4):
-        missing = 1 - rows @ x
-        x = x + x * (rows.T @ (np.linalg.pinv((rows * x) @ rows.T, rcond=1e-13, hermitian=True) @ missing))
-    return x

@@ -1,0 +1,353 @@
+"""Which tables of a random field to ask for, how often, and how to tell each: the least error of the field's tables.
+
+A report about a table c of some variables is a subset A of its cells, told e^α times as often where the true cell is in
+it. A design says how much of every pair (c, A) is taken: x_{cA} ≥ 0 with Σ_A x_{cA} B_A(cell) = π_c for every cell of
+table c, and Σ_c π_c = 1. With h_c(cell) = Σ_{records in it} p(record) s(record), s the scores of the field, a report
+carries the information g gᵀ/q with g = Σ_cell B_A(cell) h_c(cell): the same convex problem as for one channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import Number, as_count, as_positive_level, shown
+from askance._kernels.draw import TOTAL
+from askance.channels.statistics.clique_release import CliqueRelease
+from askance.channels.statistics.cliques import CliqueTables
+from askance.channels.statistics.listed_table import ToldTable
+from askance.channels.thresholds import apportion
+from askance.design.optimum.interior_point import Criterion, Optimum, minimise
+from askance.design.optimum.prior import Prior
+from askance.design.optimum.realise import usable_ratio, whole_weights
+from askance.design.optimum.rows import few_rows, satisfying
+from askance.design.optimum.staircase import Subsets, all_subsets, first_subsets, interior_start, rows_of
+from askance.errors import InputError
+from askance.models.random_field import RandomField
+
+# Tables of up to so many cells have all their rows considered; of larger ones, some.
+_ALL_ROWS = 9
+_DIRECTIONS = 24
+# Free parameters of the field: the search weighs all pairs of them against each other.
+_MOST_PARAMETERS = 72
+_MOST_TABLES = 60
+_TOLERANCE = 1e-6
+# Tables that are asked less often than this share of the most frequent one are left out.
+_RARELY = 1e-3
+# So much of a table goes through k-ary randomized response where its cells could not be told apart otherwise.
+_MIXED_IN = 0.005
+_RANK = 1e-4
+_SCORE = 1e-9
+# Probabilities of tables are whole multiples of one over this: short to write down, and as good.
+_SHARE_PARTS = 10**9
+# Reports of a table that are summed over.
+_MOST_REPORTS = 20_000
+
+
+@dataclass(frozen=True)
+class OptimalCliques:
+    """The tables to ask for.
+
+    Attributes:
+        channel: a `CliqueRelease` with its own clique probabilities and table channels, for reports about the field.
+        value: of this very channel, n times the variance of the cells of the field's tables, summed over all cells:
+            averaged over the prior.
+        lower_bound: no design over the rows that were considered has a smaller one.
+        gap: (value − lower_bound)/value.
+        is_proved: whether all rows of all tables up to the given size were considered.
+        uniform: the same for the field's own tables, all drawn equally often, each by subset selection.
+    """
+
+    channel: CliqueRelease
+    value: float
+    lower_bound: float
+    is_proved: bool
+    uniform: float
+
+    @property
+    def gap(self) -> float:
+        """How far above the least possible it may be, as a share."""
+        return 1 - self.lower_bound / self.value
+
+    @property
+    def gain(self) -> float:
+        """By which share the error is below that of the field's own tables, drawn uniformly."""
+        return 1 - self.value / self.uniform
+
+    def summary(self) -> str:
+        """A table for people."""
+        tables = self.channel.tables
+        lines = [f"{len(tables.cliques)} tables at privacy level {self.channel.privacy_level:.6g}:"]
+        for number in np.argsort(-self.channel.clique_probabilities, kind="stable"):
+            clique = ", ".join(str(v) for v in tables.cliques[int(number)])
+            cells = tables.cells[int(number)]
+            lines.append(f"  {self.channel.clique_probabilities[number]:6.1%}  variables {clique} ({cells} cells)")
+        lines.append(
+            f"error of the field's tables, n times variance over all cells: {self.value:.6g}, "
+            f"{self.gain:.1%} below the field's own tables drawn uniformly ({self.uniform:.6g}); "
+            f"at most {max(self.gap, 0):.2g} above the best."
+        )
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; the channel under "channel"."""
+        names = ("value", "lower_bound", "gap", "is_proved", "uniform", "gain")
+        return {**{name: getattr(self, name) for name in names}, "channel": self.channel.specification()}
+
+
+def optimal_cliques(
+    field: RandomField,
+    privacy_level: Number,
+    theta: ArrayLike | None = None,
+    *,
+    prior: ArrayLike | Prior | None = None,
+    largest_table: int = _ALL_ROWS,
+    tables: Iterable[Sequence[int]] | None = None,
+) -> OptimalCliques:
+    """Tables, their probabilities and their channels with the least error of all cells of the field's tables.
+
+    Tables larger than the field's cliques are considered too: one report on three variables is about three pairs.
+
+    Args:
+        field: what is to be learned; without covariates, with at most 72 free parameters.
+        privacy_level: of one report, above 0.
+        theta: a guess of θ, shape (d,), or the θ of a pilot fit (default: 0, all records alike).
+        prior: several θ, shape (K, d), over which the error is averaged, instead.
+        largest_table: cells of the tables that are considered besides the field's own.
+        tables: the variables of the tables to be considered, instead of all up to that size.
+
+    >>> pairs = [[0, 1], [0, 2], [1, 2]]
+    >>> found = optimal_cliques(RandomField([2, 2, 2], pairs), 1)
+    >>> found.channel.privacy_level <= 1, found.gain > 0.02
+    (True, True)
+    """
+    level = as_positive_level(privacy_level)
+    points = _read_points(field, theta, prior)
+    chosen = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
+    problem = _FieldProblem(field, points, usable_ratio(level), chosen)
+    parts = problem.parts
+    optimum = problem.solve()
+    channel = _realise(problem, optimum, level).for_purpose(field.purpose)
+    own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=_equal(len(problem.own)))
+    proved = all(part.cells <= _ALL_ROWS for part in parts)
+    bound = optimum.value * (1 - _TOLERANCE) - max(optimum.gap, 0.0)
+    value = problem.error(channel)
+    return OptimalCliques(channel, value, min(bound, value), proved, problem.error(own))
+
+
+def _equal(count: int) -> list[Fraction]:
+    return [Fraction(1, count)] * count
+
+
+class _Part(NamedTuple):
+    """One table that may be asked for.
+
+    Attributes:
+        clique: its variables.
+        subsets: the rows that are considered, shape (w, N).
+        tangents: h_c at every point of the prior, shape (K, w, D).
+        shares: of its cells at every point, shape (K, w).
+    """
+
+    clique: tuple[int, ...]
+    subsets: Subsets
+    tangents: FloatArray
+    shares: FloatArray
+
+    @property
+    def cells(self) -> int:
+        return int(self.subsets.shape[0])
+
+
+class _FieldProblem:
+    def __init__(self, field: RandomField, prior: Prior, ratio: float, chosen: Sequence[tuple[int, ...]]) -> None:
+        self.field, self.prior, self.ratio = field, prior, ratio
+        model = field.enumerated()
+        self._probabilities = np.array([model.probabilities(theta) for theta in prior.points])
+        self._scores = [_scores(model.table, p) for p in self._probabilities]
+        self._records = field.records()
+        #: The tables whose cells are to be learned.
+        self.own = tuple(clique for clique in field.cliques)
+        self._loadings = [np.concatenate(own).T for own in zip(*(self._tangents(c)[0] for c in self.own), strict=True)]
+        self.parts = [self._part(clique) for clique in chosen]
+
+    def _tangents(self, clique: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """h_c, (K, w, D), and the shares of the cells, (K, w)."""
+        cell = CliqueTables(self.field.sizes, [clique]).cells_in_all(self._records)[:, 0]
+        count = prod(self.field.sizes[v] for v in clique)
+        indicator = np.zeros((count, len(cell)))
+        indicator[cell, np.arange(len(cell))] = 1.0
+        tangents = [(indicator * p) @ s for p, s in zip(self._probabilities, self._scores, strict=True)]
+        return np.array(tangents), self._probabilities @ indicator.T
+
+    def _part(self, clique: tuple[int, ...]) -> _Part:
+        tangents, shares = self._tangents(clique)
+        cells = shares.shape[1]
+        if cells <= _ALL_ROWS:
+            subsets = all_subsets(cells)
+        else:
+            positions = np.concatenate(tangents / np.sqrt(shares.clip(1e-12))[:, :, None], axis=1).T
+            subsets = first_subsets(positions, np.random.default_rng(0), _DIRECTIONS)
+        return _Part(clique, subsets, tangents, shares)
+
+    def vectors(self, part: _Part, rows: FloatArray) -> list[FloatArray]:
+        """g/√q of rows (w, N) of a table, at every point of the prior, each (D, N)."""
+        return [(h.T @ rows) / np.sqrt(p @ rows) for h, p in zip(part.tangents, part.shares, strict=True)]
+
+    def solve(self) -> Optimum:
+        """The design over all rows of all tables, one table after the other."""
+        constraints = 1 + sum(part.cells - 1 for part in self.parts)
+        blocks, starts, vectors, row = [], [], [], 1
+        for part in self.parts:
+            rows = rows_of(part.subsets, self.ratio)
+            block = np.zeros((constraints, rows.shape[1]))
+            # Every cell as often as the first; the first, over all tables, once.
+            block[0], block[row : row + part.cells - 1] = rows[0], rows[1:] - rows[0]
+            row += part.cells - 1
+            blocks.append(block)
+            starts.append(interior_start(part.subsets, self.ratio) / len(self.parts))
+            vectors.append(self.vectors(part, rows))
+        criteria = [
+            Criterion(np.concatenate(own, axis=1), loading)
+            for own, loading in zip(zip(*vectors, strict=True), self._loadings, strict=True)
+        ]
+        bounding = np.zeros(constraints)
+        bounding[0] = 1.0
+        return minimise(
+            criteria,
+            np.concatenate(blocks, axis=1),
+            np.concatenate(starts),
+            self.prior.weights,
+            tolerance=_TOLERANCE,
+            bounding=bounding,
+        )
+
+    def error(self, channel: CliqueRelease) -> float:
+        """n times the variance of all cells of the field's tables by reports through a channel, all of them used."""
+        informations = [np.zeros((len(loading), len(loading))) for loading in self._loadings]
+        for clique, drawn, release in zip(
+            channel.tables.cliques, channel.clique_probabilities, channel.releases, strict=True
+        ):
+            tangents, shares = self._tangents(clique)
+            for information, h, p in zip(informations, tangents, shares, strict=True):
+                information += drawn * _report_information(release, h, p)
+        errors = [
+            float(np.sum(loading * np.linalg.solve(information, loading)))
+            for loading, information in zip(self._loadings, informations, strict=True)
+        ]
+        return float(self.prior.weights @ errors)
+
+
+def _report_information(release: ToldTable, tangent: FloatArray, shares: FloatArray) -> FloatArray:
+    """What a report on a table says about the scores, Σ_o g_o g_oᵀ/q_o; by debiased cells where reports are many."""
+    if release.number_of_subsets > _MOST_REPORTS:
+        noise = np.linalg.pinv(release.covariance(shares), rcond=1e-11, hermitian=True)
+        return np.asarray(tangent.T @ noise @ tangent)
+    rows, low, gain = release.likelihood_terms(np.array(release.subsets(), dtype=np.float64))
+    S = low + gain * rows
+    g = S @ tangent
+    return np.asarray(g.T @ (g / (S @ shares)[:, None]))
+
+
+def _scores(table: FloatArray, p: FloatArray) -> FloatArray:
+    """An orthonormal basis, under p, of what the field can vary: shape (records, D)."""
+    centred = (table - (table @ p)[:, None]) * np.sqrt(p)
+    basis, sizes, _ = np.linalg.svd(centred.T, full_matrices=False)
+    kept = sizes > _SCORE * sizes[0]
+    return np.asarray(basis[:, kept] / np.sqrt(p)[:, None])
+
+
+def _realise(problem: _FieldProblem, optimum: Optimum, level: Fraction) -> CliqueRelease:
+    """Tables that are asked often enough, with whole thresholds."""
+    start, found = 0, []
+    for part in problem.parts:
+        count = part.subsets.shape[1]
+        x = optimum.x[start : start + count]
+        start += count
+        found.append((part, x, float(x @ rows_of(part.subsets, problem.ratio)[0])))
+    most = max(drawn for *_, drawn in found)
+    kept = [(part, x / drawn, drawn) for part, x, drawn in found if drawn > _RARELY * most]
+    cliques, channels = [], []
+    for part, x, _ in kept:
+        rows = rows_of(part.subsets, problem.ratio)
+        vectors = np.concatenate([rows / np.sqrt(p @ rows) for p in part.shares])
+        used, x = few_rows(rows, vectors, x)
+        channels.append(_matrix(part.subsets[:, used], x, level))
+        cliques.append(part.clique)
+    total = sum(Fraction(drawn) for *_, drawn in kept)
+    parts = apportion([Fraction(drawn) / total for *_, drawn in kept], _SHARE_PARTS)
+    shares = [Fraction(part, _SHARE_PARTS) for part in parts]
+    return CliqueRelease(problem.field.sizes, cliques, level, clique_probabilities=shares, table_channels=channels)
+
+
+def _matrix(subsets: Subsets, x: FloatArray, level: Fraction) -> list[list[Fraction]]:
+    """S of one table; with some randomized response where its cells cannot be told apart otherwise."""
+    cells, ratio = subsets.shape[0], usable_ratio(level)
+    exact = satisfying(rows_of(subsets, ratio), x)
+    S = rows_of(subsets, ratio).T * exact[:, None]
+    told = exact.min() > 0 and np.abs(S.sum(axis=0) - 1).max() < 1e-12 and np.linalg.matrix_rank(S, _RANK) == cells
+    if not told:
+        single = np.full(cells, _MIXED_IN / (ratio + cells - 1))
+        subsets = np.concatenate([subsets, np.eye(cells, dtype=np.bool_)], axis=1)
+        subsets, place = np.unique(subsets, axis=1, return_inverse=True)
+        x = np.bincount(place.ravel(), np.concatenate([(1 - _MIXED_IN) * x, single])).astype(np.float64)
+        exact = satisfying(rows_of(subsets, ratio), x)
+    x = exact
+    return [[Fraction(int(w), TOTAL) for w in row] for row in whole_weights(subsets, x, level)]
+
+
+def _candidates(field: RandomField, largest: int, tables: Iterable[Sequence[int]] | None) -> list[tuple[int, ...]]:
+    """The field's own tables first, then all others up to the size; none within another one's variables alone."""
+    if field.terms:
+        raise InputError(
+            f"the field has covariates ({', '.join(field.terms)}); allowed: a field without.",
+            remedy="Plan for the field without them, or take plan_field.",
+        )
+    own = [tuple(clique) for clique in field.cliques]
+    if tables is not None:
+        given = CliqueTables(field.sizes, tables).cliques
+        return list(dict.fromkeys(tuple(clique) for clique in given))
+    count = len(field.sizes)
+    others = [
+        variables
+        for size in range(2, count + 1)
+        for variables in combinations(range(count), size)
+        if prod(field.sizes[v] for v in variables) <= largest
+    ]
+    known = {frozenset(clique) for clique in own}
+    found = own + [clique for clique in others if frozenset(clique) not in known]
+    # A report on a table tells all that one on a part of it could: the larger tables come first where there are many.
+    if len(found) > _MOST_TABLES:
+        extra = sorted(found[len(own) :], key=lambda clique: -prod(field.sizes[v] for v in clique))
+        found = own + extra[: max(_MOST_TABLES - len(own), 0)]
+    return found
+
+
+def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:
+    if not isinstance(field, RandomField):
+        raise InputError(
+            f"field is {shown(field)}; allowed: a RandomField.", remedy="For other models there is optimal_channel."
+        )
+    if theta is not None and prior is not None:
+        raise InputError("theta and prior are both given; allowed: one of them.", remedy="Give one of them.")
+    free = _free_parameters(field)
+    if free > _MOST_PARAMETERS:
+        raise InputError(
+            f"the field has {free} free parameters; allowed: at most {_MOST_PARAMETERS}.",
+            remedy="Take plan_field, whose tables need no search.",
+        )
+    given = prior if prior is not None else (np.zeros(field.dimension) if theta is None else theta)
+    return Prior.of(given, dimension=field.dimension, name="theta" if prior is None else "prior")
+
+
+def _free_parameters(field: RandomField) -> int:
+    """Differences between records that the cliques can tell: Σ over all sets within a clique of Π (size − 1)."""
+    sets = {s for clique in field.cliques for k in range(1, len(clique) + 1) for s in combinations(sorted(clique), k)}
+    return sum(prod(field.sizes[v] - 1 for v in s) for s in sets)
