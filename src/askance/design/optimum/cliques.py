@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_positive_level, shown
+from askance._checks import Number, as_count, as_positive_level, shorten, shown
 from askance._kernels.draw import TOTAL
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.cliques import CliqueTables
@@ -29,12 +29,16 @@ from askance.design.optimum.prior import Prior
 from askance.design.optimum.realise import usable_ratio, whole_weights
 from askance.design.optimum.rows import few_rows, satisfying
 from askance.design.optimum.staircase import Subsets, all_subsets, first_subsets, interior_start, rows_of
-from askance.errors import InputError
+from askance.errors import InputError, NotIdentifiedError
 from askance.models.random_field import RandomField
 
+# Tables of up to so many cells are considered besides the field's own, and the whole record up to so many.
+_LARGEST, _LARGEST_RECORD = 9, 64
 # Tables of up to so many cells have all their rows considered; of larger ones, some.
-_ALL_ROWS = 9
-_DIRECTIONS = 24
+_ALL_ROWS = 12
+_DIRECTIONS = 8
+# Whole records by subset selection are compared up to so many: they are the best at high levels.
+_MOST_RECORDS = 1 << 10
 # Free parameters of the field: the search weighs all pairs of them against each other.
 _MOST_PARAMETERS = 72
 _MOST_TABLES = 60
@@ -108,7 +112,7 @@ def optimal_cliques(
     theta: ArrayLike | None = None,
     *,
     prior: ArrayLike | Prior | None = None,
-    largest_table: int = _ALL_ROWS,
+    largest_table: int = _LARGEST,
     tables: Iterable[Sequence[int]] | None = None,
 ) -> OptimalCliques:
     """Tables, their probabilities and their channels with the least error of all cells of the field's tables.
@@ -120,7 +124,7 @@ def optimal_cliques(
         privacy_level: of one report, above 0.
         theta: a guess of θ, shape (d,), or the θ of a pilot fit (default: 0, all records alike).
         prior: several θ, shape (K, d), over which the error is averaged, instead.
-        largest_table: cells of the tables that are considered besides the field's own.
+        largest_table: cells of the tables that are considered besides the field's own (and the whole record up to 64).
         tables: the variables of the tables to be considered, instead of all up to that size.
 
     >>> pairs = [[0, 1], [0, 2], [1, 2]]
@@ -134,12 +138,18 @@ def optimal_cliques(
     problem = _FieldProblem(field, points, usable_ratio(level), chosen)
     parts = problem.parts
     optimum = problem.solve()
-    channel = _realise(problem, optimum, level).for_purpose(field.purpose)
+    channel = _realise(problem, optimum, level)
     own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=_equal(len(problem.own)))
     proved = all(part.cells <= _ALL_ROWS for part in parts)
     bound = optimum.value * (1 - _TOLERANCE) - max(optimum.gap, 0.0)
     value = problem.error(channel)
-    return OptimalCliques(channel, value, min(bound, value), proved, problem.error(own))
+    if tables is None and prod(field.sizes) <= _MOST_RECORDS:
+        record = CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level)
+        if (instead := problem.error(record)) < value:
+            channel, value = record, instead
+    return OptimalCliques(
+        channel.for_purpose(field.purpose), value, min(bound, value), proved and value >= bound, problem.error(own)
+    )
 
 
 def _equal(count: int) -> list[Fraction]:
@@ -220,14 +230,22 @@ class _FieldProblem:
         ]
         bounding = np.zeros(constraints)
         bounding[0] = 1.0
-        return minimise(
-            criteria,
-            np.concatenate(blocks, axis=1),
-            np.concatenate(starts),
-            self.prior.weights,
-            tolerance=_TOLERANCE,
-            bounding=bounding,
-        )
+        try:
+            return minimise(
+                criteria,
+                np.concatenate(blocks, axis=1),
+                np.concatenate(starts),
+                self.prior.weights,
+                tolerance=_TOLERANCE,
+                bounding=bounding,
+            )
+        except np.linalg.LinAlgError:
+            names = [self.field.variables[v] for v in range(len(self.field.sizes))]
+            asked = [", ".join(names[v] for v in part.clique) for part in self.parts]
+            raise NotIdentifiedError(
+                f"the tables ({shorten(asked)}) say nothing about some table of the field.",
+                remedy="Add tables until every clique of the field is within one, or leave tables out.",
+            ) from None
 
     def error(self, channel: CliqueRelease) -> float:
         """n times the variance of all cells of the field's tables by reports through a channel, all of them used."""
@@ -322,6 +340,9 @@ def _candidates(field: RandomField, largest: int, tables: Iterable[Sequence[int]
         if prod(field.sizes[v] for v in variables) <= largest
     ]
     known = {frozenset(clique) for clique in own}
+    whole = tuple(range(count))
+    if prod(field.sizes) <= _LARGEST_RECORD and whole not in others:
+        others.append(whole)
     found = own + [clique for clique in others if frozenset(clique) not in known]
     # A report on a table tells all that one on a part of it could: the larger tables come first where there are many.
     if len(found) > _MOST_TABLES:
