@@ -12,14 +12,17 @@ import numpy as np
 
 import acceptance.chain
 import acceptance.conditional_fields
+import acceptance.covariances
 import acceptance.finite_surveys
+import acceptance.optimal_tables
 import acceptance.planning
 import acceptance.private_fields
 import acceptance.private_regression
 import acceptance.regression_defaults
 import acceptance.regression_surveys
 import acceptance.statistics_channels
-import acceptance.tagger  # noqa: F401 - importing enters their checks
+import acceptance.tagger
+import acceptance.two_stage  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS
 
 

@@ -1,4 +1,4 @@
-"""`askance plan survey`: prints what Python returns; what goes wrong is one line and exit code 2."""
+"""`askance plan`: prints what Python returns; what goes wrong is one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from askance import Warner
+from askance import Enumerated, RandomizedResponse, Tally, Warner, estimate, save
 from askance.cli.command import askance
-from askance.design import Share, guess_survey, plan_survey, sample_covariates, textbook_design, yes_no_kinds
 from askance.errors import AskanceError
+from askance.planning import (
+    Plan,
+    Share,
+    guess_survey,
+    plan,
+    plan_survey,
+    sample_covariates,
+    textbook_design,
+    yes_no_kinds,
+)
 
 
 def call(*arguments: str) -> Result:
@@ -150,7 +159,7 @@ def test_plot(tmp_path: Path) -> None:
         (["--respondents", "100", "--design", "warner:question=2/3", "--privacy-level", "1"], "would replace"),
         (["--respondents", "100", "--privacy-level", "0"], "above 0"),
         (["--respondents", "100", "--seed", "-1"], "--seed"),
-        (["--respondents", "100", "--method", "best"], "one-step, moments"),
+        (["--respondents", "100", "--method", "bets"], "one-step, moments"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
@@ -160,3 +169,176 @@ def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
 def test_prevalence_is_checked() -> None:
     assert "above 0, below 1" in refused("--prevalence", "20", "--respondents", "100")
     assert call("--respondents", "100").exit_code == 2
+
+
+# -- plan model, plan shares -------------------------------------------------------------------------------------------
+
+SHARES = ["--share", "no=0.6", "--share", "maybe=3/10", "--share", "yes=0.1"]
+
+
+def run(command: str, *arguments: str) -> Any:
+    result = CliRunner().invoke(askance, ["plan", command, *arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def refused_by(command: str, *arguments: str) -> str:
+    result = CliRunner().invoke(askance, ["plan", command, *arguments])
+    assert isinstance(result.exception, AskanceError), result.output
+    message = str(result.exception)
+    assert "\n" not in message
+    return message
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> str:
+    path = tmp_path / "model.json"
+    content = {"kind": "enumerated", "table": [[0, 0, 1, 1], [0, 1, 0, 1]], "parameter_names": ["first", "second"]}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+STRONG = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]], parameter_names=["first", "second"])
+
+
+def as_printed(plan: Plan) -> Any:
+    return json.loads(json.dumps(plan.to_json()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        (["--privacy-level", "1", "--standard-error", "0.1"], {"privacy_level": 1, "standard_error": 0.1}),
+        (["--privacy-level", "2", "--respondents", "900"], {"privacy_level": 2, "n": 900}),
+        (["--respondents", "90000", "--width", "0.8"], {"n": 90_000, "interval_width": 0.8}),
+        (
+            ["--target", "first", "--power", "0.9", "--effect", "0.5", "--privacy-level", "1", "--confidence", "0.9"],
+            {"target": "first", "power": 0.9, "effect": 0.5, "privacy_level": 1, "confidence": 0.9},
+        ),
+        (
+            ["--target", "share:1", "--respondents", "70", "--privacy-level", "1/2", "--method", "moments"],
+            {"target": Share(1), "n": 70, "privacy_level": "1/2", "method": "moments"},
+        ),
+    ],
+)
+def test_plan_model_prints_what_python_returns(described: str, arguments: list[str], given: dict[str, Any]) -> None:
+    names = ["optimal", "randomized-response"]
+    flags = [part for name in names for part in ("--channel", name)]
+    found = run("model", described, "--theta", "2,-1", *flags, *arguments)
+    assert found == as_printed(plan(STRONG, names, [2, -1], **given))
+
+
+def test_plan_model_takes_pilots_and_priors(described: str, tmp_path: Path) -> None:
+    goal = ["--privacy-level", "1", "--respondents", "900", "--channel", "randomized-response"]
+    draws = tmp_path / "draws.csv"
+    draws.write_text("second,first,id\n-1,2,7\n-0.5,1,8\n", encoding="utf-8")
+    expected = plan(STRONG, "randomized-response", prior=[[2.0, -1.0], [1.0, -0.5]], privacy_level=1, n=900)
+    assert run("model", described, "--prior", str(draws), *goal) == as_printed(expected)
+    draws.write_text("a,b\n2,-1\n1,-0.5\n", encoding="utf-8")
+    assert run("model", described, "--prior", str(draws), *goal) == as_printed(expected)
+    draws.write_text("a\n2\n", encoding="utf-8")
+    assert "has 1 columns; allowed: 2" in refused_by("model", described, "--prior", str(draws), *goal)
+    draws.write_text("a,b\n2,x\n", encoding="utf-8")
+    assert "holds text values" in refused_by("model", described, "--prior", str(draws), *goal)
+    fit = estimate(STRONG, Tally(RandomizedResponse("1/2", outputs=4), [100, 80, 300, 200]))
+    save(fit, tmp_path / "pilot.fit")
+    found = run("model", described, "--fit", str(tmp_path / "pilot.fit"), *goal)
+    assert found == as_printed(plan(STRONG, "randomized-response", fit=fit, privacy_level=1, n=900))
+    tally = tmp_path / "answers.tally"
+    save(Tally(RandomizedResponse("1/2", outputs=4)), tally)
+    assert "holds no fit but Tally" in refused_by("model", described, "--fit", str(tally), *goal)
+
+
+def test_plan_shares() -> None:
+    model = Enumerated.saturated(["no", "maybe", "yes"])
+    theta = np.log([0.3 / 0.6, 0.1 / 0.6])
+    found = run("shares", *SHARES, "--privacy-level", "1", "--standard-error", "0.02")
+    expected = as_printed(plan(model, None, theta, target="shares", privacy_level=1, standard_error=0.02))
+    assert found.pop("shares") == {"no": 0.6, "maybe": 0.3, "yes": 0.1}
+    assert [row["design"] for row in found["designs"]] == [row["design"] for row in expected["designs"]]
+    assert [row["n"] for row in found["designs"]] == pytest.approx([row["n"] for row in expected["designs"]], abs=1)
+    assert found["direct"]["n"] == 450  # (.24 + .21 + .09)/3/.0004
+    one = run("shares", *SHARES, "--target", "yes", "--respondents", "2000", "--width", "0.08", "--channel", "optimal")
+    assert one["value"] == pytest.approx(0.1)
+    assert one["designs"][0]["interval_width"] <= 0.08
+    two = run("shares", "--share", "no=0.8", "--share", "yes=0.2", "--respondents", "99", "--privacy-level", "1")
+    assert {"warner", "crosswise", "optimal"} <= {row["design"] for row in two["designs"]}
+
+
+def test_plans_for_people(described: str, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.png"
+    arguments = ["plan", "shares", *SHARES, "--respondents", "3000", "--standard-error", "0.02", "--plot", str(picture)]
+    result = CliRunner().invoke(askance, arguments)
+    text = re.sub(r"\s+", " ", result.output)
+    for word in ("smallest privacy level for a standard error of 0.02 with 3,000 respondents", "optimal", "left out"):
+        assert word in text
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    arguments = ["plan", "model", described, "--theta", "2,-1", "--privacy-level", "1", "--respondents", "900"]
+    text = re.sub(r"\s+", " ", CliRunner().invoke(askance, arguments).output)
+    for word in ("what 900 respondents buy", "coordinate-release, tuned", "by: the estimator"):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "exactly one of --theta, --fit, --prior"),
+        (["--theta", "1,2", "--fit", "a.fit"], "--theta, --fit; allowed"),
+        (["--theta", "1;2", "--respondents", "9"], "--theta is '1;2'"),
+        (["--theta", "1", "--respondents", "9"], "theta"),
+        (["--theta", "1,2", "--respondents", "9"], "privacy_level is not given"),
+        (["--theta", "1,2", "--respondents", "9", "--standard-error", "0.1"], "even direct answers"),
+        (["--theta", "1,2", "--respondents", "9", "--privacy-level", "0"], "privacy_level"),
+        (["--theta", "1,2", "--respondents", "9", "--privacy-level", "1", "--channel", "optimum"], "'optimal'"),
+        (["--theta", "1,2", "--respondents", "9", "--privacy-level", "1", "--target", "third"], "no coefficient"),
+        (["--theta", "1,2", "--respondents", "9", "--privacy-level", "1", "--target", "share:7"], "'7'"),
+        (["--fit", "no.fit", "--respondents", "9", "--privacy-level", "1"], "no.fit"),
+    ],
+)
+def test_plan_model_refuses(described: str, arguments: list[str], message: str) -> None:
+    assert message in refused_by("model", described, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "allowed: an object"),
+        ('{"kind": "satur"}', "Did you mean 'saturated'"),
+        ('{"kind": "saturated"}', "no field 'outputs'"),
+        ('{"kind": "saturated", "outputs": ["a"]}', "does not describe a model"),
+        ('{"kind": "saturated", "outputs": ["a", "b"], "table": []}', "has 'table'"),
+        ('{"kind": "enumerated", "table": [[1, 2], [3]]}', "does not describe a model"),
+        ('{"kind": "enumerated", "table": [[0, 1]], "outputs": ["a", "b", "c"]}', "3 labels for 2 columns"),
+        ('{"kind": "enumerated", "table": [[0, 1]], "parameter_names": 3}', "does not describe a model"),
+    ],
+)
+def test_model_files_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(content, encoding="utf-8")
+    goal = ["--theta", "1", "--respondents", "9", "--privacy-level", "1"]
+    assert message in refused_by("model", str(path), *goal)
+    assert "no.json" in refused_by("model", str(tmp_path / "no.json"), *goal)
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        (["no=0.5"], "at least two that sum to 1"),
+        (["no=0.5", "yes=0.4"], "sum to 0.9"),
+        (["no=0.5", "no=0.5"], "twice"),
+        (["no=1/0", "yes=0.5"], "LABEL=P"),
+        (["no", "yes=0.5"], "LABEL=P"),
+        (["no=0", "yes=1"], "above 0"),
+        (["no=nan", "yes=1"], "LABEL=P"),
+    ],
+)
+def test_shares_refused(shares: list[str], message: str) -> None:
+    flags = [part for share in shares for part in ("--share", share)]
+    assert message in refused_by("shares", *flags, "--respondents", "9", "--privacy-level", "1")
+
+
+def test_targets_of_shares_are_answers() -> None:
+    assert "perhaps" in refused_by(
+        "shares", *SHARES, "--target", "perhaps", "--respondents", "9", "--privacy-level", "1"
+    )

@@ -193,13 +193,13 @@ def test_coefficients_come_back_in_the_units_of_the_data(encoding: Encoding) -> 
 
 
 def test_the_delta_method_agrees_with_differences() -> None:
-    from askance.estimation.linear_estimation import _slopes
+    from askance.estimation.linear_estimation import slopes_of
 
     rng = np.random.default_rng(6)
     z = FIELD.standardise(*people(500, rng)).z
     moments = FIELD.moments_of(z).mean(axis=0)
     gram = FIELD.gram(moments)
-    slopes = _slopes(FIELD, gram[:-1, :-1], FIELD.solve(gram))
+    slopes = slopes_of(FIELD, gram[:-1, :-1], FIELD.solve(gram))
     for j in range(len(moments)):
         step = np.zeros(len(moments))
         step[j] = 1e-6

@@ -10,7 +10,6 @@ import pytest
 
 from askance import Coarsened, Enumerated, MatrixChannel, Softmax, Warner
 from askance._arrays import FloatArray
-from askance.design import Share, design_at_level, guess_survey, plan_survey, sample_covariates
 from askance.errors import (
     AskanceError,
     EmptyDataError,
@@ -22,6 +21,7 @@ from askance.errors import (
     ProbabilityError,
     ShapeError,
 )
+from askance.planning import Share, design_at_level, guess_survey, plan_survey, sample_covariates
 from tests.test_plan import YES_NO, logit, sample_x
 
 IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [

@@ -36,7 +36,16 @@ if TYPE_CHECKING:
         build_channel,
         sufficient_channel,
     )
-    from askance.design import Prior, asymptotics, audit, certify, optimal_channel, plan_field, plan_survey, recommend
+    from askance.design import (
+        Prior,
+        asymptotics,
+        audit,
+        certify,
+        optimal_channel,
+        optimal_cliques,
+        plan_field,
+        recommend,
+    )
     from askance.errors import AskanceError
     from askance.estimation import (
         ConditionalFieldFit,
@@ -47,6 +56,7 @@ if TYPE_CHECKING:
         MomentRelease,
         RegressionFit,
         ScalePilot,
+        TwoStage,
         estimate,
         estimate_field,
         estimate_linear,
@@ -54,9 +64,10 @@ if TYPE_CHECKING:
         plan_regression,
         project,
     )
-    from askance.evidence import FieldResponses, Responses, StatisticsTally, Tally
+    from askance.evidence import FieldResponses, Responses, StatisticsTally, Tally, pool
     from askance.formats import load, save
     from askance.models import Enumerated, GaussianField, RandomField, Softmax
+    from askance.planning import Share, plan, plan_survey
     from askance.survey import regress
     from askance.text import CountTagger
 
@@ -95,11 +106,11 @@ _HOME = {
         "audit",
         "certify",
         "optimal_channel",
+        "optimal_cliques",
         "plan_field",
-        "plan_survey",
         "recommend",
     ],
-    "askance.evidence": ["FieldResponses", "Responses", "StatisticsTally", "Tally"],
+    "askance.evidence": ["FieldResponses", "Responses", "StatisticsTally", "Tally", "pool"],
     "askance.estimation": [
         "ConditionalFieldFit",
         "DistributionFit",
@@ -109,6 +120,7 @@ _HOME = {
         "MomentRelease",
         "RegressionFit",
         "ScalePilot",
+        "TwoStage",
         "estimate",
         "estimate_field",
         "estimate_linear",
@@ -117,6 +129,7 @@ _HOME = {
         "project",
     ],
     "askance.formats": ["load", "save"],
+    "askance.planning": ["Share", "plan", "plan_survey"],
     "askance.survey": ["regress"],
     "askance.text": ["CountTagger"],
 }
@@ -158,11 +171,13 @@ __all__ = [
     "RegressionFit",
     "Responses",
     "ScalePilot",
+    "Share",
     "Softmax",
     "StatisticsTally",
     "SubsetSelection",
     "Tally",
     "TripleRelease",
+    "TwoStage",
     "UnrelatedQuestion",
     "Warner",
     "asymptotics",
@@ -175,9 +190,12 @@ __all__ = [
     "estimate_mean",
     "load",
     "optimal_channel",
+    "optimal_cliques",
+    "plan",
     "plan_field",
     "plan_regression",
     "plan_survey",
+    "pool",
     "project",
     "recommend",
     "regress",

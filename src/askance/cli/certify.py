@@ -43,7 +43,7 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
             "most revealing observations",
             f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
         ),
-        ("unbiased estimation possible", ("yes, of every statistic" if certificate.unbiased else "no") + rounding),
+        ("unbiased estimation possible", ("yes, of every statistic" if certificate.unbiased else "no, not of every output") + rounding),
         ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
         if isinstance(channel, FiniteChannel)
         else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),

@@ -12,6 +12,7 @@ from askance.cli.channels import channels_command
 from askance.cli.demo import demo_command
 from askance.cli.fit import fit_command
 from askance.cli.misuse import GuidedGroup, run_or_exit
+from askance.cli.optimal import optimal_command
 from askance.cli.plan import plan_group
 from askance.cli.randomize import randomize_group
 from askance.cli.regions import regions_command
@@ -36,6 +37,7 @@ askance.add_command(certify_group)
 askance.add_command(audit_group)
 askance.add_command(demo_command)
 askance.add_command(fit_command)
+askance.add_command(optimal_command)
 askance.add_command(plan_group)
 askance.add_command(randomize_group)
 askance.add_command(regions_command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,15 @@ from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.misuse import GuidedGroup
-from askance.cli.output import print_json, print_table
+from askance.cli.plan_common import goal_options, goals_of, read_columns, show_plan
+from askance.cli.plan_model import model_command, shares_command
 from askance.cli.plan_private import field_command, regression_command
 from askance.errors import InputError
 
 if TYPE_CHECKING:
-    from askance._arrays import FloatArray
-    from askance.design import Plan, PlannedDesign, SurveyGuess
+    from askance.planning import SurveyGuess
+
+_NUMERIC = "Choose numeric columns with --x NAME, and drop incomplete rows first."
 
 
 @click.group("plan", cls=GuidedGroup, short_help="How many respondents are needed, and what devices send.")
@@ -27,6 +28,8 @@ def plan_group() -> None:
     """Respondents needed for a goal, or what a number of respondents buys, design by design; and what devices send."""
 
 
+plan_group.add_command(model_command)
+plan_group.add_command(shares_command)
 plan_group.add_command(regression_command)
 plan_group.add_command(field_command)
 
@@ -54,16 +57,9 @@ plan_group.add_command(field_command)
 @click.option("--privacy-level", metavar="LEVEL", help="compare all designs at this level (default: textbook settings)")
 @click.option("--coefficient", metavar="NAME", help="plan for this coefficient")
 @click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
-@click.option("--standard-error", type=float, metavar="S", help="goal: this standard error")
-@click.option("--width", type=float, metavar="W", help="goal: an interval that wide from end to end")
-@click.option("--power", type=float, metavar="P", help="goal: detect --effect with this probability")
-@click.option("--effect", type=float, metavar="E", help="difference to detect (default: the coefficient's guess)")
-@click.option("--respondents", type=int, metavar="N", help="instead of a goal: what N respondents buy")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="of intervals; tests have the rest")
 @click.option("--method", default="one-step", show_default=True, help="one-step, marginal or moments")
 @click.option("--seed", type=int, default=0, show_default=True, help="of the sample drawn from --x")
-@click.option("--plot", type=click.Path(path_type=Path), help="draw respondents against standard error into this PNG")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@goal_options
 def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan a survey with one sensitive yes/no question, all designs side by side.
 
@@ -73,8 +69,7 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
 
         askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8
     """
-    from askance.design import plan_survey
-    from askance.design.asked import Share
+    from askance.planning import Share, plan_survey
 
     coefficient = given["coefficient"]
     if coefficient is not None and given["share"]:
@@ -92,24 +87,19 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
         effect=given["effect"],
         **goal,
     )
-    if plot is not None:
-        _draw(plan, plot)
-    if as_json:
-        print_json({"prevalence": given["prevalence"], **plan.to_json()})
-        return
-    _print_plan(plan, given["prevalence"])
-    if plot is not None:
-        click.echo(f"picture  {plot}")
+    where = f"at prevalence {given['prevalence']:g}"
+    show_plan(plan, plot, as_json, where, prevalence=given["prevalence"])
 
 
 def _goal(given: dict[str, Any]) -> dict[str, Any]:
     """The goal as `plan_survey` takes it; exactly one."""
-    names = {"standard_error": "standard_error", "width": "interval_width", "respondents": "n", "power": "power"}
-    goals = {names[name]: given[name] for name in names if given[name] is not None}
+    goals = goals_of(given)
+    if given["respondents"] is not None:
+        goals["n"] = given["respondents"]
     if not goals and given["effect"] is not None:
         return {"power": 0.8}
     if len(goals) != 1:
-        flags = ", ".join("--" + name.replace("_", "-") for name in names)
+        flags = "--standard-error, --width, --respondents, --power"
         found = ", ".join(sorted(goals)) or "none"
         raise InputError(f"goals given: {found}; allowed: exactly one of {flags}.", remedy="Plan once for each.")
     return goals
@@ -118,14 +108,14 @@ def _goal(given: dict[str, Any]) -> dict[str, Any]:
 def _guess(given: dict[str, Any]) -> SurveyGuess:
     import numpy as np
 
-    from askance.design.survey_guess import guess_survey, sample_covariates
+    from askance.planning.survey_guess import guess_survey, sample_covariates
 
     effects = _read_effects(given["effects"])
     coefficient, seed = given["coefficient"], given["seed"]
     if seed < 0:
         raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="The default is 0.")
     if given["data"] is not None:
-        columns = _read_columns(given["data"], given["covariates"])
+        columns = read_columns(given["data"], given["covariates"], "--data", _NUMERIC)
     else:
         columns = sample_covariates(given["covariates"], np.random.default_rng(seed))
     if given["effect"] is not None and coefficient in columns:
@@ -146,30 +136,8 @@ def _read_effects(text: str) -> dict[str, float]:
     return effects
 
 
-def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, FloatArray]:
-    """Numeric columns of a table: the named ones, or all."""
-    import numpy as np
-
-    from askance.survey import read_table
-
-    table = read_table(path)
-    if not len(table):
-        raise InputError(f"--data {path} has no rows.", remedy="Give a sample of the covariates.")
-    columns: dict[str, FloatArray] = {}
-    for name in names or table.names:
-        column = table[name]
-        if column.kind not in ("number", "boolean") or column.missing.any():
-            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
-            raise InputError(
-                f"--data {path}: {name} holds {found}; allowed: numbers.",
-                remedy="Choose numeric columns with --x NAME, and drop incomplete rows first.",
-            )
-        columns[name] = np.asarray(column.values, dtype=np.float64)
-    return columns
-
-
 def _channels(texts: tuple[str, ...], privacy_level: str | None) -> list[FiniteChannel]:
-    from askance.design.yes_no import design_at_level, textbook_design, yes_no_kinds
+    from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
 
     channels = []
     for text in texts or yes_no_kinds():
@@ -207,62 +175,3 @@ def _build(kind: str, text: str) -> FiniteChannel:
     if "outputs" in kinds:
         given.setdefault("outputs", list(NO_YES))
     return registry.build_answer_channel({"kind": kind, **given})
-
-
-def _draw(plan: Plan, path: Path) -> None:
-    from askance.design.plan_plot import plot_plan
-
-    try:
-        plot_plan(plan, path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"--plot {path}: {reason}.", remedy="Give the path of a PNG file.") from None
-
-
-def _print_plan(plan: Plan, prevalence: float) -> None:
-    percent = f"{100 * plan.confidence:g} %"
-    what = {
-        "n": f"what {plan.direct.n:,} respondents buy",
-        "standard_error": f"respondents for a standard error of {plan.wanted:g}",
-        "interval_width": f"respondents for a {percent} interval {plan.wanted:g} wide",
-        "power": f"respondents for power {plan.wanted:g}",
-    }
-    title = f"{what[plan.goal]}: {plan.target}\nguessed {plan.value:.4g} at prevalence {prevalence:g}; {plan.method}"
-    if plan.effect is not None:
-        title += f"; {100 * (1 - plan.confidence):.3g} % test of a difference of {plan.effect:g}"
-    bought = ["s.e.", "width", *(["power"] if plan.effect is not None else [])]
-    columns = ["design", "parameters", "level", *(bought if plan.goal == "n" else ["respondents"]), "price"]
-    print_table(title, columns, [_row(design, plan.goal) for design in (plan.direct, *plan.designs)])
-    notes = ["level: privacy level; price: respondents who do the work of one who is asked directly"]
-    if plan.goal == "n":
-        notes.append(f"s.e.: standard error; width: of the {percent} interval")
-    if any(design.rough for design in (plan.direct, *plan.designs)):
-        notes.append("≈: too few respondents for these figures to be more than rough; take more, or simulate")
-    errors = [design.unit_error for design in plan.designs]
-    if len(errors) > 1 and max(errors) / min(errors) - 1 < 1e-6:
-        notes.append("these designs tell equally much: they differ in how they feel to respondents")
-    click.echo("\n".join(notes))
-
-
-def _row(design: PlannedDesign, goal: str) -> list[str]:
-    shown = {name: value for name, value in design.parameters.items() if name not in ("outputs", "observations")}
-    parameters = ", ".join(f"{name} {_short(value)}" for name, value in shown.items())
-    level = "none" if math.isinf(design.privacy_level) else f"{design.privacy_level:.3g}"
-    mark = "≈" if design.rough else ""
-    if goal == "n":
-        cells = [f"{mark}{design.standard_error:.3g}", f"{mark}{design.interval_width:.3g}"]
-        cells += [] if design.power is None else [f"{mark}{design.power:.1%}"]
-    else:
-        cells = [f"{mark}{design.n:,}"]
-    return [design.design, parameters, level, *cells, f"{design.price:.2f}"]
-
-
-def _short(value: Any) -> str:
-    """A fraction as it is, a long one as a decimal."""
-    text = str(value)
-    if len(text) <= 8 or not isinstance(value, str):
-        return text
-    try:
-        return f"{float(Fraction(text)):.4f}"
-    except ValueError:
-        return text

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.output import print_json, print_table
+from askance.cli.progress import progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance._arrays import FloatArray
     from askance.estimation.moment_release import MomentRelease
     from askance.estimation.scale_pilot import ScalePilot
     from askance.models.gaussian_field import GaussianField
+    from askance.models.random_field import RandomField
 
 _FILE = click.Path(path_type=Path)
 
@@ -152,11 +155,14 @@ def _after_pilot(field: GaussianField, path: Path) -> tuple[GaussianField, int]:
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="auto, cliques (each tells one table) or records (each tells the whole record)",
+    help="auto, cliques (each tells one table), records (each tells the whole record), or optimal",
 )
+@click.option("--pilot-fit", metavar="FIT", type=_FILE, help="with optimal: the tables best for this fit of a pilot")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where the channel goes (.toml)")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
-def field_command(description: Path, privacy_level: str, channel: str, output: Path, as_json: bool) -> None:
+def field_command(
+    description: Path, privacy_level: str, channel: str, pilot_fit: Path | None, output: Path, as_json: bool
+) -> None:
     """Choose the channel for the random field that the TOML file DESCRIPTION describes.
 
     \b
@@ -166,9 +172,12 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
         age = 4
         ill = 2
 
-    Example:
+    With --channel optimal the tables, how often each is drawn and how it is told are those of least error of the
+    field's tables (small fields). Examples:
 
         askance plan field people.toml --privacy-level 2 -o channel.toml
+
+        askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml
     """
     from askance.cli.outputs import refuse_other
     from askance.design.field_release import plan_field
@@ -179,7 +188,10 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
 
     refuse_other(output, "channel")
     field = read_field(description)
-    chosen = plan_field(field, privacy_level, channel=channel)  # type: ignore[arg-type]
+    theta = None if pilot_fit is None else _pilot_theta(field, pilot_fit)
+    with progress() as doing:
+        doing("choosing tables")
+        chosen = plan_field(field, privacy_level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
     if as_json:
@@ -200,3 +212,16 @@ def field_command(description: Path, privacy_level: str, channel: str, output: P
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
     )
+
+
+def _pilot_theta(field: RandomField, path: Path) -> FloatArray:
+    from askance.estimation.field_fit import FieldFit
+    from askance.formats import load
+
+    fit = load(path)
+    if not isinstance(fit, FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
+        raise InputError(
+            f"--pilot-fit {path} holds no fit of this field.",
+            remedy="Fit the pilot's reports with `askance fit --state … --field …` and the same description.",
+        )
+    return fit.theta

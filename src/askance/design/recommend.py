@@ -125,7 +125,7 @@ class Recommendation:
     __str__ = summary
 
 
-class _Case(NamedTuple):
+class ChannelCase(NamedTuple):
     """What builders may look at."""
 
     model: Enumerated
@@ -139,7 +139,7 @@ class _Case(NamedTuple):
         return {"lower": self.model.table.min(axis=1), "statistic_bound": self.model.statistic_ranges}
 
 
-def _per_value(case: _Case, *, tuned: bool) -> PerValue:
+def _per_value(case: ChannelCase, *, tuned: bool) -> PerValue:
     """Per-value release with the outputs as possible statistics.
 
     Binary statistics whose norm alone says as much are given by their norm: the same level, found much sooner.
@@ -167,7 +167,7 @@ def _per_value(case: _Case, *, tuned: bool) -> PerValue:
 
 
 #: Every way to build a channel for a model: name → builder. A new channel joins here.
-BUILDERS: dict[str, Callable[[_Case], AnyChannel]] = {
+BUILDERS: dict[str, Callable[[ChannelCase], AnyChannel]] = {
     "randomized-response": lambda case: RandomizedResponse.for_privacy_level(case.level, outputs=case.model.outputs),
     "subset-selection": lambda case: SubsetSelection(case.model.outputs, case.level),
     "coordinate-release": lambda case: CoordinateRelease(case.model.dimension, case.level, **case.bounds),
@@ -219,7 +219,7 @@ def recommend(
     respondents = None if n is None else as_count(n, "n", minimum=1)
     require_choice(ranked_by, "ranked_by", ("best", "moments"))
     invert_information(model.fisher_information(at), model.parameter_names, "the model")
-    case = _Case(model, level, at, read_weights(weights, model.dimension))
+    case = ChannelCase(model, level, at, read_weights(weights, model.dimension))
     rows, skipped = [], {}
     for name, build in BUILDERS.items():
         try:
@@ -236,7 +236,7 @@ def recommend(
     return Recommendation(float(level), at, respondents, ranked, skipped)
 
 
-def _row(name: str, channel: AnyChannel, case: _Case, n: int | None, ranked_by: RankedBy) -> Recommended:
+def _row(name: str, channel: AnyChannel, case: ChannelCase, n: int | None, ranked_by: RankedBy) -> Recommended:
     likelihood = moments = None
     if isinstance(channel, FiniteChannel):
         limit = asymptotics(case.model, channel, case.theta)

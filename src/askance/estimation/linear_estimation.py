@@ -85,7 +85,7 @@ def estimate_linear(
     usable = gram.copy()
     usable[:-1, :-1] = repaired.repaired
     standard = field.solve(usable)
-    slopes = _slopes(field, repaired.repaired, standard)
+    slopes = slopes_of(field, repaired.repaired, standard)
     covariance = slopes @ release.covariance(tally) @ slopes.T
     few = _too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:])
     messages = [
@@ -219,7 +219,7 @@ def pilot_first(
     return field.with_scales((found.centres, found.scales)), found, order[asked:]
 
 
-def _slopes(field: GaussianField, design: FloatArray, standard: FloatArray) -> FloatArray:
+def slopes_of(field: GaussianField, design: FloatArray, standard: FloatArray) -> FloatArray:
     """The derivative of w = A⁻¹b by the moments, shape (p + 1, d).
 
     A⁻¹ e_i for b_i, −A⁻¹(e_i w_j + e_j w_i) for A_ij, and half of that on the diagonal.

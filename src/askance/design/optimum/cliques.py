@@ -33,7 +33,7 @@ from askance.errors import InputError, NotIdentifiedError
 from askance.models.random_field import RandomField
 
 # Tables of up to so many cells are considered besides the field's own, and the whole record up to so many.
-_LARGEST, _LARGEST_RECORD = 9, 64
+_LARGEST, _LARGEST_RECORD = 9, 16
 # Tables of up to so many cells have all their rows considered; of larger ones, some.
 _ALL_ROWS = 12
 _DIRECTIONS = 8
@@ -124,7 +124,7 @@ def optimal_cliques(
         privacy_level: of one report, above 0.
         theta: a guess of θ, shape (d,), or the θ of a pilot fit (default: 0, all records alike).
         prior: several θ, shape (K, d), over which the error is averaged, instead.
-        largest_table: cells of the tables that are considered besides the field's own (and the whole record up to 64).
+        largest_table: cells of the tables that are considered besides the field's own (and the whole record up to 16).
         tables: the variables of the tables to be considered, instead of all up to that size.
 
     >>> pairs = [[0, 1], [0, 2], [1, 2]]

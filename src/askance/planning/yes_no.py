@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from askance._checks import Number, as_positive_level
+from askance.categories import Categories, LabelSet
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
@@ -41,7 +42,7 @@ def textbook_design(kind: str) -> FiniteChannel:
     return registry.build_answer_channel({"kind": kind, **example, "outputs": list(NO_YES)})
 
 
-def design_at_level(kind: str, privacy_level: Number) -> FiniteChannel:
+def design_at_level(kind: str, privacy_level: Number, outputs: LabelSet = NO_YES) -> FiniteChannel:
     """The design whose level is the given one: p/(1 − p) = e^level for the probability p of the truer report.
 
     Warner asks the question with probability p; forced response tells the truth with 2p − 1 and forces yes and no
@@ -54,7 +55,8 @@ def design_at_level(kind: str, privacy_level: Number) -> FiniteChannel:
     level = as_positive_level(privacy_level)
     odds = exp_rounded_down(min(level, Fraction(float(level))))
     p = Fraction(int(odds / (1 + odds) * _UNITS), _UNITS)
-    return registry.build_answer_channel({"kind": _known(kind), **_AT[kind](p)})
+    labels = list(Categories.of(outputs, name="outputs").labels)
+    return registry.build_answer_channel({"kind": _known(kind), **_AT[kind](p), "outputs": labels})
 
 
 def _known(kind: str) -> str:

@@ -6,9 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from askance.design.plan import Plan, PlannedDesign
+from askance.planning.plan_table import title_of
+from askance.planning.result import Plan, PlannedDesign
 
 _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+# When all colours are used up.
+_STYLES = ["-", "-.", ":"]
+# More lines than this are named beside the picture, not in it.
+_MOST_INSIDE = 6
 # Designs whose errors agree to this share are one line with several names.
 _SAME = 1e-6
 
@@ -16,8 +21,12 @@ _SAME = 1e-6
 def plot_plan(plan: Plan, path: Path) -> None:
     """Draw respondents against the standard error they give, both on log scales: a line a design.
 
-    Dots are what the plan says: the respondents each design needs, or the error that the given respondents buy.
+    Dots are what the plan says: the respondents each design needs, or the error that the given respondents buy. Where
+    privacy levels were sought, they are drawn as bars instead.
     """
+    if plan.unknown == "privacy_level":
+        _plot_levels(plan, path)
+        return
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator
@@ -25,13 +34,14 @@ def plot_plan(plan: Plan, path: Path) -> None:
     groups = _same_lines([plan.direct, *plan.designs])
     errors = [group[0].standard_error for group in groups]
     s = np.geomspace(min(errors) / 4, max(errors) * 4, 200)
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    many = len(groups) > _MOST_INSIDE
+    figure = Figure(figsize=(11 if many else 8, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     for i, group in enumerate(groups):
         first = group[0]
         colour = "#555555" if i == 0 else _COLOURS[(i - 1) % len(_COLOURS)]
-        style = "--" if i == 0 else "-"
+        style = "--" if i == 0 else _STYLES[(i - 1) // len(_COLOURS) % len(_STYLES)]
         axis.loglog(s, (first.unit_error / s) ** 2, style, color=colour, lw=1.8, label=_label(group, plan.goal))
         axis.plot(first.standard_error, first.n, "o", color=colour, ms=7, zorder=3)
     axis.set_xlabel(f"standard error of the {plan.target}")
@@ -42,8 +52,29 @@ def plot_plan(plan: Plan, path: Path) -> None:
     axis.minorticks_off()
     axis.grid(which="major", color="#dddddd", lw=0.7)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=9)
-    axis.set_title(f"{plan.target} (guess {plan.value:.3g}), {plan.method}: respondents and precision", fontsize=11)
+    if many:
+        figure.legend(frameon=False, fontsize=9, loc="outside right upper")
+    else:
+        axis.legend(frameon=False, fontsize=9)
+    guess = "" if plan.value is None else f" (guess {plan.value:.3g})"
+    axis.set_title(f"{plan.target}{guess}, {plan.method}: respondents and precision", fontsize=11)
+    figure.savefig(path, dpi=150)
+
+
+def _plot_levels(plan: Plan, path: Path) -> None:
+    """A bar a design, the smallest level on top."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    designs = sorted(plan.designs, key=lambda design: -design.privacy_level)
+    figure = Figure(figsize=(8, 1.5 + 0.4 * len(designs)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    bars = axis.barh([design.design for design in designs], [design.privacy_level for design in designs], height=0.6)
+    axis.bar_label(bars, fmt="%.4g", padding=4)
+    axis.set_xlabel("smallest privacy level that reaches the goal")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.set_title(title_of(plan), fontsize=10)
     figure.savefig(path, dpi=150)
 
 
@@ -63,7 +94,7 @@ def _same_lines(designs: list[PlannedDesign]) -> list[list[PlannedDesign]]:
 def _label(group: list[PlannedDesign], goal: str) -> str:
     first = group[0]
     names = [design.design for design in group]
-    text = ",\n".join(", ".join(names[i : i + 2]) for i in range(0, len(names), 2))
+    text = ";\n".join("; ".join(names[i : i + 2]) for i in range(0, len(names), 2))
     levels = sorted({f"{design.privacy_level:.3g}" for design in group})
     privacy = "no privacy" if levels == ["inf"] else f"level {' and '.join(levels)}"
     planned = f"s.e. {first.standard_error:.3g}" if goal == "n" else f"{first.n:,}"

@@ -1,0 +1,213 @@
+"""Plans for models of one answer: `Enumerated`, and with covariates `Softmax`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import shown
+from askance.channels.finite import FiniteChannel
+from askance.channels.labels import Direct
+from askance.channels.randomized_response import RandomizedResponse
+from askance.channels.statistics.base import StatisticsChannel
+from askance.design.conditional_covariances import conditional_asymptotics
+from askance.design.covariances import Asymptotics, Weighting, asymptotics
+from askance.design.optimum import Prior, optimal_channel
+from askance.design.optimum.problem import Target
+from askance.design.recommend import BUILDERS, ChannelCase
+from askance.design.statistics_covariances import StatisticsAsymptotics
+from askance.errors import InputError, NotIdentifiedError
+from askance.models.enumerated import Enumerated
+from askance.models.softmax import Covariates, Softmax
+from askance.planning.asked import Asked, Share, ask
+from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
+from askance.planning.yes_no import design_at_level, yes_no_kinds
+
+#: The optimal channel is looked for where the model has at most this many different statistics: it takes a second.
+MOST_STATISTICS = 12
+OPTIMAL = "optimal"
+# What all parameters together weigh in channels that are tuned for one number, beside it.
+_OTHERS = 1e-3
+_NEEDS_STATISTICS = (
+    "it noises statistics of a respondent; with covariates estimates are made from answers, one per respondent."
+)
+
+
+class AnswersSubject(Subject):
+    """One answer of every respondent, with or without covariates.
+
+    Args:
+        model: `Enumerated`, or `Softmax` with a sample of x.
+        guesses: of θ.
+        x: the sample, shape (rows, p); None without covariates.
+        weights: how much each row counts.
+        target: as in `ask`.
+        method: how estimates will be made.
+        weighting: which β "moments" uses where several are unbiased.
+
+    >>> model = Enumerated.saturated(["no", "yes"])
+    >>> subject = AnswersSubject(model, Prior.of([0.0], dimension=1), None, None, Share("yes"))
+    >>> subject.direct().variances
+    array([0.25])
+    >>> subject.limit(design_at_level("warner", "1.0986122886681098")).variances.round(9)
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        model: Enumerated | Softmax,
+        guesses: Prior,
+        x: Covariates | None,
+        weights: ArrayLike | None,
+        target: str | Share | None,
+        method: PlannedMethod = "best",
+        weighting: Weighting = "best",
+    ) -> None:
+        require_method(method)
+        self.model, self.guesses, self.method, self.weighting = model, guesses, method, weighting
+        self.asked: list[Asked] = [ask(model, theta, x, weights, target) for theta in guesses.points]
+        self.shares = guesses.weights
+        first = self.asked[0]
+        self.label, self.is_share = first.label, first.is_share
+        values = [each.value for each in self.asked]
+        self.value = None if first.value is None else self.mean(np.array(values, dtype=np.float64))
+
+    @property
+    def direct_parameters(self) -> Mapping[str, Any]:
+        """The labels of the outputs, or their number."""
+        labels = self.model.outputs.labels
+        return {"outputs": len(labels) if isinstance(labels, range) else list(labels)}
+
+    # -- errors ----------------------------------------------------------------------------------------------------
+
+    def direct(self) -> Limit:
+        """Σ_full = I⁻¹."""
+        plain = Direct(self.model.outputs)
+        return self._limit([self._asymptotics(plain, asked).full for asked in self.asked], "likelihood")
+
+    def limit(self, design: AnyDesign) -> Limit:
+        """Σ_marg or Σ_mom, by the method."""
+        self._require_design(design)
+        found = [self._asymptotics(design, asked) for asked in self.asked]
+        covariances, methods = zip(*(self._chosen(limit, design) for limit in found), strict=True)
+        return self._limit(list(covariances), methods[0])
+
+    def _limit(self, covariances: list[FloatArray], method: str) -> Limit:
+        pairs = list(zip(self.asked, covariances, strict=True))
+        variances = np.array([asked.variance(sigma) for asked, sigma in pairs])
+        return Limit(variances, self.root_mean_square([asked.log_odds_error(sigma) for asked, sigma in pairs]), method)
+
+    def _asymptotics(self, design: Any, asked: Asked) -> Asymptotics | StatisticsAsymptotics:
+        if isinstance(self.model, Softmax):
+            return conditional_asymptotics(
+                self.model, design, asked.theta, asked.x, asked.shares, weighting=self.weighting
+            )
+        limit: Asymptotics | StatisticsAsymptotics = asymptotics(
+            self.model, design, asked.theta, weighting=self.weighting
+        )
+        return limit
+
+    def _chosen(self, limit: Asymptotics | StatisticsAsymptotics, design: AnyDesign) -> tuple[FloatArray, str]:
+        """The covariance of the estimator that will be used, and its name."""
+        kind = design.kind if isinstance(design, (FiniteChannel, StatisticsChannel)) else ""
+        if isinstance(limit, StatisticsAsymptotics):
+            if self.method in ("one-step", "marginal"):
+                raise InputError(
+                    f"method is {self.method}, but reports of {kind}, which noises statistics, are estimated by "
+                    "moments.",
+                    remedy='Plan with method="best" or "moments".',
+                )
+            return limit.moments, "moments"
+        if self.method != "moments":
+            # One step needs moments to start from.
+            works = self.method if self.method != "best" else "one-step"
+            return limit.marginal, works if limit.moments is not None else "marginal"
+        if limit.moments is None:
+            raise NotIdentifiedError(
+                f"through {kind} no unbiased β exists for this model, so moments reach the goal with no number of "
+                "respondents.",
+                remedy="Plan with method='one-step', or with another design.",
+            )
+        return limit.moments, "moments"
+
+    def _require_design(self, design: AnyDesign) -> None:
+        allowed = (FiniteChannel,) if isinstance(self.model, Softmax) else (FiniteChannel, StatisticsChannel)
+        if not isinstance(design, allowed):
+            what = "on answers" if isinstance(self.model, Softmax) else "on answers or statistics"
+            raise InputError(
+                f"a channel is {shown(design)}; allowed for this model: channels {what}.",
+                remedy="Give channels of the registry, or their names.",
+            )
+
+    # -- channels --------------------------------------------------------------------------------------------------
+
+    def families(self) -> dict[str, Builder]:
+        """Those of `recommend`, the yes/no designs for two outputs, and the optimal channel."""
+        model = self.model
+        found: dict[str, Builder] = {}
+        if isinstance(model, Enumerated):
+            if self._has_few_statistics():
+                found[OPTIMAL] = self._optimal
+            found |= {name: self._recommended(build) for name, build in BUILDERS.items()}
+        else:
+            found["randomized-response"] = lambda level: RandomizedResponse.for_privacy_level(
+                level, outputs=model.outputs
+            )
+        if len(model.outputs) == 2:
+            found |= {kind: _yes_no(kind, model) for kind in yes_no_kinds()}
+        return found
+
+    def unfit(self) -> dict[str, str]:
+        """Why the others are none."""
+        reasons: dict[str, str] = {}
+        if isinstance(self.model, Softmax):
+            reasons = {name: _NEEDS_STATISTICS for name in BUILDERS if name != "randomized-response"}
+            reasons[OPTIMAL] = "it is found for models without covariates."
+        elif not self._has_few_statistics():
+            reasons[OPTIMAL] = f"the model has more than {MOST_STATISTICS} different statistics; see optimal_channel."
+        if len(self.model.outputs) != 2:
+            reasons |= {
+                kind: f"it asks for yes or no; there are {len(self.model.outputs)} outputs." for kind in yes_no_kinds()
+            }
+        return reasons
+
+    def _has_few_statistics(self) -> bool:
+        return isinstance(self.model, Enumerated) and len(np.unique(self.model.table, axis=1).T) <= MOST_STATISTICS
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """W that channels are tuned for, shape (d, d): tr W Σ = σ² on average over the guesses, and a little for all.
+
+        A channel for one number alone says next to nothing about the others, and estimates of all together settle down
+        only after millions of reports. With a thousandth of the weight on the others (scaled by the information, so
+        that units do not matter) the error of the target is larger by about 1 %, and the limit is reached much sooner.
+        """
+        assert isinstance(self.model, Enumerated)
+        pairs = list(zip(self.shares, self.asked, strict=True))
+        own = np.asarray(sum(share * asked.weights for share, asked in pairs))
+        if len(self.asked[0].gradients) > 1 or self.model.dimension == 1:
+            return own
+        information = sum(share * self.model.fisher_information(asked.theta) for share, asked in pairs)
+        scale = float(np.trace(np.linalg.solve(information, own))) / self.model.dimension
+        total = own + _OTHERS * scale * information
+        return np.asarray((total + total.T) / 2)
+
+    def _optimal(self, level: Fraction) -> FiniteChannel:
+        """Of least error of the target; moments and one step need an unbiased β."""
+        assert isinstance(self.model, Enumerated)
+        target: Target = "moments" if self.method in ("moments", "one-step") else "likelihood"
+        return optimal_channel(self.model, level, prior=self.guesses, target=target, weights=self._weights)
+
+    def _recommended(self, build: Callable[[ChannelCase], AnyDesign]) -> Builder:
+        assert isinstance(self.model, Enumerated)
+        model, weights, centre = self.model, self._weights, self.guesses.mean
+        return lambda level: build(ChannelCase(model, level, centre, weights))
+
+
+def _yes_no(kind: str, model: Enumerated | Softmax) -> Builder:
+    return lambda level: design_at_level(kind, level, model.outputs)

@@ -1,0 +1,329 @@
+"""Plans for any model and channel: error, width or power ↔ respondents ↔ privacy level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from askance._arrays import ArrayLike
+from askance._checks import Number, as_positive_level, shown
+from askance.channels.finite import FiniteChannel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.design.optimum import Prior
+from askance.design.optimum.prior import HasEstimate
+from askance.errors import AskanceError, InputError
+from askance.estimation.moment_release import MomentRelease
+from askance.models.enumerated import Enumerated
+from askance.models.gaussian_field import GaussianField
+from askance.models.random_field import RandomField
+from askance.models.softmax import Covariates, Softmax
+from askance.planning.answers import AnswersSubject
+from askance.planning.asked import Share
+from askance.planning.field import FieldSubject
+from askance.planning.goals import Goal, read_goal
+from askance.planning.guesses import read_guesses
+from askance.planning.levels import smallest_level
+from askance.planning.regression import RegressionSubject, read_linear_guesses
+from askance.planning.result import Plan, PlannedDesign, rank
+from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject
+
+# Where predicted log-odds are off by more than this (root mean square), the normal approximation behind all figures is
+# rough. For direct questions it is the rule of ten cases of the rarer answer per parameter.
+_ROUGH = 1 / 3
+# Stands for the logarithm of an error without bounds.
+_NOT_BUILT = 700.0
+
+
+def plan(
+    model: Enumerated | Softmax | RandomField | GaussianField,
+    channels: Iterable[str | AnyDesign] | str | AnyDesign | None = None,
+    theta: ArrayLike | None = None,
+    x: Covariates | None = None,
+    *,
+    prior: ArrayLike | Prior | None = None,
+    fit: HasEstimate | None = None,
+    privacy_level: Number | None = None,
+    target: str | Share | Mapping[str, Any] | None = None,
+    n: int | None = None,
+    standard_error: float | None = None,
+    interval_width: float | None = None,
+    power: float | None = None,
+    effect: float | None = None,
+    method: PlannedMethod = "best",
+    confidence: float = 0.95,
+    weights: ArrayLike | None = None,
+) -> Plan:
+    """What n respondents at a privacy level are worth, through every channel that fits the model; or n, or the level.
+
+    Of privacy level, respondents and precision give two, and the third is worked out. With σ² = n · Var of the target's
+    estimate (the limit, at θ), z = z_{(1 + confidence)/2}:
+
+    - level and n: s = σ/√n, width 2 z s, power = Φ(|effect|/s − z) + Φ(−|effect|/s − z) of the two-sided Wald test;
+    - level and a goal: n = ⌈σ²/s²⌉, where s is the goal itself, width/2z, or |effect|/(z + z_power);
+    - n and a goal: the smallest level at which each channel has σ²(level) ≤ n s², to 10⁻⁴ and up to 20.
+
+    Errors are predicted at `theta`; with `prior` or `fit` variances are averaged over what may be true, and the worst
+    is shown beside them. They are about what an estimate tends to: where that is not the target (regressions whose
+    devices shrink far-out values) `PlannedDesign.bias` says by how much.
+
+    Args:
+        model: what is to be learned; `Softmax` and `GaussianField` (linear regression) need x.
+        channels: channels, or names of those that are built at the level, such as "randomized-response", "optimal" or
+            "coordinate-release, tuned" (for fields "cliques" and "records", for regressions encodings such as
+            "quadratic"); default: all that fit.
+        theta: a guess, shape (d,). Of a linear regression: intercept, coefficients, and the deviation of what they
+            leave unexplained, shape (p + 2,).
+        x: a sample of the covariates, shape (rows, p): who will be asked.
+        prior: guesses that may be true, shape (K, d), or a `Prior`.
+        fit: of a pilot; its respondents are not counted.
+        privacy_level: at which named channels are built.
+        target: the name of a parameter, `Share(output)`, "shares" (root mean square over all outputs); of a field a
+            cell, by its name or as {variable: label, …}, or "tables" (root mean square over the cells of its cliques,
+            the default); default otherwise: root mean square over all parameters, √(tr Σ/d).
+        n: respondents.
+        standard_error: a goal.
+        interval_width: a goal, from end to end.
+        power: a goal: the probability of detecting the effect.
+        effect: the difference to detect (default: a parameter's guess, against 0).
+        method: "best" (by the likelihood where the library has it, else by moments), "one-step", "marginal", "moments".
+        confidence: of intervals; the test has size 1 − confidence.
+        weights: how much each row of x counts.
+
+    Raises:
+        InputError: what is asked for is impossible; with the nearest that is not.
+        NotIdentifiedError: no number of respondents would do.
+
+    >>> model = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
+    >>> found = plan(model, ["optimal", "coordinate-release"], [5, -1], privacy_level=1, standard_error=0.1)
+    >>> [(row.design, f"{row.n:.4g}") for row in found.designs]
+    [('optimal', '1.095e+06'), ('coordinate-release', '2.101e+06')]
+    >>> found = plan(model, "optimal", [5, -1], n=500_000, standard_error=0.1)
+    >>> round(found.designs[0].privacy_level, 4)
+    1.423
+    """
+    subject = _subject(model, theta, x, prior, fit, target, method, weights)
+    goal = read_goal(subject, n, standard_error, interval_width, power, effect, confidence)
+    level = None if privacy_level is None else as_positive_level(privacy_level)
+    return solve(Request(subject, goal, method, n, level), _read_channels(channels))
+
+
+def _subject(
+    model: object,
+    theta: ArrayLike | None,
+    x: Covariates | None,
+    prior: ArrayLike | Prior | None,
+    fit: HasEstimate | None,
+    target: str | Share | Mapping[str, Any] | None,
+    method: PlannedMethod,
+    weights: ArrayLike | None,
+) -> Subject:
+    if isinstance(model, (Enumerated, Softmax)):
+        if isinstance(target, Mapping):
+            raise InputError(f"target is {shown(target)}; allowed: a name or Share(output).", remedy="Give a name.")
+        guesses = read_guesses(model.dimension, theta, prior, fit)
+        return AnswersSubject(model, guesses, x, weights, target, method)
+    if isinstance(model, RandomField):
+        if x is not None or weights is not None:
+            raise InputError("x or weights are given for a field.", remedy="Plan it without covariates.")
+        return FieldSubject(model, read_guesses(model.dimension, theta, prior, fit), target, method)
+    if isinstance(model, GaussianField):
+        return RegressionSubject(model, read_linear_guesses(model, theta, prior, fit), x, weights, target, method)
+    raise InputError(
+        f"model is {shown(model)}; allowed: Enumerated, Softmax, RandomField, GaussianField.",
+        remedy="Give the model first: plan(model, …).",
+    )
+
+
+def _read_channels(channels: Iterable[str | AnyDesign] | str | AnyDesign | None) -> list[str | AnyDesign] | None:
+    if channels is None:
+        return None
+    designs = (FiniteChannel, StatisticsChannel, MomentRelease)
+    if isinstance(channels, (str, *designs)):
+        return [channels]
+    given = list(channels)
+    if not given:
+        raise InputError("channels is empty.", remedy="Leave it out to compare all that fit the model.")
+    for each in given:
+        if not isinstance(each, (str, *designs)):
+            raise InputError(f"a channel is {shown(each)}; allowed: channels and names.", remedy="Give its name.")
+    return given
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of every channel alike.
+
+    Attributes:
+        subject: model, guesses and target.
+        goal: how precise.
+        method: the estimator that was asked for.
+        n: respondents; None where they are sought.
+        level: at which named channels are built; None where it is sought, or all channels are given.
+    """
+
+    subject: Subject
+    goal: Goal
+    method: str
+    n: int | None
+    level: Fraction | None
+
+    @property
+    def unknown(self) -> str:
+        """What is solved for."""
+        if self.goal.name == "n":
+            return "precision"
+        return "n" if self.n is None else "privacy_level"
+
+    def row(self, name: str, design: AnyDesign | None, limit: Limit, direct_variance: float) -> PlannedDesign:
+        """Turn σ² into respondents, or respondents into precision."""
+        variance = self.subject.mean(limit.variances)
+        sigma = math.sqrt(variance)
+        n = self.goal.respondents(sigma, name) if self.n is None else self.n
+        error = sigma / math.sqrt(n)
+        parameters, level = self._described(design)
+        return PlannedDesign(
+            design=name,
+            parameters=parameters,
+            privacy_level=level,
+            unit_error=sigma,
+            n=int(n),
+            standard_error=error,
+            interval_width=2 * self.goal.quantile * error,
+            power=self.goal.power(error),
+            price=variance / direct_variance,
+            rough=limit.roughness / math.sqrt(n) > _ROUGH,
+            method=limit.method,
+            worst_error=math.sqrt(float(limit.variances.max()) / n),
+            bias=limit.bias,
+            tends_to=limit.tends_to,
+            channel=design,
+        )
+
+    def _described(self, design: AnyDesign | None) -> tuple[dict[str, Any], float]:
+        if design is None:
+            return dict(self.subject.direct_parameters), math.inf
+        channel = design.channel if isinstance(design, MomentRelease) else design
+        return channel.parameters(), channel.privacy_level
+
+    def at_level(self, name: str, build: Builder, direct: float) -> PlannedDesign:
+        """The channel of a family at the level, or at the smallest that reaches the goal."""
+        if self.unknown != "privacy_level":
+            assert self.level is not None
+            design = build(self.level)
+            return self.row(name, design, self.subject.limit(design), direct)
+        assert self.n is not None
+        allowed, known = self.n * self.goal.error**2, dict[Fraction, tuple[AnyDesign, Limit]]()
+
+        def excess(level: Fraction) -> float:
+            try:
+                design = build(level)
+                known[level] = design, self.subject.limit(design)
+            except AskanceError:
+                if not known:
+                    raise
+                return _NOT_BUILT  # some channels cannot be built at large levels
+            variance = self.subject.mean(known[level][1].variances)
+            return math.log(variance / allowed) - 1e-11  # the last digits cost no step of the level
+
+        level = smallest_level(excess)
+        if level is None or level not in known:
+            largest = max(known)
+            error = math.sqrt(self.subject.mean(known[largest][1].variances) / self.n)
+            raise OutOfReachError(
+                f"even at level {float(largest):g} {self.n:,} respondents have {self.goal.shown(error)}.",
+                remedy="Take another channel, or more respondents.",
+            )
+        return self.row(name, *known[level], direct)
+
+
+class OutOfReachError(InputError):
+    """No privacy level takes a channel to the goal."""
+
+
+def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
+    """Every channel's row beside that of the direct question."""
+    _require_one_unknown(request, channels)
+    subject, goal = request.subject, request.goal
+    limit = subject.direct()
+    variance = subject.mean(limit.variances)
+    if request.unknown == "privacy_level":
+        assert request.n is not None
+        goal.refuse_beyond_direct(math.sqrt(variance), request.n)
+    direct = request.row("direct", None, limit, variance)
+    skipped: dict[str, str] = {}
+    designs = list(_rows(request, channels, variance, skipped))
+    if not designs:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise OutOfReachError(
+            f"no channel reaches {goal.name} {goal.wanted:g}: {reasons}",
+            remedy="Take more respondents, a larger privacy level or other channels.",
+        )
+    if channels is None:
+        designs.sort(key=lambda row: rank(row, request.unknown))
+    return Plan(
+        target=subject.label,
+        value=subject.value,
+        unknown=request.unknown,
+        goal=goal.name,
+        wanted=goal.wanted,
+        method=request.method,
+        confidence=goal.confidence,
+        effect=goal.effect,
+        guesses=len(subject.shares),
+        direct=direct,
+        designs=tuple(designs),
+        skipped=skipped,
+    )
+
+
+def _rows(
+    request: Request, channels: list[str | AnyDesign] | None, direct: float, skipped: dict[str, str]
+) -> Iterator[PlannedDesign]:
+    """One row per channel; what does not fit is skipped unless it was asked for, what is out of reach always."""
+    subject = request.subject
+    for each in subject.families() if channels is None else channels:
+        if not isinstance(each, str):
+            name = each.encoding if isinstance(each, MomentRelease) else each.kind
+            yield request.row(name, each, subject.limit(each), direct)
+            continue
+        build = subject.builder(each)
+        try:
+            yield request.at_level(each, build, direct)
+        except OutOfReachError as error:
+            skipped[each] = error.message
+        except AskanceError as error:
+            if channels is not None:
+                raise
+            skipped[each] = error.message
+    if channels is None:
+        skipped.update(subject.unfit())
+
+
+def _require_one_unknown(request: Request, channels: list[str | AnyDesign] | None) -> None:
+    """Of privacy level, respondents and precision two are given; channels that are given have their own level."""
+    given = [each for each in channels or [] if not isinstance(each, str)]
+    named = channels is None or len(given) < len(channels)
+    if request.goal.name == "n" and request.n is None:
+        raise InputError(
+            "neither respondents nor a goal are given.",
+            remedy="Give n, or one of standard_error, interval_width and power.",
+        )
+    if request.unknown == "privacy_level" and (request.level is not None or given):
+        what = "privacy_level" if request.level is not None else f"the channel {shown(given[0])}, which has its level,"
+        raise InputError(
+            f"{what}, n and {request.goal.name} are all given: nothing is left to work out.",
+            remedy="Leave one of them out; for the smallest level give channels by name.",
+        )
+    if request.unknown != "privacy_level" and request.level is None and named:
+        raise InputError(
+            "privacy_level is not given, and neither are both n and a goal, from which it would follow.",
+            remedy="Give privacy_level, such as 1; or n and a goal; or channels that have a level.",
+        )
+    if request.level is not None and not named:
+        raise InputError(
+            f"privacy_level is {shown(request.level)}, but all channels are given, and have their own.",
+            remedy="Leave it out, or give names of channels.",
+        )

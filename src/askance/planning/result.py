@@ -1,0 +1,124 @@
+"""A plan: the direct question as the yardstick, and every channel beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from askance.planning.subject import AnyDesign
+
+
+@dataclass(frozen=True)
+class PlannedDesign:
+    """What one design needs or buys.
+
+    Attributes:
+        design: its name: the kind in the registry, and how it was tuned.
+        parameters: what builds it there.
+        privacy_level: the smallest valid level; infinite when there is no guarantee.
+        unit_error: σ, the standard error times √n; averaged in variance where there are several guesses.
+        n: respondents: needed for the goal, or as given.
+        standard_error: σ/√n.
+        interval_width: 2 z σ/√n.
+        power: of the two-sided Wald test against `Plan.effect`; None without an effect.
+        price: σ² over that of the direct question: how many respondents do the work of one who is asked directly.
+        rough: whether n is so small that the normal approximation cannot be trusted.
+        method: the estimator that reaches it.
+        worst_error: the standard error at the worst of the guesses.
+        bias: how far from the target the estimate stays whatever n is: 0 but for regressions whose devices shrink or
+            clip far-out values. Errors, intervals and power are about what the estimate tends to.
+        tends_to: what that is; None where it is the target, or several numbers.
+        channel: the channel itself; None for the direct question.
+    """
+
+    design: str
+    parameters: dict[str, Any]
+    privacy_level: float
+    unit_error: float
+    n: int
+    standard_error: float
+    interval_width: float
+    power: float | None
+    price: float
+    rough: bool
+    method: str
+    worst_error: float
+    bias: float = 0.0
+    tends_to: float | None = None
+    channel: AnyDesign | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; an infinite level is None."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "channel"}
+        return {**plain, "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level}
+
+
+def rank(design: PlannedDesign, unknown: str) -> tuple[float, float]:
+    """What designs are sorted by: their error with its bias; or what was sought, those with a large bias last.
+
+    Differences in the last digits do not count.
+    """
+    if unknown == "precision":
+        return float(f"{math.hypot(design.standard_error, design.bias):.9g}"), 0.0
+    biased = design.bias if design.bias > design.standard_error else 0.0
+    sought = design.privacy_level if unknown == "privacy_level" else design.unit_error
+    return biased, float(f"{sought:.9g}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan: the direct question as the yardstick, and every design beside it.
+
+    Attributes:
+        target: what is to be learned, in words.
+        value: its value at the guess of θ (averaged over several); None where it is several numbers.
+        unknown: what was solved for: "n", "precision" or "privacy_level".
+        goal: what was asked for: "n", "standard_error", "interval_width" or "power".
+        wanted: how much of it.
+        method: the estimator that was asked for.
+        confidence: of intervals; 1 − confidence is the level of the test.
+        effect: the difference the test is to detect; None when no test is planned.
+        guesses: at how many θ errors were predicted.
+        direct: the direct question.
+        designs: one entry per channel, in the order given; the best first where none were given.
+        skipped: channels that do not fit or do not reach the goal, and why.
+    """
+
+    target: str
+    value: float | None
+    unknown: str
+    goal: str
+    wanted: float
+    method: str
+    confidence: float
+    effect: float | None
+    guesses: int
+    direct: PlannedDesign
+    designs: tuple[PlannedDesign, ...]
+    skipped: dict[str, str]
+
+    @property
+    def best(self) -> PlannedDesign:
+        """The design of least error, respondents or privacy level, whichever was sought."""
+        return min(self.designs, key=lambda design: rank(design, self.unknown))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        rows = [design.to_json() for design in self.designs]
+        return {**self.__dict__, "direct": self.direct.to_json(), "designs": rows, "skipped": dict(self.skipped)}
+
+    def summary(self) -> str:
+        """A table for people."""
+        from askance.planning.plan_table import as_text
+
+        return as_text(self)
+
+    __str__ = summary
+
+    def plot(self, path: str | Path) -> None:
+        """Draw respondents against standard error, or the levels that were sought, into a PNG file."""
+        from askance.planning.plan_plot import plot_plan
+
+        plot_plan(self, Path(path))

@@ -1,0 +1,87 @@
+"""How many respondents a survey needs, and what a number of respondents buys, design by design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from askance._arrays import ArrayLike
+from askance.channels.finite import FiniteChannel
+from askance.design.covariances import Weighting
+from askance.errors import InputError
+from askance.models.enumerated import Enumerated
+from askance.models.softmax import Covariates, Softmax
+from askance.planning.answers import AnswersSubject
+from askance.planning.asked import Share
+from askance.planning.goals import read_goal
+from askance.planning.guesses import read_guesses
+from askance.planning.plan import Request, solve
+from askance.planning.result import Plan
+from askance.planning.subject import PlannedMethod
+
+
+def plan_survey(
+    model: Softmax | Enumerated,
+    channels: Sequence[FiniteChannel],
+    theta: ArrayLike,
+    x: Covariates | None = None,
+    *,
+    target: str | Share,
+    method: PlannedMethod = "one-step",
+    confidence: float = 0.95,
+    power: float = 0.8,
+    n: int | None = None,
+    standard_error: float | None = None,
+    interval_width: float | None = None,
+    effect: float | None = None,
+    weights: ArrayLike | None = None,
+    weighting: Weighting = "best",
+) -> Plan:
+    """Respondents needed for a goal, or what n respondents buy, through every channel and by the direct question.
+
+    `plan` for surveys with given designs: see there for the formulas, for other models, and for privacy levels that a
+    number of respondents needs. Give at most one of `n`, `standard_error` and `interval_width`; with none of them the
+    goal is `power`.
+
+    Args:
+        model: with covariates (`Softmax`, then x is needed) or without (`Enumerated`).
+        channels: the designs to compare, over the outputs of the model.
+        theta: the guess, shape (d,).
+        x: a sample of the covariates, shape (rows, p): who will be asked.
+        target: the name of a coefficient, or `Share(output)`: its share among those whom x is a sample of.
+        method: "one-step" (and "marginal", of the same limit) or "moments".
+        confidence: of intervals; the test has level 1 − confidence.
+        power: probability of detecting the effect.
+        n: respondents.
+        standard_error: the goal, above 0.
+        interval_width: the goal, from end to end, above 0.
+        effect: the difference to detect: of the coefficient from 0 (default: its guess), of a share from some
+            reference value.
+        weights: how much each row of x counts.
+        weighting: which β "moments" uses where several are unbiased.
+
+    Raises:
+        InputError: the goal is impossible (an effect of 0, for example).
+        NotIdentifiedError: no number of respondents would do: collinear x, or a channel without information.
+
+    >>> from askance import Enumerated, Warner
+    >>> yes_no = Enumerated.saturated(["no", "yes"])
+    >>> plan = plan_survey(yes_no, [Warner("3/4")], [-1.0986123], target=Share("yes"), standard_error=0.02)
+    >>> plan.direct.n, plan.designs[0].n, round(plan.designs[0].price, 6)
+    (469, 2344, 5.0)
+    """
+    if not channels:
+        raise InputError("channels is empty.", remedy="Give at least one design to compare with the direct question.")
+    given = [
+        name
+        for name, value in (("n", n), ("standard_error", standard_error), ("interval_width", interval_width))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InputError(
+            f"goals given: {', '.join(given)}; allowed: one of them.",
+            remedy="Plan once for each and take the larger n.",
+        )
+    guesses = read_guesses(model.dimension, theta, None, None)
+    subject = AnswersSubject(model, guesses, x, weights, target, method, weighting)
+    goal = read_goal(subject, n, standard_error, interval_width, None if given else power, effect, confidence)
+    return solve(Request(subject, goal, method, n, None), list(channels))
