@@ -34,6 +34,7 @@ def test_every_command_shown_runs(command: str, tmp_path: Path, monkeypatch: pyt
     assert program == "askance"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-channel.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    (tmp_path / "model.json").write_text(blocks("json")[0], encoding="utf-8")
     rows = [f"{'yes' if i % 5 < 2 else 'no'},{20 + i % 50},{i % 2}" for i in range(500)]
     (tmp_path / "answers.csv").write_text("\n".join(["said,age,female", *rows]), encoding="utf-8")
     result = CliRunner().invoke(askance, arguments, catch_exceptions=False)

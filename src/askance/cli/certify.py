@@ -37,13 +37,14 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
         return
     level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
     rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
+    possible = "yes, of every statistic" if certificate.unbiased else "no, not of every output"
     rows = [
         ("privacy level", level),
         (
             "most revealing observations",
             f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
         ),
-        ("unbiased estimation possible", ("yes, of every statistic" if certificate.unbiased else "no, not of every output") + rounding),
+        ("unbiased estimation possible", possible + rounding),
         ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
         if isinstance(channel, FiniteChannel)
         else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),

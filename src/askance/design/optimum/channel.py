@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_parameter, as_positive_level, shown
 from askance._kernels.draw import TOTAL
+from askance.categories import LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.statistics.choices import require_choice
 from askance.design.covariances import asymptotics, invert_information
@@ -31,19 +33,18 @@ MOST_OUTPUTS = 64
 _LEAST_LEVEL = Fraction(1, 10**4)
 
 
-class OptimalChannel(MatrixChannel):
-    """A `MatrixChannel` that was found by `optimal_channel`; it is saved, sent and loaded as any other.
+@dataclass(frozen=True)
+class Optimality:
+    """What is known of an optimal channel.
 
     Attributes:
         target: whose error is least: "likelihood" (tr W Σ_marg) or "moments" (tr W Σ_mom with the best β).
         stated_level: the level that was asked for; `privacy_level` is the certified one.
         value: the error of this very channel, tr W Σ: averaged over the prior, or the largest over the θ given.
         lower_bound: no channel of the level has a smaller error.
-        gap: (value − lower_bound)/value.
         is_proved: whether every possible row was looked at; beyond 20 different statistics the bound is that of a
             local search.
         has_unbiased_beta: whether moments can be used; the optimum for the likelihood may have none.
-        methods: of `estimate` that work with it.
         weights: W, shape (d, d).
         points: the θ it was made for, shape (K, d).
         shares: how much each of them counts, shape (K,).
@@ -53,13 +54,37 @@ class OptimalChannel(MatrixChannel):
     stated_level: float
     value: float
     lower_bound: float
-    gap: float
     is_proved: bool
     has_unbiased_beta: bool
-    methods: tuple[str, ...]
     weights: FloatArray
     points: FloatArray
     shares: FloatArray
+
+    @property
+    def gap(self) -> float:
+        """(value − lower_bound)/value."""
+        return 1 - self.lower_bound / self.value
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Of `estimate`, those that work with the channel."""
+        return ("one-step", "moments", "marginal", "projection") if self.has_unbiased_beta else ("marginal",)
+
+
+class OptimalChannel(MatrixChannel):
+    """A `MatrixChannel` that was found by `optimal_channel`; it is saved, sent and loaded as any other.
+
+    What is known of it is in `optimality`; its attributes are those of the channel too.
+    """
+
+    def __init__(self, matrix: Any, *, outputs: LabelSet, observations: LabelSet, optimality: Optimality) -> None:
+        super().__init__(matrix, outputs=outputs, observations=observations)
+        self.optimality = optimality
+        self.target, self.stated_level = optimality.target, optimality.stated_level
+        self.value, self.lower_bound, self.gap = optimality.value, optimality.lower_bound, optimality.gap
+        self.is_proved, self.methods = optimality.is_proved, optimality.methods
+        self.has_unbiased_beta = optimality.has_unbiased_beta
+        self.weights, self.points, self.shares = optimality.weights, optimality.points, optimality.shares
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; the channel under "channel"."""
@@ -161,8 +186,8 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
     weights = whole_weights(subsets, x, level)[:, groups]
     rows = [[Fraction(int(w), TOTAL) for w in row] for row in weights]
     names = name_subsets(subsets, groups, model.outputs)
-    channel = OptimalChannel(cast(Any, rows), outputs=model.outputs, observations=names)
-    limits = [asymptotics(model, channel, theta) for theta in problem.prior.points]
+    plain = MatrixChannel(rows, outputs=model.outputs, observations=names)
+    limits = [asymptotics(model, plain, theta) for theta in problem.prior.points]
     sigmas = [limit.marginal if problem.target == "likelihood" else limit.moments for limit in limits]
     if any(sigma is None for sigma in sigmas):
         raise NotIdentifiedError(
@@ -170,16 +195,19 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
             remedy='Take target="likelihood", or a channel such as RandomizedResponse.',
         )
     errors = np.array([float(np.sum(problem.weights * cast(FloatArray, sigma))) for sigma in sigmas])
-    channel.target, channel.stated_level = problem.target, float(level)
-    channel.value = float(errors.max() if worst else problem.prior.weights @ errors)
-    channel.lower_bound = min(found.bound, channel.value)
-    channel.gap = 1 - channel.lower_bound / channel.value
-    channel.is_proved = found.proved
-    channel.has_unbiased_beta = limits[0].moments is not None
-    channel.methods = ("one-step", "moments", "marginal", "projection") if channel.has_unbiased_beta else ("marginal",)
-    channel.weights, channel.points = problem.weights, problem.prior.points
-    channel.shares = found.shares
-    return channel
+    value = float(errors.max() if worst else problem.prior.weights @ errors)
+    optimality = Optimality(
+        target=problem.target,
+        stated_level=float(level),
+        value=value,
+        lower_bound=min(found.bound, value),
+        is_proved=found.proved,
+        has_unbiased_beta=limits[0].moments is not None,
+        weights=problem.weights,
+        points=problem.prior.points,
+        shares=found.shares,
+    )
+    return OptimalChannel(rows, outputs=model.outputs, observations=names, optimality=optimality)
 
 
 def _read_points(
