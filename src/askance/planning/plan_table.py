@@ -48,7 +48,7 @@ def guess_of(plan: Plan, where: str = "") -> str:
     parts = [] if plan.value is None else [f"guessed {plan.value:.4g} {where}".rstrip()]
     if plan.guesses > 1:
         parts.append(f"averaged over {plan.guesses} guesses")
-    parts.append(plan.designs[0].method if _same_estimator(plan) else plan.method)
+    parts.append(plan.designs[0].method if _same_estimator(plan) else f"{plan.method} estimator for each design")
     if plan.effect is not None:
         parts.append(f"{100 * (1 - plan.confidence):.3g} % test of a difference of {plan.effect:g}")
     return "; ".join(parts)
