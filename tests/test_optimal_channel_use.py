@@ -16,6 +16,7 @@ from askance import (
     MatrixChannel,
     Prior,
     RandomField,
+    RandomizedResponse,
     Softmax,
     Tally,
     asymptotics,
@@ -26,6 +27,7 @@ from askance import (
     optimal_channel,
     save,
 )
+from askance.channels.finite import FiniteChannel
 from askance.design.optimum import OptimalChannel
 from askance.design.optimum.problem import Target
 from askance.errors import AskanceError, InputError, MissingValueError, NotIdentifiedError, ShapeError
@@ -206,8 +208,6 @@ def test_models_that_cannot_be_learned_or_are_of_another_kind() -> None:
         name = repr(model) if not isinstance(model, RandomField) else "RandomField"
         refused(InputError, name, "allowed: an Enumerated model", model=model)
     refused(InputError, "65 outputs", "at most 64", model=Enumerated([np.arange(65.0)]), theta=[0])
-    # So far out that one output has all the probability.
-    refused(NotIdentifiedError, "'statistic 0'", theta=[800, 0])
 
 
 @pytest.mark.parametrize("weights", [[1], [1, 2, 3], [-1, 1], [0, 0], np.eye(3), [[1, 2], [3, 4]], [[1, 2], [2, 1]]])
@@ -244,3 +244,72 @@ def test_points_of_weight_zero_do_not_count() -> None:
     found = optimal_channel(PAPER, 1, prior=prior)
     assert found.value == pytest.approx(CHANNELS["likelihood"].value, rel=1e-9)
     assert found.points.tolist() == [[2.0, -0.1]]
+
+
+# -- what matters ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.2, 0.15, 0.1, 0.05], [0.6, 0.3, 0.1], [0.9, 0.08, 0.02]])
+def test_channels_for_shares_have_the_least_error_of_shares(shares: list[float]) -> None:
+    p = np.array(shares)
+    model, theta = Enumerated.saturated(len(p)), np.log(p[1:] / p[0])
+    slopes = np.array([p * (np.eye(len(p))[y] - p[y]) for y in range(1, len(p))]).T  # ∂p/∂θ, by hand
+    found = optimal_channel(model, 1, theta, weights="shares")
+
+    def error(channel: FiniteChannel) -> float:
+        return float(np.trace(slopes @ asymptotics(model, channel, theta).marginal @ slopes.T))
+
+    assert found.value == pytest.approx(error(found), rel=1e-6)
+    assert found.gap < 1e-6
+    assert found.weights == "shares"
+    assert "of the shares of all outputs" in found.summary()
+    usual = RandomizedResponse.for_privacy_level(1, outputs=model.outputs)
+    for other in (usual, optimal_channel(model, 1, theta), optimal_channel(model, 1, theta, weights=slopes.T @ slopes)):
+        assert error(other) >= found.lower_bound * (1 - 1e-8)
+    several = optimal_channel(model, 1, prior=[theta, np.zeros(len(p) - 1)], weights="shares")
+    assert several.value >= 0.5 * found.lower_bound
+
+
+def test_a_guess_that_makes_outputs_impossible_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"theta = \[500.0, 1.0\] output 0 has probability .*; allowed: at least 1e-08"
+    ):
+        optimal_channel(Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]]), 1, [500, 1])
+    with pytest.raises(InputError, match="weights are 'share'; allowed: numbers, a matrix, or \"shares\""):
+        optimal_channel(Enumerated.saturated(3), 1, [0, 0], weights="share")
+
+
+def test_priors_know_their_dimension() -> None:
+    assert Prior.of([[0, 1], [2, 3]]).points.shape == (2, 2)
+    assert Prior.weighted([[0, 1], [2, 3]], [1, 3]).weights.tolist() == [0.25, 0.75]
+    with pytest.raises(ShapeError, match="K at least 1"):
+        Prior.of([])
+
+
+@pytest.mark.parametrize("constant", [3.0, 1.0, 0.1, 1e6])
+def test_constant_statistics_are_found_whatever_rounding_makes_of_their_mean(constant: float) -> None:
+    rng = np.random.default_rng(int(constant))
+    for _ in range(20):
+        model = Enumerated([[constant] * 5, rng.permutation(5)])
+        with pytest.raises(NotIdentifiedError, match="'statistic 0'"):
+            optimal_channel(model, 1, rng.normal(size=2))
+
+
+def test_what_does_not_matter_hardly_counts() -> None:
+    """The error of the first parameter alone is nearly the value, and the value is tr WΣ of the W that was used."""
+    channel = optimal_channel(PAPER, 1, [0, 5], weights=[1, 0])
+    sigma = asymptotics(PAPER, channel, [0, 5]).marginal
+    assert channel.value == pytest.approx(float(np.sum(channel.weights * sigma)), rel=1e-9)
+    assert sigma[0, 0] == pytest.approx(channel.value, rel=1e-3)
+
+
+def test_labels_that_hold_words_are_quoted() -> None:
+    channel = optimal_channel(Enumerated.saturated(["a or b", "a", "b"]), 1, [0, 0])
+    assert set(channel.observations.labels) <= {"'a or b'", "a", "b", "not 'a or b'", "not a", "not b"}
+
+
+def test_scales_of_statistics_do_not_matter() -> None:
+    small, large = Enumerated([[0, 1, 2, 3], [0, 1, 0, 1]]), Enumerated([[0, 1e6, 2e6, 3e6], [0, 1e-6, 0, 1e-6]])
+    plain = optimal_channel(small, 1, [0, 0], weights=[1, 1])
+    scaled = optimal_channel(large, 1, [0, 0], weights=[1e12, 1e-12])
+    assert scaled.value == pytest.approx(plain.value, rel=1e-6)

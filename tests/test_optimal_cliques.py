@@ -15,6 +15,7 @@ from askance._kernels import bits
 from askance.channels.statistics.reports import Reports
 from askance.cli.command import askance as root
 from askance.design import optimal_cliques
+from askance.design.optimum.cliques import _candidates
 from askance.errors import InputError, NotIdentifiedError
 from askance.formats import channel_to_toml, read_channel
 
@@ -155,3 +156,23 @@ def test_the_command_writes_the_channel(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said(call: object, said: str) -> None:
     with pytest.raises((InputError, NotIdentifiedError), match=said):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("level", [0.001, 0.1, 8, 15, 30])
+def test_extreme_levels_are_never_worse_than_uniform_and_bounded_by_full_information(level: float) -> None:
+    field = RandomField([2, 2, 2], [[0, 1], [0, 2], [1, 2]])
+    found = optimal_cliques(field, level)
+    assert found.gain > 0
+    assert 0 <= found.gap < 0.01
+    assert found.lower_bound >= 2.25 * (1 - 1e-9)  # had the records been seen: Σ of p(1 − p) over twelve cells of 1/4
+
+
+def test_tables_that_were_left_out_are_no_proof() -> None:
+    pairs = [[i, j] for i in range(8) for j in range(i)]
+    assert _candidates(RandomField([2] * 8, pairs), 9, None)[1] is False
+    assert _candidates(CHAIN, 9, None)[1] is True
+
+
+def test_an_extreme_guess_is_refused_by_its_name() -> None:
+    with pytest.raises(InputError, match="guess of θ a cell of the table of 0, 1 has probability"):
+        optimal_cliques(CHAIN, 1, 40 * THETA[CHAIN])

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from askance import Enumerated, MatrixChannel, RandomizedResponse, Tally, Warner, optimal_channel
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
+from askance.design import OptimalChannel
 from askance.design.covariances import asymptotics, marginal_information
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError, RepairWarning
 from askance.estimation.two_stage import LARGEST_ERROR, Spread, TwoStage
@@ -250,3 +251,18 @@ def test_second_tallies_above_the_level_are_refused() -> None:
 def test_surveys_of_less_than_two_people_are_refused(n: object) -> None:
     with pytest.raises(InputError, match=r"n is .*; allowed: a whole number, at least 2"):
         STAGES.simulate(WEAK, n, np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_the_pilot_counts_once() -> None:
+    design = TwoStage(PAPER, 1)
+    pilot = expected_tally(design.pilot_channel, WEAK, 10_000)
+    with pytest.raises(IncompatibleEvidenceError, match="the same tally: its reports would count twice"):
+        design.estimate(pilot, pilot)
+
+
+def test_shares_can_be_what_matters() -> None:
+    design = TwoStage(Enumerated.saturated(3), 1, weights="shares")
+    assert isinstance(design.pilot_channel, OptimalChannel)
+    assert design.pilot_channel.weights == "shares"
+    with pytest.raises(InputError, match='or "shares"'):
+        TwoStage(Enumerated.saturated(3), 1, weights="all")

@@ -37,7 +37,8 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
         return
     level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
     rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
-    possible = "yes, of every statistic" if certificate.unbiased else "no, not of every output"
+    hidden = "no, not of every output (of the statistics of a model, perhaps)"
+    possible = "yes, of every statistic" if certificate.unbiased else hidden
     rows = [
         ("privacy level", level),
         (

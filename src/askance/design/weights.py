@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_floats, shown
 from askance.errors import InputError
+from askance.models.enumerated import Enumerated
+
+#: None (all parameters alike), one number per parameter, W itself, or "shares": the shares of all outputs matter alike.
+Weights: TypeAlias = ArrayLike | Literal["shares"] | None
+
+
+def weights_at(weights: Weights, model: Enumerated, theta: FloatArray) -> FloatArray:
+    """W at θ, shape (d, d): tr W Σ is the error, squared and summed, of what matters.
+
+    "shares" is W = Σ_y ∇p_y ∇p_yᵀ, with which tr W Σ is the error of the shares of all outputs; it depends on θ.
+
+    >>> weights_at("shares", Enumerated.saturated(2), np.zeros(1))
+    array([[0.125]])
+    """
+    if isinstance(weights, str):
+        if weights != "shares":
+            raise InputError(
+                f'weights are {shown(weights)}; allowed: numbers, a matrix, or "shares".',
+                remedy='Give "shares" where the shares of the outputs matter rather than the parameters.',
+            )
+        slopes = model.probabilities(theta)[:, None] * (model.table.T - model.mean_statistics(theta))
+        return np.asarray(slopes.T @ slopes)
+    return read_weights(weights, model.dimension)
 
 
 def read_weights(weights: ArrayLike | None, dimension: int) -> FloatArray:

@@ -16,9 +16,9 @@ from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.statistics.choices import require_choice
 from askance.design.covariances import invert_information, marginal_information
 from askance.design.optimum import OptimalChannel, Prior, optimal_channel
-from askance.design.optimum.channel import MOST_OUTPUTS
+from askance.design.optimum.channel import require_small_model
 from askance.design.optimum.problem import Target
-from askance.design.weights import read_weights
+from askance.design.weights import Weights, read_weights, weights_at
 from askance.errors import (
     AskanceWarning,
     EmptyDataError,
@@ -105,7 +105,7 @@ class TwoStage:
         target: what the second channel is best for: "likelihood" or "moments", as in `optimal_channel`.
         spread: "estimate" makes the second channel for θ̂ of the pilot, "posterior" for the average error over what
             the pilot leaves open (`Prior.of_fit`).
-        weights: how much every parameter matters, shape (d,) or (d, d).
+        weights: how much every parameter matters, shape (d,) or (d, d); "shares" where the shares of outputs matter.
 
     >>> stages = TwoStage(Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]]), 1)
     >>> stages.pilot_size(200_000)
@@ -125,7 +125,7 @@ class TwoStage:
         pilot_fraction: Number = 0.1,
         target: Target = "likelihood",
         spread: Spread = "estimate",
-        weights: ArrayLike | None = None,
+        weights: Weights = None,
     ) -> None:
         self._level = as_positive_level(privacy_level)
         self.model, self.privacy_level = _require_model(model), float(self._level)
@@ -139,7 +139,8 @@ class TwoStage:
         require_choice(target, "target", ("likelihood", "moments"))
         require_choice(spread, "spread", ("estimate", "posterior"))
         self.target, self.spread = target, spread
-        self.weights: FloatArray = read_weights(weights, model.dimension)
+        weights_at(weights, model, np.zeros(model.dimension))  # refuses what is none
+        self.weights: Weights = weights if isinstance(weights, str) else read_weights(weights, model.dimension)
         self._given = None if pilot_channel is None else self._require_pilot(pilot_channel)
 
     @cached_property
@@ -199,6 +200,11 @@ class TwoStage:
     ) -> DistributionFit:
         """θ̂ from all reports of both stages, by any method of `estimate` (default: one-step)."""
         self._require_pilot_tally(pilot_tally)
+        if second_tally is pilot_tally:
+            raise IncompatibleEvidenceError(
+                "pilot_tally and second_tally are the same tally: its reports would count twice.",
+                remedy="Give the tally of the second stage, or estimate from the pilot alone with estimate.",
+            )
         both = pool([pilot_tally, second_tally])
         above = second_tally.channel.privacy_level
         if above > self.privacy_level:
@@ -306,18 +312,9 @@ class TwoStage:
 
 
 def _require_model(model: object) -> Enumerated:
-    if not isinstance(model, Enumerated):
-        raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated model.",
-            remedy="Build one from the table of its statistics.",
-        )
-    if len(model.outputs) > MOST_OUTPUTS:
-        raise InputError(
-            f"the model has {len(model.outputs)} outputs; allowed: at most {MOST_OUTPUTS}.",
-            remedy="Merge outputs, or ask all through subset selection, which is nearly as good when there are many.",
-        )
-    invert_information(model.fisher_information(np.zeros(model.dimension)), model.parameter_names, "the model")
-    return model
+    small = require_small_model(model)
+    invert_information(small.fisher_information(np.zeros(small.dimension)), small.parameter_names, "the model")
+    return small
 
 
 def _drawn(channel: FiniteChannel, probabilities: FloatArray, n: int, rng: np.random.Generator) -> Tally:

@@ -150,5 +150,7 @@ class Enumerated:
 def weighted_covariance(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Σ_y w(y) (v(y) − v̄)(v(y) − v̄)ᵀ / Σ w for columns v(y) of `values` (d, m), shape (d, d)."""
     total = weights.sum()
+    # Differences from the first column: what is constant is then 0 exactly, and not the rounding of its mean.
+    values = values - values[:, :1]
     centred = values - (values @ weights / total)[:, None]
     return np.asarray((centred * weights) @ centred.T / total)

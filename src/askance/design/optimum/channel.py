@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -19,18 +20,23 @@ from askance.design.optimum.prior import Prior
 from askance.design.optimum.problem import ChannelProblem, Target
 from askance.design.optimum.realise import name_subsets, usable_ratio, whole_weights
 from askance.design.optimum.search import Found, search
-from askance.design.weights import read_weights
-from askance.errors import InputError, NotIdentifiedError
+from askance.design.weights import Weights, weights_at
+from askance.errors import ConvergenceWarning, InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 
 # The relative gap the search stops at; what is reported is measured on the finished channel.
 _TOLERANCE = 1e-8
-# Where some parameters do not matter at all, they still count so much: they must stay estimable.
-_LEAST_WEIGHT = 1e-9
+# Where some combination of parameters hardly matters, it still counts so much of the average, in units of what the
+# outputs themselves would tell: it must stay estimable.
+_LEAST_WEIGHT = 1e-7
+# A gap above this is no proof of an optimum: a warning says so.
+_PROVED_GAP = 1e-4
 #: Outputs of a model at most.
 MOST_OUTPUTS = 64
 # Below, rows are so nearly constant that floats cannot tell designs apart.
 _LEAST_LEVEL = Fraction(1, 10**4)
+# Outputs below, at a guess, are impossible for all that n respondents can tell.
+_LEAST_PROBABILITY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,8 @@ class Optimality:
         is_proved: whether every possible row was looked at; beyond 20 different statistics the bound is that of a
             local search.
         has_unbiased_beta: whether moments can be used; the optimum for the likelihood may have none.
-        weights: W, shape (d, d).
+        weights: W that was used, shape (d, d) (where what was given is singular, with a little on what does not
+            matter; of several θ that at the first), or "shares".
         points: the θ it was made for, shape (K, d).
         shares: how much each of them counts, shape (K,).
     """
@@ -56,7 +63,7 @@ class Optimality:
     lower_bound: float
     is_proved: bool
     has_unbiased_beta: bool
-    weights: FloatArray
+    weights: FloatArray | str
     points: FloatArray
     shares: FloatArray
 
@@ -98,13 +105,16 @@ class OptimalChannel(MatrixChannel):
             "is_proved",
             "has_unbiased_beta",
         )
-        arrays = {name: getattr(self, name).tolist() for name in ("weights", "points", "shares")}
+        arrays = {name: getattr(self, name).tolist() for name in ("points", "shares")}
+        arrays["weights"] = self.weights if isinstance(self.weights, str) else self.weights.tolist()
         plain = {name: getattr(self, name) for name in names}
         return {**plain, "methods": list(self.methods), **arrays, "channel": self.specification()}
 
     def summary(self) -> str:
         """In words: what respondents say how often, what it is worth, and how it is estimated."""
         error = "the likelihood" if self.target == "likelihood" else "moments with the best unbiased β"
+        if isinstance(self.weights, str):
+            error += ", of the shares of all outputs"
         lines = [
             f"{len(self.observations)} observations of {len(self.outputs)} outputs at privacy level "
             f"{self.privacy_level:.6g}, of least error by {error}:"
@@ -113,8 +123,10 @@ class OptimalChannel(MatrixChannel):
         width = max(len(str(label)) for label in self.observations.labels)
         for label, inside, outside in zip(self.observations.labels, high, low, strict=True):
             lines.append(f"  says {str(label).ljust(width)}  {inside:.4%} of the time if so, {outside:.4%} if not")
-        proof = "" if self.is_proved else " by local search"
-        lines.append(f"tr Σ = {self.value:,.6g}, at most {self.gap:.2g} of it above what any channel reaches{proof}.")
+        proof = "" if self.is_proved else " (as far as the search goes)"
+        plain = not isinstance(self.weights, str) and np.array_equal(self.weights, np.eye(len(self.weights)))
+        error = f"tr {'' if plain else 'W '}Σ = {self.value:,.6g}"
+        lines.append(f"{error}, at most {self.gap:.2g} of it above what any channel reaches{proof}.")
         if not self.has_unbiased_beta:
             lines.append("No unbiased β exists: moments and one-step cannot start from it.")
         lines.append(f"Estimate with: {', '.join(self.methods)}.")
@@ -129,7 +141,7 @@ def optimal_channel(
     prior: ArrayLike | Prior | None = None,
     minimax: ArrayLike | None = None,
     target: Target = "likelihood",
-    weights: ArrayLike | None = None,
+    weights: Weights = None,
 ) -> OptimalChannel:
     """The channel of a privacy level with the least tr W Σ: exact, with a proof.
 
@@ -148,7 +160,8 @@ def optimal_channel(
         minimax: several θ, shape (K, d): the largest error over them is made least.
         target: "likelihood", for estimates by the likelihood; "moments", for the moment estimator with the best β,
             which then exists.
-        weights: how much every parameter matters, shape (d,), or W, shape (d, d) (default: all alike).
+        weights: how much every parameter matters, shape (d,), or W, shape (d, d) (default: all alike); "shares" where
+            the shares of the outputs matter rather than the parameters, as in most surveys.
 
     Raises:
         NotIdentifiedError: the model cannot tell some statistics apart, whatever the channel.
@@ -168,23 +181,23 @@ def optimal_channel(
         )
     require_choice(target, "target", ("likelihood", "moments"))
     points, worst = _read_points(model, theta, prior, minimax)
-    matrix = read_weights(weights, model.dimension)
-    positive = matrix + _LEAST_WEIGHT * np.trace(matrix) / len(matrix) * np.eye(len(matrix))
-    problem = ChannelProblem(model, usable_ratio(level), points, target, positive)
-    _require_identified(problem)
+    problem = ChannelProblem(model, usable_ratio(level), points, target, np.zeros((0, 0, 0)))
+    _require_usable(problem)
+    matrices = np.array([_usable_weights(weights, model, theta) for theta in points.points])
+    problem = replace(problem, weights=matrices)
     found = search(problem, worst=worst, tolerance=_TOLERANCE)
-    return _finished(problem, found, level, worst)
+    return _finished(problem, found, level, worst, weights)
 
 
-def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool) -> OptimalChannel:
+def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool, weights: Weights) -> OptimalChannel:
     """The channel itself, measured as it is."""
     model, groups = problem.model, problem.groups
     # Small subsets first, then frequent ones; among equals the outputs decide, not the last digits.
     often = np.array([float(f"{x:.6g}") for x in found.x])
     order = np.lexsort((*~found.subsets[::-1], -often, found.subsets.sum(axis=0)))
     subsets, x = found.subsets[:, order], found.x[order]
-    weights = whole_weights(subsets, x, level)[:, groups]
-    rows = [[Fraction(int(w), TOTAL) for w in row] for row in weights]
+    thresholds = whole_weights(subsets, x, level)[:, groups]
+    rows = [[Fraction(int(w), TOTAL) for w in row] for row in thresholds]
     names = name_subsets(subsets, groups, model.outputs)
     plain = MatrixChannel(rows, outputs=model.outputs, observations=names)
     limits = [asymptotics(model, plain, theta) for theta in problem.prior.points]
@@ -194,26 +207,34 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
             "the channel that was found has no unbiased β to within rounding.",
             remedy='Take target="likelihood", or a channel such as RandomizedResponse.',
         )
-    errors = np.array([float(np.sum(problem.weights * cast(FloatArray, sigma))) for sigma in sigmas])
+    pairs = zip(problem.weights, sigmas, strict=True)
+    errors = np.array([float(np.sum(matrix * cast(FloatArray, sigma))) for matrix, sigma in pairs])
     value = float(errors.max() if worst else problem.prior.weights @ errors)
+    # Nor does any channel tell more than the outputs themselves would.
+    full = [float(np.sum(matrix * limit.full)) for matrix, limit in zip(problem.weights, limits, strict=True)]
+    bound = max(found.bound, float(max(full) if worst else problem.prior.weights @ full))
     optimality = Optimality(
         target=problem.target,
         stated_level=float(level),
         value=value,
-        lower_bound=min(found.bound, value),
-        is_proved=found.proved,
+        lower_bound=min(bound, value),
+        is_proved=found.proved and abs(1 - bound / value) <= _PROVED_GAP,
         has_unbiased_beta=limits[0].moments is not None,
-        weights=problem.weights,
+        weights=weights if isinstance(weights, str) else problem.weights[0],
         points=problem.prior.points,
         shares=found.shares,
     )
+    if found.proved and not optimality.is_proved:
+        warnings.warn(
+            f"the search ended {optimality.gap:.2g} above its bound: this channel may not be the best.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return OptimalChannel(rows, outputs=model.outputs, observations=names, optimality=optimality)
 
 
-def _read_points(
-    model: Enumerated, theta: ArrayLike | None, prior: ArrayLike | Prior | None, minimax: ArrayLike | None
-) -> tuple[Prior, bool]:
-    """Where errors are looked at, and whether the worst counts."""
+def require_small_model(model: object) -> Enumerated:
+    """Refuse what is no `Enumerated` model, and one of more outputs than can be searched."""
     if not isinstance(model, Enumerated):
         raise InputError(
             f"model is {shown(model)}; allowed: an Enumerated model.",
@@ -224,6 +245,14 @@ def _read_points(
             f"the model has {len(model.outputs)} outputs; allowed: at most {MOST_OUTPUTS}.",
             remedy="Merge outputs, or take subset selection, which is nearly as good when there are many.",
         )
+    return model
+
+
+def _read_points(
+    model: Enumerated, theta: ArrayLike | None, prior: ArrayLike | Prior | None, minimax: ArrayLike | None
+) -> tuple[Prior, bool]:
+    """Where errors are looked at, and whether the worst counts."""
+    require_small_model(model)
     given = {"theta": theta, "prior": prior, "minimax": minimax}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
@@ -238,6 +267,28 @@ def _read_points(
     return Prior.of(cast(ArrayLike, minimax), dimension=model.dimension, name="minimax"), True
 
 
-def _require_identified(problem: ChannelProblem) -> None:
-    for theta in problem.prior.points:
-        invert_information(problem.model.fisher_information(theta), problem.model.parameter_names, "the model")
+def _usable_weights(weights: Weights, model: Enumerated, theta: FloatArray) -> FloatArray:
+    """W at θ, positive definite: what does not matter at all is given a little weight."""
+    W = weights_at(weights, model, theta)
+    information = model.fisher_information(theta)
+    full = invert_information(information, model.parameter_names, "the model")
+    root = np.linalg.cholesky(full)
+    sizes = np.linalg.eigvalsh(root.T @ W @ root)
+    least = _LEAST_WEIGHT * float(sizes.mean())
+    return W if sizes.min() > least else np.asarray(W + least * information)
+
+
+def _require_usable(problem: ChannelProblem) -> None:
+    """Refuse a model that cannot tell its statistics apart, and a guess that leaves some of its outputs impossible."""
+    model = problem.model
+    # At θ = 0 first: what no θ makes right is the model's fault.
+    for theta in [np.zeros(model.dimension), *problem.prior.points]:
+        p = np.bincount(problem.groups, model.probabilities(theta))
+        if theta.any() and p.min() < _LEAST_PROBABILITY:
+            label = model.outputs.labels[int(np.argmax(problem.groups == int(p.argmin())))]
+            raise InputError(
+                f"with theta = {shown(theta.tolist())} output {label!r} has probability {p.min():.2g}; allowed: at "
+                f"least {_LEAST_PROBABILITY:g}.",
+                remedy="Give a less extreme guess: no number of respondents would tell more about such an output.",
+            )
+        invert_information(model.fisher_information(theta), model.parameter_names, "the model")

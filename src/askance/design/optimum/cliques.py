@@ -45,6 +45,12 @@ _MOST_TABLES = 60
 _TOLERANCE = 1e-6
 # Tables that are asked less often than this share of the most frequent one are left out.
 _RARELY = 1e-3
+# Below, rows are so nearly constant that floats cannot tell designs apart.
+_LEAST_LEVEL = Fraction(1, 1000)
+# What mixing and rounding cost at most; a larger gap is no proof.
+_PROVED_GAP = 0.01
+# Cells below, at a guess, are impossible for all that respondents can tell.
+_LEAST_PROBABILITY = 1e-8
 # So much of a table goes through k-ary randomized response where its cells could not be told apart otherwise.
 _MIXED_IN = 0.005
 _RANK = 1e-4
@@ -65,7 +71,7 @@ class OptimalCliques:
             averaged over the prior.
         lower_bound: no design over the rows that were considered has a smaller one.
         gap: (value − lower_bound)/value.
-        is_proved: whether all rows of all tables up to the given size were considered.
+        is_proved: whether all rows of all tables up to the given size were considered, and the gap is below 1 %.
         uniform: the same for the field's own tables, all drawn equally often, each by subset selection.
     """
 
@@ -133,22 +139,28 @@ def optimal_cliques(
     (True, True)
     """
     level = as_positive_level(privacy_level)
+    if level < _LEAST_LEVEL:
+        raise InputError(
+            f"privacy_level is {shown(level)}; allowed: 0.001 to 30.",
+            remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
+        )
     points = _read_points(field, theta, prior)
-    chosen = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
+    chosen, all_considered = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
     problem = _FieldProblem(field, points, usable_ratio(level), chosen)
-    parts = problem.parts
     optimum = problem.solve()
-    channel = _realise(problem, optimum, level)
     own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=_equal(len(problem.own)))
-    proved = all(part.cells <= _ALL_ROWS for part in parts)
-    bound = optimum.value * (1 - _TOLERANCE) - max(optimum.gap, 0.0)
-    value = problem.error(channel)
+    found = [_realise(problem, optimum, level), own]
     if tables is None and prod(field.sizes) <= _MOST_RECORDS:
-        record = CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level)
-        if (instead := problem.error(record)) < value:
-            channel, value = record, instead
+        found.append(CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level))
+    errors = [problem.error(channel) for channel in found]
+    best = int(np.argmin(errors))
+    channel, value = found[best].for_purpose(field.purpose), errors[best]
+    # What was realised is a design over the rows that were considered, unless it is the whole record.
+    proved = all_considered and all(part.cells <= _ALL_ROWS for part in problem.parts)
+    # Nor does any channel tell more than the records themselves would.
+    bound = max(optimum.bound, problem.full_error())
     return OptimalCliques(
-        channel.for_purpose(field.purpose), value, min(bound, value), proved and value >= bound, problem.error(own)
+        channel, value, min(bound, value), proved and abs(1 - bound / value) <= _PROVED_GAP, errors[1]
     )
 
 
@@ -185,6 +197,7 @@ class _FieldProblem:
         self._records = field.records()
         #: The tables whose cells are to be learned.
         self.own = tuple(clique for clique in field.cliques)
+        self._require_probable()
         self._loadings = [np.concatenate(own).T for own in zip(*(self._tangents(c)[0] for c in self.own), strict=True)]
         self.parts = [self._part(clique) for clique in chosen]
 
@@ -196,6 +209,19 @@ class _FieldProblem:
         indicator[cell, np.arange(len(cell))] = 1.0
         tangents = [(indicator * p) @ s for p, s in zip(self._probabilities, self._scores, strict=True)]
         return np.array(tangents), self._probabilities @ indicator.T
+
+    def _require_probable(self) -> None:
+        """Refuse a guess that leaves possible cells of the field's tables next to no probability."""
+        for clique in self.own:
+            cells = CliqueTables(self.field.sizes, [clique]).cells_in_all(self._records)[:, 0]
+            shares = self._tangents(clique)[1][:, np.unique(cells)]
+            if shares.min() < _LEAST_PROBABILITY:
+                names = ", ".join(self.field.variables[v] for v in clique)
+                raise InputError(
+                    f"at this guess of θ a cell of the table of {names} has probability {shares.min():.2g}; allowed: "
+                    f"at least {_LEAST_PROBABILITY:g}.",
+                    remedy="Give a less extreme guess, or name impossible combinations when building the field.",
+                )
 
     def _part(self, clique: tuple[int, ...]) -> _Part:
         tangents, shares = self._tangents(clique)
@@ -246,6 +272,10 @@ class _FieldProblem:
                 f"the tables ({shorten(asked)}) say nothing about some table of the field.",
                 remedy="Add tables until every clique of the field is within one, or leave tables out.",
             ) from None
+
+    def full_error(self) -> float:
+        """The error had the records been seen; the information about the scores is then 1."""
+        return float(self.prior.weights @ [float(np.sum(loading**2)) for loading in self._loadings])
 
     def error(self, channel: CliqueRelease) -> float:
         """n times the variance of all cells of the field's tables by reports through a channel, all of them used."""
@@ -321,8 +351,10 @@ def _matrix(subsets: Subsets, x: FloatArray, level: Fraction) -> list[list[Fract
     return [[Fraction(int(w), TOTAL) for w in row] for row in whole_weights(subsets, x, level)]
 
 
-def _candidates(field: RandomField, largest: int, tables: Iterable[Sequence[int]] | None) -> list[tuple[int, ...]]:
-    """The field's own tables first, then all others up to the size; none within another one's variables alone."""
+def _candidates(
+    field: RandomField, largest: int, tables: Iterable[Sequence[int]] | None
+) -> tuple[list[tuple[int, ...]], bool]:
+    """The field's own tables first, then all others up to the size; and whether none had to be left out."""
     if field.terms:
         raise InputError(
             f"the field has covariates ({', '.join(field.terms)}); allowed: a field without.",
@@ -331,7 +363,7 @@ def _candidates(field: RandomField, largest: int, tables: Iterable[Sequence[int]
     own = [tuple(clique) for clique in field.cliques]
     if tables is not None:
         given = CliqueTables(field.sizes, tables).cliques
-        return list(dict.fromkeys(tuple(clique) for clique in given))
+        return list(dict.fromkeys(tuple(clique) for clique in given)), True
     count = len(field.sizes)
     others = [
         variables
@@ -345,10 +377,11 @@ def _candidates(field: RandomField, largest: int, tables: Iterable[Sequence[int]
         others.append(whole)
     found = own + [clique for clique in others if frozenset(clique) not in known]
     # A report on a table tells all that one on a part of it could: the larger tables come first where there are many.
-    if len(found) > _MOST_TABLES:
+    all_considered = len(found) <= _MOST_TABLES
+    if not all_considered:
         extra = sorted(found[len(own) :], key=lambda clique: -prod(field.sizes[v] for v in clique))
         found = own + extra[: max(_MOST_TABLES - len(own), 0)]
-    return found
+    return found, all_considered
 
 
 def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:

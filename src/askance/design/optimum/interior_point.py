@@ -94,14 +94,14 @@ class Optimum(NamedTuple):
         shares: w, of the criteria; with `worst` those under which the average has the same optimum, shape (K,).
         multipliers: of A x = b, shape (number of constraints,).
         value: Σ w_k f_k, or max_k f_k.
-        gap: how far above the least value it may be by the method's own account; `value` times a small number.
+        bound: no design has a smaller value: f(x) + min ∇f·(z − x) over all designs z, by multipliers made feasible.
     """
 
     x: FloatArray
     shares: FloatArray
     multipliers: FloatArray
     value: float
-    gap: float
+    bound: float
 
 
 @dataclass
@@ -151,10 +151,11 @@ def minimise(
     scaled = [Criterion(each.vectors, each.loading / np.sqrt(scale)) for each in criteria]
     bounding = np.ones(len(constraints)) if bounding is None else bounding
     search = _Search(scaled, constraints, constraints @ start, bounding, worst, tolerance)
-    state, gap = search.run(start, shares)
+    state = search.run(start, shares)
     values = search.errors.values
     value = float(values.max() if worst else state.shares @ values)
-    return Optimum(state.x, state.shares / state.shares.sum(), state.multipliers * scale, value * scale, gap * scale)
+    bound = search.bound(state)
+    return Optimum(state.x, state.shares / state.shares.sum(), state.multipliers * scale, value * scale, bound * scale)
 
 
 class _Search:
@@ -172,7 +173,7 @@ class _Search:
         self.errors: Errors
         self._history: list[float] = []
 
-    def run(self, x: FloatArray, shares: FloatArray) -> tuple[_State, float]:
+    def run(self, x: FloatArray, shares: FloatArray) -> _State:
         self.errors = errors_of(self._criteria, x)
         state = self._start(x, shares)
         gap = self._gap(state)
@@ -186,7 +187,13 @@ class _Search:
                 break
             state = moved
             gap = self._gap(state)
-        return state, gap
+        return state
+
+    def bound(self, state: _State) -> float:
+        """What no design goes below, by convexity and the multipliers, lowered until all slacks are at least 0."""
+        shares = state.shares / state.shares.sum()
+        least = float(state.multipliers @ self._b) - self._shortfall(state)
+        return float(shares @ self.errors.values - (shares @ self.errors.gradients) @ state.x) + least
 
     def _stalls(self, gap: float) -> bool:
         """Whether the last steps gained nothing, near the optimum, where rounding decides."""

@@ -33,7 +33,7 @@ class Prior:
         points: shape (K, d).
         weights: above 0, with sum 1, shape (K,).
 
-    >>> Prior.of([[0.0, 1.0], [2.0, 3.0]], dimension=2).mean
+    >>> Prior.of([[0.0, 1.0], [2.0, 3.0]]).mean
     array([1., 2.])
     """
 
@@ -41,8 +41,11 @@ class Prior:
     weights: FloatArray
 
     @classmethod
-    def of(cls, points: ArrayLike | Prior, *, dimension: int, name: str = "prior") -> Prior:
-        """Points that are equally likely, shape (K, d) or (d,); a prior stays what it is."""
+    def of(cls, points: ArrayLike | Prior, *, dimension: int | None = None, name: str = "prior") -> Prior:
+        """Points that are equally likely, shape (K, d) or (d,); a prior stays what it is.
+
+        `dimension` is d, where it is known already.
+        """
         if isinstance(points, Prior):
             return cls.weighted(points.points, points.weights, dimension=dimension, name=name)
         given = as_floats(points, name)
@@ -50,15 +53,19 @@ class Prior:
         return cls.weighted(given, np.ones(len(given)), dimension=dimension, name=name)
 
     @classmethod
-    def weighted(cls, points: ArrayLike, weights: ArrayLike, *, dimension: int, name: str = "prior") -> Prior:
+    def weighted(
+        cls, points: ArrayLike, weights: ArrayLike, *, dimension: int | None = None, name: str = "prior"
+    ) -> Prior:
         """Points with weights, which are scaled to sum 1; points of weight 0 are left out."""
         given, shares = as_floats(points, name), as_floats(weights, f"weights of {name}")
-        if given.ndim != 2 or not len(given) or shares.shape != given.shape[:1]:
+        if given.ndim != 2 or not given.size or shares.shape != given.shape[:1]:
+            wanted = "d" if dimension is None else dimension
             raise ShapeError(
-                f"{name} has points of shape {given.shape} and weights of shape {shares.shape}; allowed: (K, "
-                f"{dimension}) and (K,), K at least 1.",
-                remedy=f"Give one row of {dimension} numbers for every θ.",
+                f"{name} has points of shape {given.shape} and weights of shape {shares.shape}; allowed: (K, {wanted}) "
+                "and (K,), K at least 1.",
+                remedy=f"Give one row of {wanted} numbers for every θ.",
             )
+        dimension = given.shape[1] if dimension is None else dimension
         rows = [as_parameter(row, dimension, f"{name}[{k}]") for k, row in enumerate(given)]
         if not np.isfinite(shares).all() or shares.min() < 0 or not shares.sum() > 0:
             raise InputError(

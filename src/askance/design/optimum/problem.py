@@ -35,7 +35,7 @@ class ChannelProblem:
         ratio: e^α.
         prior: where, with which weights.
         target: whose error.
-        weights: W, shape (d, d), positive definite.
+        weights: W at every point of the prior, positive definite, shape (K, d, d).
     """
 
     model: Enumerated
@@ -66,17 +66,19 @@ class ChannelProblem:
     def criteria(self, subsets: Subsets) -> list[Criterion]:
         """The error at every point of the prior, for rows of these subsets (m, N)."""
         B = rows_of(subsets, self.ratio)
-        root: FloatArray = np.linalg.cholesky(self.weights).astype(np.float64)
         found = []
-        for theta in self.prior.points:
+        for theta, weights in zip(self.prior.points, self.weights, strict=True):
+            root: FloatArray = np.linalg.cholesky(weights).astype(np.float64)
             p: FloatArray = np.bincount(self.groups, self.model.probabilities(theta)).astype(np.float64)
             centred = self.table - (self.table @ p)[:, None]
             told = 1 / np.sqrt(p @ B)
-            if self.target == "likelihood":
-                found.append(Criterion(((centred * p) @ B) * told, root))
-                continue
             information = weighted_covariance(self.table, p)
             inverse = invert_information(information, self.model.parameter_names, "the model")
+            if self.target == "likelihood":
+                # In units in which full information is 1: scales of statistics then do not matter.
+                unit = np.linalg.cholesky(inverse).T
+                found.append(Criterion(unit @ ((centred * p) @ B) * told, unit @ root))
+                continue
             # Both sides in units of √p, in which M is of moderate condition.
             unit = np.sqrt(p)[:, None]
             found.append(Criterion(unit * B * told, unit * (root.T @ inverse @ centred).T))

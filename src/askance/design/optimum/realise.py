@@ -64,7 +64,7 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     if min(map(min, weights)) <= 0 or worst > limit:
         raise ProbabilityError(
             f"privacy_level is {shown(level)}: 62 bits are too few for the rare observations of the optimal channel.",
-            remedy="Lower the level; above 20 or so Direct loses little privacy more.",
+            remedy="Take a level between 0.001 and 20; above, Direct loses little privacy more.",
         )
     return weights.astype(np.int64)
 
@@ -110,12 +110,19 @@ def name_subsets(subsets: Subsets, groups: IntArray, outputs: Categories) -> lis
     return names
 
 
+def _text(label: Label) -> str:
+    """A label as it is, in quotes where it would be read as several."""
+    text = str(label)
+    joined = any(word in text for word in (" or ", " nor ", ", "))
+    return repr(text) if joined or text.startswith(("not ", "neither ", "none of ", "one of ")) else text
+
+
 def _name(inside: list[Label], labels: Sequence[Label], chosen: NDArray[np.bool_]) -> str:
     outside = [labels[int(y)] for y in np.flatnonzero(~chosen)]
     if len(outside) < len(inside):
-        texts = [str(label) for label in outside]
+        texts = [_text(label) for label in outside]
         return {1: f"not {texts[0]}", 2: "neither " + " nor ".join(texts)}.get(
             len(texts), "none of " + ", ".join(texts)
         )
-    texts = [str(label) for label in inside]
+    texts = [_text(label) for label in inside]
     return " or ".join(texts) if len(texts) <= _NAMED else "one of " + ", ".join(texts)

@@ -10,6 +10,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease, be
 from askance.design.covariances import invert_information
 from askance.design.optimum.prior import Prior
 from askance.design.weights import read_weights
+from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 
 # Of the largest cost of a statistic.
@@ -42,6 +43,8 @@ def optimal_release(
     >>> optimal_release(model, 1, [5, -1]).release_probabilities.round(4)
     array([0.9642, 0.0358])
     """
+    if theta is not None and prior is not None:
+        raise InputError("theta and prior are both given; allowed: one of them.", remedy="Give one of them.")
     given = prior if prior is not None else (np.zeros(model.dimension) if theta is None else theta)
     points = Prior.of(given, dimension=model.dimension, name="theta" if prior is None else "prior")
     matrix, d = read_weights(weights, model.dimension), model.dimension

@@ -37,7 +37,7 @@ _SUPPORTS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 # Directions in which rows carry less than this are not told at all.
 _REACH = 1e-7
 # Local search for rows that would help, where they cannot be enumerated.
-_LOCAL_STARTS = 400
+_LOCAL_STARTS = 100
 
 
 class Found(NamedTuple):
@@ -60,6 +60,16 @@ class Found(NamedTuple):
 
 def search(problem: ChannelProblem, *, worst: bool, tolerance: float) -> Found:
     """The design of least error, with few rows and a lower bound for all channels."""
+    try:
+        return _search(problem, worst, tolerance)
+    except np.linalg.LinAlgError:
+        raise NotIdentifiedError(
+            "some outputs are so rare at this guess of θ that floats cannot tell designs apart.",
+            remedy="Give a less extreme guess, or statistics of similar size.",
+        ) from None
+
+
+def _search(problem: ChannelProblem, worst: bool, tolerance: float) -> Found:
     m = problem.outputs
     if m <= DIRECT:
         subsets = all_subsets(m)
