@@ -290,7 +290,7 @@ def test_priors_know_their_dimension() -> None:
 def test_constant_statistics_are_found_whatever_rounding_makes_of_their_mean(constant: float) -> None:
     rng = np.random.default_rng(int(constant))
     for _ in range(20):
-        model = Enumerated([[constant] * 5, rng.permutation(5)])
+        model = Enumerated(np.stack([np.full(5, constant), rng.permutation(5)]))
         with pytest.raises(NotIdentifiedError, match="'statistic 0'"):
             optimal_channel(model, 1, rng.normal(size=2))
 

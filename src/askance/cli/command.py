@@ -16,6 +16,7 @@ from askance.cli.optimal import optimal_command
 from askance.cli.plan import plan_group
 from askance.cli.randomize import randomize_group
 from askance.cli.regions import regions_command
+from askance.cli.reproduce import reproduce_command
 from askance.cli.sensitivity import sensitivity_command
 from askance.cli.synth import synth_command
 from askance.cli.tag import evaluate_command, tag_command
@@ -41,6 +42,7 @@ askance.add_command(optimal_command)
 askance.add_command(plan_group)
 askance.add_command(randomize_group)
 askance.add_command(regions_command)
+askance.add_command(reproduce_command)
 askance.add_command(sensitivity_command)
 askance.add_command(synth_command)
 askance.add_command(train_command)

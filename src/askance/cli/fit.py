@@ -24,10 +24,21 @@ if TYPE_CHECKING:
     "--save", metavar="FILE", type=click.Path(path_type=Path), help="keep coefficients and covariance (not the formula)"
 )
 @click.option(
-    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .pdf)"
+    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .svg, .pdf)"
 )
 @click.option(
-    "--state", metavar="FILE", type=click.Path(path_type=Path), help="a state of `askance aggregate`, instead of DATA"
+    "--state",
+    "states",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a state of `askance aggregate`, instead of DATA (repeatable: answers of several channels are pooled)",
+)
+@click.option(
+    "--model",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="with --state: fit the model of this JSON file, as for `askance optimal` and `askance plan model`",
 )
 @click.option("--names", metavar="A,B,…", help="with --state: what the statistics are called")
 @click.option("--field", is_flag=True, help="with --state of clique release: fit a random field")
@@ -49,7 +60,8 @@ def fit_command(
     confidence: float,
     save: Path | None,
     plot: Path | None,
-    state: Path | None,
+    states: tuple[Path, ...],
+    model: Path | None,
     names: str | None,
     field: bool,
     variables: Path | None,
@@ -69,28 +81,28 @@ def fit_command(
 
         askance fit --state telemetry.state
 
+    Answers that were given through different channels are estimated together, and to a model of one's own:
+
+        askance fit --state monday.state --state tuesday.state --model habits.json
+
     With --field, a random field from a state of clique release; with --release, a private linear regression.
     """
+    from askance.cli.outputs import PICTURES, require_writable
     from askance.estimation.fit import normal_quantile
     from askance.survey.misfit import channel_fit_test
 
-    normal_quantile(confidence)  # refused before any work is done
-    _refuse_without_state(state, names=names, field=field, variables=variables, tables=tables, release=release)
-    if state is not None:
+    # What is wrong is refused before any work is done.
+    normal_quantile(confidence)
+    if plot is not None:
+        require_writable(plot, "--plot", PICTURES)
+    if save is not None:
+        require_writable(save, "--save")
+    of_states = {"model": model, "names": names, "field": field}
+    of_states |= {"variables": variables, "tables": tables, "release": release}
+    _refuse_without_state(states, **of_states)
+    if states:
         _refuse_beside_state(given)
-        if release is not None:
-            _refuse_with_release(field=field, names=names, save=save, plot=plot, method=given["method"])
-            from askance.cli.fit_regression import fit_regression
-
-            fit_regression(state, release, confidence, as_json)
-            return
-        from askance.cli.fit_state import fit_field_of, fit_state
-
-        if field:
-            _refuse_for_field(names, plot)
-            fit_field_of(state, variables, given["method"], confidence, save, tables, as_json)
-            return
-        fit_state(state, given["method"], confidence, save, plot, names, as_json)
+        _fit_states(states, given["method"], confidence, save, plot, as_json, **of_states)
         return
     with one_line_warnings(), progress() as doing:
         result = fit_survey(doing, **given)
@@ -114,32 +126,72 @@ def fit_command(
         click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
 
 
+def _fit_states(
+    states: tuple[Path, ...],
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """A linear regression, a field, a model of answers, shares or means: whatever the flags of --state say."""
+    from askance.cli.fit_state import fit_field_of, fit_state
+
+    names, model = given["names"], given["model"]
+    if given["release"] is not None:
+        _refuse_with_release(field=given["field"], names=names, save=save, plot=plot, method=method, model=model)
+        from askance.cli.fit_regression import fit_regression
+
+        fit_regression(_only(states), given["release"], confidence, as_json)
+    elif given["field"]:
+        _refuse_for_field(names, plot, model)
+        fit_field_of(states, given["variables"], method, confidence, save, given["tables"], as_json)
+    else:
+        fit_state(states, method, confidence, save, plot, names, model, as_json)
+
+
 def _refuse_beside_state(given: dict[str, Any]) -> None:
     """Flags of regressions on a table."""
     others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
     if others:
         raise InputError(
-            f"--state is given with {', '.join(others)}; allowed: --method, --confidence, --save, --json.",
+            f"--state is given with {', '.join(others)}; allowed: --model, --method, --confidence, --save, --json.",
             remedy="A state knows its own channel; covariates need DATA and --formula.",
         )
 
 
-def _refuse_without_state(state: Path | None, **given: Any) -> None:
+def _only(states: tuple[Path, ...]) -> Path:
+    if len(states) > 1:
+        raise InputError(
+            f"--state is given {len(states)} times with --release; allowed: once.",
+            remedy=f"Add them up first: askance aggregate {' '.join(map(str, states))} -o all.state.",
+        )
+    return states[0]
+
+
+def _refuse_without_state(states: tuple[Path, ...], **given: Any) -> None:
     """Flags that belong to --state, and to each other."""
-    if given["names"] is not None and state is None:
+    if given["names"] is not None and not states:
         raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
+    if given["model"] is not None and not states:
+        raise InputError("--model is given without --state.", remedy="The model of a regression is its --formula.")
     field = given["field"]
-    if ((given["variables"] or given["tables"]) and not field) or (field and state is None):
+    if ((given["variables"] or given["tables"]) and not field) or (field and not states):
         raise InputError(
             "--field, --variables and --tables belong together, and to --state.",
             remedy="Write --state FILE --field --variables people.toml.",
         )
-    if given["release"] is not None and state is None:
+    if given["release"] is not None and not states:
         raise InputError("--release is given without --state.", remedy="Give the state of its reports with --state.")
 
 
-def _refuse_for_field(names: str | None, plot: Path | None) -> None:
-    for name, value, remedy in (("--names", names, "Use --variables."), ("--plot", plot, "Leave it out.")):
+def _refuse_for_field(names: str | None, plot: Path | None, model: Path | None) -> None:
+    for name, value, remedy in (
+        ("--names", names, "Use --variables."),
+        ("--plot", plot, "Leave it out."),
+        ("--model", model, "The field is described by --variables."),
+    ):
         if value is not None:
             raise InputError(f"{name} is given with --field.", remedy=remedy)
 

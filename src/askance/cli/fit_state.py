@@ -1,9 +1,10 @@
-"""`askance fit --state`: estimates from a state that `askance aggregate` made."""
+"""`askance fit --state`: estimates from states that `askance aggregate` made."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,60 +12,165 @@ import click
 
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import one_line_warnings
-from askance.errors import InputError
+from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 
 if TYPE_CHECKING:
     from askance.estimation.fit import DistributionFit
     from askance.estimation.mean_statistics import MeanStatistics
+    from askance.evidence import StatisticsTally, Tally
+    from askance.models.enumerated import Enumerated
 
 
 def fit_state(
-    path: Path,
+    paths: Sequence[Path],
     method: str | None,
     confidence: float,
     save: Path | None,
     plot: Path | None,
     names: str | None,
+    model: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the shares of answers, or the means of statistics, that a state file holds sums of."""
-    from askance.estimation import estimate, estimate_mean
-    from askance.evidence import StatisticsTally, Tally
-    from askance.formats import load
+    """Print the shares of answers, or the means of statistics, that state files hold sums of; or fit a model to them.
+
+    Args:
+        paths: of the states.
+        method: the estimator; None for the one that fits.
+        confidence: of the intervals.
+        save: where the fit goes.
+        plot: refused.
+        names: what statistics are called.
+        model: a JSON file of a model; None for shares as they are, or means.
+        as_json: whether to print JSON.
+    """
+    from askance.evidence import StatisticsTally
     from askance.models import Enumerated
 
     if plot is not None:
         raise InputError("--plot is given with --state.", remedy="Leave it out: pictures are of regressions.")
-    evidence = load(path)
-    if isinstance(evidence, StatisticsTally):
-        if method not in (None, "moments"):
+    if model is not None:
+        if names is not None:
             raise InputError(
-                f"--method is {method} for a state of noised statistics; allowed: moments.",
-                remedy="Leave --method out.",
+                "--names is given with --model.", remedy=f'Write "parameter_names" into {model}, or leave it out.'
             )
-        if save is not None:
-            raise InputError(
-                "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
-            )
-        _print_means(_named(estimate_mean(evidence), names), confidence, as_json)
+        _fit_model(model, read_states(paths), method, confidence, save, as_json)
         return
-    if not isinstance(evidence, Tally):
+    evidence = read_states(paths)
+    if isinstance(evidence, StatisticsTally):
+        _fit_means(evidence, method, confidence, save, names, as_json)
+        return
+    if names is not None:
+        raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
+    try:
+        fit = _estimated(Enumerated.saturated(evidence.channel.outputs), evidence, method)
+    except NotIdentifiedError as error:
+        raise NotIdentifiedError(
+            error.message, remedy="A model with fewer parameters may be possible: give it with --model model.json."
+        ) from None
+    _keep(fit, save)
+    if as_json:
+        print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)})
+        return
+    _print_shares(_title(fit, evidence), fit, confidence)
+    _print_notes(fit)
+
+
+def _fit_means(
+    evidence: StatisticsTally,
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    names: str | None,
+    as_json: bool,
+) -> None:
+    from askance.estimation import estimate_mean
+
+    if method not in (None, "moments"):
+        raise InputError(
+            f"--method is {method} for a state of noised statistics; allowed: moments.",
+            remedy="Leave --method out.",
+        )
+    if save is not None:
+        raise InputError(
+            "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
+        )
+    means = _named(estimate_mean(evidence), names)
+    if as_json:
+        print_json(means.to_json(confidence))
+    else:
+        click.echo(means.summary(confidence))
+
+
+# -- states ------------------------------------------------------------------------------------------------------------
+
+
+def read_states(paths: Sequence[Path]) -> Tally | StatisticsTally:
+    """One state out of one or several.
+
+    Tallies of answers are pooled, whatever their channels, for all have a likelihood; sums of noised statistics are
+    added where they come from one channel.
+    """
+    from askance.evidence import StatisticsTally, Tally
+
+    found = [_read_state(path) for path in paths]
+    _refuse_repeated(paths)
+    tallies = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, Tally)}
+    sums = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, StatisticsTally)}
+    if tallies and sums:
+        raise IncompatibleEvidenceError(
+            f"{next(iter(tallies))} counts answers, {next(iter(sums))} holds sums of noised statistics.",
+            remedy="Estimate from each alone.",
+        )
+    return _pooled(tallies) if tallies else _summed(sums)
+
+
+def _pooled(tallies: dict[Path, Tally]) -> Tally:
+    from askance.evidence import pool
+
+    (start, first), *others = tallies.items()
+    for path, tally in others:
+        if tally.channel.outputs != first.channel.outputs:
+            raise IncompatibleEvidenceError(
+                f"{start} is about {first.channel.outputs.shown()}, {path} about {tally.channel.outputs.shown()}.",
+                remedy="Only reports about the same answers, in the same order, are estimated together.",
+            )
+    return pool(list(tallies.values())) if others else first
+
+
+def _summed(sums: dict[Path, StatisticsTally]) -> StatisticsTally:
+    (start, first), *others = sums.items()
+    for path, state in others:
+        one, other = first.channel, state.channel
+        if one.fingerprint != other.fingerprint:
+            raise IncompatibleEvidenceError(
+                f"{path} comes from another channel ({other.kind}, {other.fingerprint[:12]}…) than {start} "
+                f"({one.kind}, {one.fingerprint[:12]}…).",
+                remedy="Sums of noised statistics are added only where all come from one channel.",
+            )
+    return sum((state for _, state in others), first)
+
+
+def _read_state(path: Path) -> Tally | StatisticsTally:
+    from askance.evidence import StatisticsTally, Tally
+    from askance.formats import load
+
+    state = load(path)
+    if not isinstance(state, (Tally, StatisticsTally)):
         raise InputError(
             f"{path} holds a fit; allowed: a state of reports.", remedy="Make one with `askance aggregate REPORTS`."
         )
-    if names is not None:
-        raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
-    with one_line_warnings():
-        fit = estimate(Enumerated.saturated(evidence.channel.outputs), evidence, method)
-    if save is not None:
-        from askance.formats import save as save_file
+    return state
 
-        save_file(fit, save)
-    _print_shares(fit, confidence, as_json)
+
+def _refuse_repeated(paths: Sequence[Path]) -> None:
+    """A state that is given twice would count twice."""
+    for i, path in enumerate(paths):
+        if any(path.samefile(other) for other in paths[:i]):
+            raise InputError(f"--state {path} is given twice; its reports would count twice.", remedy="Give it once.")
 
 
 def fit_field_of(
-    path: Path,
+    paths: Sequence[Path],
     variables: Path | None,
     method: str | None,
     confidence: float,
@@ -72,18 +178,79 @@ def fit_field_of(
     tables: Path | None,
     as_json: bool,
 ) -> None:
-    """Fit a random field to a state of clique release."""
+    """Fit a random field to states of clique release."""
     from askance.cli.fit_field import fit_field
     from askance.evidence import StatisticsTally
-    from askance.formats import load
 
-    evidence = load(path)
+    evidence = read_states(paths)
     if not isinstance(evidence, StatisticsTally):
         raise InputError(
-            f"{path} is no state of noised tables; allowed with --field: one of clique-release.",
+            f"{paths[0]} is no state of noised tables; allowed with --field: one of clique-release.",
             remedy="Leave --field out.",
         )
     fit_field(evidence, variables, method, confidence, save, tables, as_json)
+
+
+# -- estimates ---------------------------------------------------------------------------------------------------------
+
+
+def _fit_model(
+    path: Path,
+    evidence: Tally | StatisticsTally,
+    method: str | None,
+    confidence: float,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit the model that a JSON file describes, and print its parameters and the shares of its outputs."""
+    from askance.planning.model_file import read_model
+
+    model = read_model(path)
+    if method is None and not _has_unbiased_beta(model, evidence):
+        click.echo(
+            f"askance: note: through {evidence.channel.kind} no unbiased β exists for this model, so that one-step and "
+            "moments have nothing to start from: --method marginal is taken.",
+            err=True,
+        )
+        method = "marginal"
+    fit = _estimated(model, evidence, method)
+    _keep(fit, save)
+    if as_json:
+        told = {**_fit_as_json(fit, confidence), "converged": bool(fit.converged)}
+        parts = {"parameters": _parameters_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)}
+        print_json({**told, "log_likelihood": _finite(fit.log_likelihood), **parts})
+        return
+    columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+    _print_rows(_title(fit, evidence), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
+    _print_shares("", fit, confidence)
+    _print_notes(fit)
+
+
+def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> bool:
+    """Whether one-step and moments can be used; sums of noised statistics are moments already."""
+    from askance.evidence import Tally
+
+    if not isinstance(evidence, Tally):
+        return True
+    try:
+        evidence.channel.observation_function(model)
+    except NotIdentifiedError:
+        return False
+    return True
+
+
+def _estimated(model: Enumerated, evidence: Tally | StatisticsTally, method: str | None) -> DistributionFit:
+    from askance.estimation import estimate
+
+    with one_line_warnings():
+        return estimate(model, evidence, method)
+
+
+def _keep(fit: DistributionFit, path: Path | None) -> None:
+    if path is not None:
+        from askance.formats import save
+
+        save(fit, path)
 
 
 def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
@@ -98,41 +265,69 @@ def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
     return dataclasses.replace(means, names=given)
 
 
-def _print_means(means: MeanStatistics, confidence: float, as_json: bool) -> None:
-    if as_json:
-        print_json(means.to_json(confidence))
-    else:
-        click.echo(means.summary(confidence))
+# -- what is printed ---------------------------------------------------------------------------------------------------
 
 
-def _print_shares(fit: DistributionFit, confidence: float, as_json: bool) -> None:
+def _fit_as_json(fit: DistributionFit, confidence: float) -> dict[str, Any]:
+    return {
+        "channel": dict(fit.channel),
+        "n": fit.n_observations,
+        "privacy_level": _finite(fit.privacy_level),
+        "method": fit.method,
+        "confidence": confidence,
+        "messages": list(fit.diagnostics.messages),
+    }
+
+
+def _shares_as_json(fit: DistributionFit, confidence: float) -> list[dict[str, Any]]:
+    return _rows_as_json(("answer", "share"), _shares(fit, confidence))
+
+
+def _parameters_as_json(fit: DistributionFit, confidence: float) -> list[dict[str, Any]]:
+    columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+    return _rows_as_json(("name", "estimate"), zip(*columns, strict=True))
+
+
+def _rows_as_json(names: tuple[str, str], rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """Objects of a label and numbers; what is not finite becomes null."""
+    fields = (*names, "std_error", "lower", "upper")
+    return [
+        {field: value if field == names[0] else _finite(value) for field, value in zip(fields, row, strict=True)}
+        for row in rows
+    ]
+
+
+def _shares(fit: DistributionFit, confidence: float) -> list[tuple[Any, ...]]:
+    """Label, estimate, standard error and interval of every output."""
     table = fit.probabilities(confidence)
-    rows = list(zip(table.labels, table.estimate, table.standard_error, table.lower, table.upper, strict=True))
-    level = fit.privacy_level if math.isfinite(fit.privacy_level) else None
-    if as_json:
-        fields = ("answer", "share", "std_error", "lower", "upper")
-        shares: list[dict[str, Any]] = [
-            {
-                field: value if field == "answer" else float(value) if math.isfinite(value) else None
-                for field, value in zip(fields, row, strict=True)
-            }
-            for row in rows
-        ]
-        print_json(
-            {
-                "channel": dict(fit.channel),
-                "n": fit.n_observations,
-                "privacy_level": level,
-                "method": fit.method,
-                "confidence": confidence,
-                "messages": list(fit.diagnostics.messages),
-                "shares": shares,
-            }
-        )
-        return
-    stated = "none" if level is None else f"{level:.4g}"
-    title = f"{fit.channel['kind']}: {fit.n_observations:,} reports, privacy level {stated}, method {fit.method}"
-    cells = [(str(label), f"{p:.4f}", f"{error:.4f}", f"{low:.4f} … {high:.4f}") for label, p, error, low, high in rows]
-    print_table(title, ["answer", "share", "std. error", f"{100 * confidence:g} % interval"], cells)
+    return list(zip(table.labels, table.estimate, table.standard_error, table.lower, table.upper, strict=True))
+
+
+def _print_shares(title: str, fit: DistributionFit, confidence: float) -> None:
+    _print_rows(title, ("answer", "share"), _shares(fit, confidence), confidence)
+
+
+def _print_rows(title: str, names: tuple[str, str], rows: Iterable[tuple[Any, ...]], confidence: float) -> None:
+    cells = [(str(label), f"{v:.4f}", f"{error:.4f}", f"{low:.4f} … {high:.4f}") for label, v, error, low, high in rows]
+    print_table(title, [*names, "std. error", f"{100 * confidence:g} % interval"], cells)
+
+
+def _print_notes(fit: DistributionFit) -> None:
     for message in fit.diagnostics.messages:
         click.echo(f"note: {message}")
+
+
+def _title(fit: DistributionFit, evidence: Tally | StatisticsTally) -> str:
+    from askance.evidence.pooled import PooledChannel
+
+    channel = evidence.channel
+    parts = channel.parts if isinstance(channel, PooledChannel) else (channel,)
+    level = "none" if math.isinf(fit.privacy_level) else f"{fit.privacy_level:.4g}"
+    reports = f"{fit.n_observations:,} reports" + (f" through {len(parts)} channels" if len(parts) > 1 else "")
+    kinds = ", ".join(dict.fromkeys(part.kind for part in parts))
+    return f"{kinds}: {reports}, privacy level {level}, method {fit.method}"
+
+
+def _finite(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None

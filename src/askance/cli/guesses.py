@@ -27,7 +27,7 @@ def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
     if given["theta"] is not None:
         return {"theta": _read_numbers(given["theta"])}
     if given["fit"] is not None:
-        return {"fit": _read_fit(given["fit"])}
+        return {"fit": _read_fit(model, given["fit"])}
     return {flags[0]: _read_points(model, given[flags[0]], f"--{flags[0]}")}
 
 
@@ -40,30 +40,52 @@ def _read_numbers(text: str) -> list[float]:
         ) from None
 
 
-def _read_fit(path: Path) -> Any:
+def _read_fit(model: Enumerated, path: Path) -> Any:
+    """The fit of a pilot; that of another question is refused."""
     from askance.design.optimum.prior import HasEstimate
     from askance.formats import load
+    from askance.planning.guesses import require_fit_of
 
     fit = load(path)
     if not isinstance(fit, HasEstimate):
         raise InputError(
             f"--fit {path} holds no fit but {type(fit).__name__}.", remedy="Save one with `askance fit … --save`."
         )
+    require_fit_of(model, fit, dimension=model.dimension, name=f"--fit {path}")
     return fit
 
 
 def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
-    """Columns by the names of the parameters, or as many columns in their order."""
+    """Columns by the names of the parameters, shape (rows, d); other columns do not matter.
+
+    Never by position: a file without a first line of names would lose a row, and swapped columns would go unnoticed.
+    """
     import numpy as np
 
     from askance.survey import read_table
 
-    remedy = f"Give one column for each of {', '.join(model.parameter_names)}."
-    names = set(read_table(path).names)
-    wanted = model.parameter_names if names.issuperset(model.parameter_names) else ()
-    columns = read_columns(path, wanted, flag, remedy)
-    if len(columns) != model.dimension:
+    wanted = model.parameter_names
+    remedy = f"The first line must name the columns: {','.join(wanted)}."
+    try:
+        names = read_table(path).names
+    except InputError as error:
+        raise InputError(f"{flag} {path}: {error.message}", remedy=f"{error.remedy} {remedy}") from None
+    missing = [name for name in wanted if name not in names]
+    if missing and all(map(_is_number, names)):
         raise InputError(
-            f"{flag} {path} has {len(columns)} columns; allowed: {model.dimension}, one per parameter.", remedy=remedy
+            f"{flag} {path} starts with {','.join(names)}, which are numbers, not names of columns.", remedy=remedy
         )
+    if missing:
+        raise InputError(
+            f"{flag} {path} has the columns {', '.join(names)}, but none for {', '.join(missing)}.", remedy=remedy
+        )
+    columns = read_columns(path, wanted, flag, f"Give one column of numbers for each of {', '.join(wanted)}.")
     return np.column_stack(list(columns.values()))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -44,13 +44,14 @@ def optimal_command(
 
         askance optimal habits.json --fit pilot.fit --privacy-level 1 --target moments -o channel.toml
     """
-    from askance.cli.outputs import refuse_other
+    from askance.cli.outputs import CHANNELS, refuse_other, require_writable
     from askance.design import Prior, optimal_channel
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
     from askance.planning.model_file import read_model
 
     if output is not None:
+        require_writable(output, "-o", CHANNELS)
         refuse_other(output, "channel")
     described = read_model(model)
     guess = read_guess(described, given)

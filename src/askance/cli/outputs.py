@@ -1,11 +1,40 @@
-"""What a command may replace: never what it reads, nor what cannot be had again."""
+"""Where a command may write, and what it may replace: never what it reads, nor what cannot be had again."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from askance.errors import InputError
+
+#: Endings of pictures.
+PICTURES = (".png", ".svg", ".pdf")
+#: Ending of channels.
+CHANNELS = (".toml",)
+
+
+def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> None:
+    """Refuse, before any work is done, a place where nothing can be written, or another ending than the known ones.
+
+    Args:
+        output: where the file goes.
+        flag: how it was given, as in "--plot".
+        endings: that its name may have, such as (".png",); none for any.
+    """
+    if output.is_dir():
+        example = f"plan{endings[0]}" if endings else "a file in it"
+        raise InputError(f"{flag} {output} is a folder; allowed: a file.", remedy=f"Name {example}, say.")
+    if endings and output.suffix.lower() not in endings:
+        raise InputError(
+            f"{flag} is {output}; allowed: a name that ends in {' or '.join(endings)}.",
+            remedy=f"Write {flag} {output.name.strip('.') or 'plan'}{endings[0]}.",
+        )
+    folder = output.parent
+    if not folder.is_dir():
+        raise InputError(f"{flag} {output}: there is no folder {folder}.", remedy="Make it first, or choose another.")
+    if not os.access(folder, os.W_OK) or (output.exists() and not os.access(output, os.W_OK)):
+        raise InputError(f"{flag} {output}: nothing may be written there.", remedy="Choose a place where you may.")
 
 
 def refuse_replacing(output: Path) -> None:

@@ -48,7 +48,7 @@ def channel_options(function: _Function) -> _Function:
 @click.argument("model", type=_FILE)
 @click.option("--theta", metavar="NUMBERS", help="guess of the parameters, as in 5,-1")
 @click.option("--fit", type=_FILE, help="guess: this saved fit of a pilot, with what it leaves open")
-@click.option("--prior", type=_FILE, help="guess: a CSV file of parameters that may be true, one set per row")
+@click.option("--prior", type=_FILE, help="guess: a CSV file of what may be true; its first line names the parameters")
 @click.option(
     "--target",
     metavar="NAME",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -62,11 +62,12 @@ def regression_command(
 
         askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json
     """
-    from askance.cli.outputs import refuse_other
+    from askance.cli.outputs import refuse_other, require_writable
     from askance.estimation.regression_plan import plan_regression
     from askance.estimation.scale_pilot import ScalePilot
     from askance.formats.release_file import read_regression, write_release
 
+    require_writable(output, "-o")
     refuse_other(output, "release")
     field = read_regression(description)
     if pilot and respondents is not None:
@@ -179,15 +180,18 @@ def field_command(
 
         askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml
     """
-    from askance.cli.outputs import refuse_other
-    from askance.design.field_release import plan_field
+    from askance.channels.statistics.choices import require_choice
+    from askance.cli.outputs import CHANNELS, refuse_other, require_writable
+    from askance.design.field_release import FieldRelease, plan_field
     from askance.estimation.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
     from askance.formats.field_fit_file import read_field
 
-    refuse_other(output, "channel")
     field = read_field(description)
+    require_choice(channel, "channel", get_args(FieldRelease))
+    require_writable(output, "-o", CHANNELS)
+    refuse_other(output, "channel")
     theta = None if pilot_fit is None else _pilot_theta(field, pilot_fit)
     with progress() as doing:
         doing("choosing tables")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-def run_trials(trials: Sequence[Trial], workers: int) -> Iterator[tuple[Trial, Plain]]:
+def run_trials(trials: Sequence[Trial], workers: int) -> Generator[tuple[Trial, Plain], None, None]:
     """Each trial with its outcome, as they are done.
 
     Args:
@@ -45,7 +45,7 @@ def run_trial(trial: Trial) -> Plain:
         return trial.run()
 
 
-def _run_in_pool(ordered: Sequence[Trial], workers: int) -> Iterator[tuple[Trial, Plain]]:
+def _run_in_pool(ordered: Sequence[Trial], workers: int) -> Generator[tuple[Trial, Plain], None, None]:
     before = set(active_children())
     with _environment(_ONE_THREAD):  # for as long as processes are started
         pool = ProcessPoolExecutor(workers, get_context("spawn"), _default_interrupt)

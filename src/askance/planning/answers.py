@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,7 @@ from askance.design.statistics_covariances import StatisticsAsymptotics
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
-from askance.planning.asked import Asked, Share, ask
+from askance.planning.asked import Asked, Share, ask, share_slopes
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
 from askance.planning.yes_no import design_at_level, yes_no_kinds
 
@@ -71,7 +72,7 @@ class AnswersSubject(Subject):
         require_method(method)
         self.model, self.guesses, self.method, self.weighting = model, guesses, method, weighting
         self.asked: list[Asked] = [ask(model, theta, x, weights, target) for theta in guesses.points]
-        self.shares = guesses.weights
+        self.shares, self._target = guesses.weights, target
         first = self.asked[0]
         self.label, self.is_share = first.label, first.is_share
         values = [each.value for each in self.asked]
@@ -96,6 +97,19 @@ class AnswersSubject(Subject):
         found = [self._asymptotics(design, asked) for asked in self.asked]
         covariances, methods = zip(*(self._chosen(limit, design) for limit in found), strict=True)
         return self._limit(list(covariances), methods[0])
+
+    def largest_other_error(self, design: AnyDesign) -> float | None:
+        """Over the shares of all outputs but the target."""
+        if self.value is None or isinstance(self.model, Softmax) or self.model.dimension == 1:
+            return None
+        variances = np.zeros(len(self.model.outputs))
+        for share, asked in zip(self.shares, self.asked, strict=True):
+            sigma, _ = self._chosen(self._asymptotics(design, asked), design)
+            slopes = share_slopes(self.model, asked.theta)
+            variances += share * np.einsum("yd,de,ye->y", slopes, sigma, slopes)
+        if isinstance(self._target, Share):
+            variances[self.model.outputs.code(self._target.output, "target")] = 0.0
+        return math.sqrt(float(variances.max()))
 
     def _limit(self, covariances: list[FloatArray], method: str) -> Limit:
         pairs = list(zip(self.asked, covariances, strict=True))

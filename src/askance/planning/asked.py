@@ -110,7 +110,7 @@ def ask(
             remedy="Weights say how much each row of x counts; leave them out.",
         )
     p = model.probabilities(theta)
-    slopes = p[:, None] * (model.table.T - model.mean_statistics(theta))
+    slopes = share_slopes(model, theta)
     with np.errstate(divide="ignore", invalid="ignore"):
         steepness = np.nan_to_num(slopes / (p * (1 - p))[:, None])
     log_odds = tuple(np.outer(row, row) for row in steepness)
@@ -120,6 +120,16 @@ def ask(
     if target == SHARES and target not in model.parameter_names:
         return Asked(_ALL_SHARES, None, slopes, 0.0, True, theta, None, None, log_odds)
     return _parameters(model, theta, target, None, None, log_odds)
+
+
+def share_slopes(model: Enumerated, theta: FloatArray) -> FloatArray:
+    """∇p_θ(y) of every output, shape (m, d).
+
+    >>> share_slopes(Enumerated.saturated(["no", "yes"]), np.zeros(1))
+    array([[-0.25],
+           [ 0.25]])
+    """
+    return np.asarray(model.probabilities(theta)[:, None] * (model.table.T - model.mean_statistics(theta)))
 
 
 _ALL_SHARES = "share, root mean square over all outputs"

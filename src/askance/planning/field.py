@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from askance.planning.subject import AnyDesign, Builder, Limit, Subject, require
 
 #: The target of all cells of all cliques.
 TABLES = "tables"
+#: The tables that `optimal_cliques` finds.
+OPTIMAL: Literal["optimal"] = "optimal"
 # Whole records are told, and other channels than clique release enumerated, up to this many records.
 _MOST_RECORDS = 1 << 11
 # Directions of θ that have less than this share of the largest information count as unseen.
@@ -191,12 +193,19 @@ class FieldSubject(Subject):
             found["coordinate-release"] = lambda level: CoordinateRelease(field.dimension, level)
         return found
 
+    def on_request(self) -> dict[str, Builder]:
+        """The optimal tables, whose search may take a minute."""
+        if self._records > _MOST_RECORDS:
+            return {}
+        field, centre = self.field, self.guesses.mean
+        return {OPTIMAL: lambda level: plan_field(field, level, channel=OPTIMAL, theta=centre)}
+
     def unfit(self) -> dict[str, str]:
         """Beyond a few thousand records only clique release is planned."""
         if self._records <= _MOST_RECORDS:
-            return {}
+            return {OPTIMAL: "the search takes long, and is made only where it is asked for by name."}
         reason = f"the field has {self._records:,} records; allowed: at most {_MOST_RECORDS:,}."
-        return dict.fromkeys(("records", "per-value", "coordinate-release"), reason)
+        return dict.fromkeys(("records", "per-value", "coordinate-release", OPTIMAL), reason)
 
 
 def _refuse_unplanned(field: RandomField) -> None:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from askance._arrays import ArrayLike
 from askance._checks import Number, as_positive_level, shown
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
-from askance.design.optimum import Prior
+from askance.design.optimum import OptimalChannel, Prior
 from askance.design.optimum.prior import HasEstimate
 from askance.errors import AskanceError, InputError
 from askance.estimation.moment_release import MomentRelease
@@ -20,14 +22,14 @@ from askance.models.enumerated import Enumerated
 from askance.models.gaussian_field import GaussianField
 from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates, Softmax
-from askance.planning.answers import AnswersSubject
+from askance.planning.answers import OPTIMAL, AnswersSubject
 from askance.planning.asked import Share
 from askance.planning.field import FieldSubject
 from askance.planning.goals import Goal, read_goal
 from askance.planning.guesses import read_guesses
 from askance.planning.levels import smallest_level
 from askance.planning.regression import RegressionSubject, read_linear_guesses
-from askance.planning.result import Plan, PlannedDesign, rank
+from askance.planning.result import OtherShares, Plan, PlannedDesign, is_tuned, rank
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject
 
 # Where predicted log-odds are off by more than this (root mean square), the normal approximation behind all figures is
@@ -72,7 +74,7 @@ def plan(
     Args:
         model: what is to be learned; `Softmax` and `GaussianField` (linear regression) need x.
         channels: channels, or names of those that are built at the level, such as "randomized-response", "optimal" or
-            "coordinate-release, tuned" (for fields "cliques" and "records", for regressions encodings such as
+            "coordinate-release, tuned" (for fields "cliques", "records" and "optimal", for regressions encodings such as
             "quadratic"); default: all that fit.
         theta: a guess, shape (d,). Of a linear regression: intercept, coefficients, and the deviation of what they
             leave unexplained, shape (p + 2,).
@@ -107,7 +109,7 @@ def plan(
     subject = _subject(model, theta, x, prior, fit, target, method, weights)
     goal = read_goal(subject, n, standard_error, interval_width, power, effect, confidence)
     level = None if privacy_level is None else as_positive_level(privacy_level)
-    return solve(Request(subject, goal, method, n, level), _read_channels(channels))
+    return solve(Request(subject, goal, method, n, level), read_channels(channels))
 
 
 def _subject(
@@ -123,12 +125,12 @@ def _subject(
     if isinstance(model, (Enumerated, Softmax)):
         if isinstance(target, Mapping):
             raise InputError(f"target is {shown(target)}; allowed: a name or Share(output).", remedy="Give a name.")
-        guesses = read_guesses(model.dimension, theta, prior, fit)
+        guesses = read_guesses(model.dimension, theta, prior, fit, model)
         return AnswersSubject(model, guesses, x, weights, target, method)
     if isinstance(model, RandomField):
         if x is not None or weights is not None:
             raise InputError("x or weights are given for a field.", remedy="Plan it without covariates.")
-        return FieldSubject(model, read_guesses(model.dimension, theta, prior, fit), target, method)
+        return FieldSubject(model, read_guesses(model.dimension, theta, prior, fit, model), target, method)
     if isinstance(model, GaussianField):
         return RegressionSubject(model, read_linear_guesses(model, theta, prior, fit), x, weights, target, method)
     raise InputError(
@@ -137,19 +139,28 @@ def _subject(
     )
 
 
-def _read_channels(channels: Iterable[str | AnyDesign] | str | AnyDesign | None) -> list[str | AnyDesign] | None:
+def read_channels(channels: object) -> list[str | AnyDesign] | None:
+    """Channels and names of them; a single one becomes a list, None stays.
+
+    >>> read_channels("optimal")
+    ['optimal']
+    """
     if channels is None:
         return None
-    designs = (FiniteChannel, StatisticsChannel, MomentRelease)
-    if isinstance(channels, (str, *designs)):
-        return [channels]
-    given = list(channels)
+    designs = (str, FiniteChannel, StatisticsChannel, MomentRelease)
+    given = [channels] if isinstance(channels, designs) or not isinstance(channels, Iterable) else list(channels)
     if not given:
         raise InputError("channels is empty.", remedy="Leave it out to compare all that fit the model.")
+    found: list[str | AnyDesign] = []
     for each in given:
-        if not isinstance(each, (str, *designs)):
-            raise InputError(f"a channel is {shown(each)}; allowed: channels and names.", remedy="Give its name.")
-    return given
+        if not isinstance(each, designs):
+            is_number = isinstance(each, (int, float, np.generic))
+            raise InputError(
+                f"a channel is {shown(each)}; allowed: channels and names.",
+                remedy="A guess is given as theta=[…]." if is_number else 'Give its name, such as "optimal".',
+            )
+        found.append(each)
+    return found
 
 
 @dataclass(frozen=True)
@@ -276,6 +287,7 @@ def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
         direct=direct,
         designs=tuple(designs),
         skipped=skipped,
+        others=_others(request, designs, subject.families() if channels is None else channels),
     )
 
 
@@ -286,8 +298,7 @@ def _rows(
     subject = request.subject
     for each in subject.families() if channels is None else channels:
         if not isinstance(each, str):
-            name = each.encoding if isinstance(each, MomentRelease) else each.kind
-            yield request.row(name, each, subject.limit(each), direct)
+            yield request.row(_name_of(each), each, subject.limit(each), direct)
             continue
         build = subject.builder(each)
         try:
@@ -300,6 +311,25 @@ def _rows(
             skipped[each] = error.message
     if channels is None:
         skipped.update(subject.unfit())
+
+
+def _name_of(design: AnyDesign) -> str:
+    """What a channel that was given is called in the table."""
+    if isinstance(design, MomentRelease):
+        return design.encoding
+    return OPTIMAL if isinstance(design, OptimalChannel) else design.kind
+
+
+def _others(request: Request, designs: list[PlannedDesign], named: Iterable[object]) -> OtherShares | None:
+    """What the best of the designs that were made for one number tells about the rest; None where there are none."""
+    names = {name for name in named if isinstance(name, str)}
+    made = [row for row in designs if row.design in names and is_tuned(row.design) and row.channel is not None]
+    if not made or request.subject.value is None:
+        return None
+    best = min(made, key=lambda row: rank(row, request.unknown))
+    assert best.channel is not None
+    error = request.subject.largest_other_error(best.channel)
+    return None if error is None else OtherShares(best.design, error / math.sqrt(best.n))
 
 
 def _require_one_unknown(request: Request, channels: list[str | AnyDesign] | None) -> None:

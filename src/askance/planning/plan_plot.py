@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askance.planning.plan_table import title_of
+from askance.planning.plan_table import equal_groups, listed, title_of
 from askance.planning.result import Plan, PlannedDesign
 
 _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
@@ -14,8 +14,6 @@ _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 _STYLES = ["-", "-.", ":"]
 # More lines than this are named beside the picture, not in it.
 _MOST_INSIDE = 6
-# Designs whose errors agree to this share are one line with several names.
-_SAME = 1e-6
 
 
 def plot_plan(plan: Plan, path: Path) -> None:
@@ -31,7 +29,7 @@ def plot_plan(plan: Plan, path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    groups = _same_lines([plan.direct, *plan.designs])
+    groups = [[plan.direct], *equal_groups(plan)]
     errors = [group[0].standard_error for group in groups]
     s = np.geomspace(min(errors) / 4, max(errors) * 4, 200)
     many = len(groups) > _MOST_INSIDE
@@ -66,7 +64,7 @@ def _plot_levels(plan: Plan, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    designs = sorted(plan.designs, key=lambda design: -design.privacy_level)
+    designs = sorted(listed(plan)[1:], key=lambda design: -design.privacy_level)
     figure = Figure(figsize=(8, 1.5 + 0.4 * len(designs)), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
@@ -76,19 +74,6 @@ def _plot_levels(plan: Plan, path: Path) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_title(title_of(plan), fontsize=10)
     figure.savefig(path, dpi=150)
-
-
-def _same_lines(designs: list[PlannedDesign]) -> list[list[PlannedDesign]]:
-    """The direct question alone, then the designs in groups of equal error."""
-    groups: list[list[PlannedDesign]] = [designs[:1]]
-    for design in designs[1:]:
-        for group in groups[1:]:
-            if abs(design.unit_error / group[0].unit_error - 1) < _SAME:
-                group.append(design)
-                break
-        else:
-            groups.append([design])
-    return groups
 
 
 def _label(group: list[PlannedDesign], goal: str) -> str:

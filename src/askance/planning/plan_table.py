@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from askance.planning.result import Plan, PlannedDesign
+from askance.planning.result import Plan, PlannedDesign, is_tuned
 
 # Parameters that are the same for all channels of a model, or too long for a table.
 _HIDDEN = (
@@ -22,6 +23,13 @@ _HIDDEN = (
     "support",
 )
 _LONGEST = 40
+# In less room parameters say nothing: they are left out.
+_SHORTEST = 12
+# Between columns.
+_GAP = 2
+PARAMETERS = "parameters"
+# Designs whose errors agree to this share tell equally much.
+_SAME = 1e-6
 # Biases below this share of the standard error are not worth mentioning.
 _NOTICEABLE = 0.25
 
@@ -48,14 +56,34 @@ def guess_of(plan: Plan, where: str = "") -> str:
     parts = [] if plan.value is None else [f"guessed {plan.value:.4g} {where}".rstrip()]
     if plan.guesses > 1:
         parts.append(f"averaged over {plan.guesses} guesses")
-    parts.append(plan.designs[0].method if _same_estimator(plan) else f"{plan.method} estimator for each design")
+    parts.append(plan.designs[-1].method if _same_estimator(plan) else f"{plan.method} estimator for each design")
     if plan.effect is not None:
         parts.append(f"{100 * (1 - plan.confidence):.3g} % test of a difference of {plan.effect:g}")
     return "; ".join(parts)
 
 
 def _same_estimator(plan: Plan) -> bool:
-    return len({design.method for design in plan.designs}) == 1
+    return len({design.method for design in listed(plan)[1:] or plan.designs}) == 1
+
+
+def listed(plan: Plan) -> tuple[PlannedDesign, ...]:
+    """The yardstick and the designs; the direct question is not listed twice where it is among them."""
+    return (plan.direct, *(design for design in plan.designs if design.design != plan.direct.design))
+
+
+def equal_groups(plan: Plan) -> list[list[PlannedDesign]]:
+    """The designs, but for the direct question, in groups that tell equally much (at equal levels where these were sought)."""
+    groups: list[list[PlannedDesign]] = []
+    for design in listed(plan)[1:]:
+        for group in groups:
+            first = group[0]
+            same_level = plan.unknown != "privacy_level" or abs(design.privacy_level / first.privacy_level - 1) < _SAME
+            if same_level and abs(design.unit_error / first.unit_error - 1) < _SAME:
+                group.append(design)
+                break
+        else:
+            groups.append([design])
+    return groups
 
 
 def columns_of(plan: Plan) -> list[str]:
@@ -64,41 +92,100 @@ def columns_of(plan: Plan) -> list[str]:
     found = {"precision": bought, "n": ["respondents"], "privacy_level": ["s.e."]}[plan.unknown]
     return [
         "design",
-        "parameters",
+        PARAMETERS,
         "level",
         *found,
-        *(["worst s.e."] if plan.guesses > 1 else []),
-        "price",
+        *(["worst"] if plan.guesses > 1 else []),
+        *(["price"] if _has_price(plan) else []),
         *([] if _same_estimator(plan) else ["by"]),
     ]
 
 
 def rows_of(plan: Plan) -> list[list[str]]:
     """One row for the direct question, one for every design."""
-    return [_row(design, plan) for design in (plan.direct, *plan.designs)]
+    return [_row(design, plan) for design in listed(plan)]
+
+
+def _has_price(plan: Plan) -> bool:
+    """Where levels are sought all designs have the same error, and with it the same price."""
+    return plan.unknown != "privacy_level"
+
+
+def table_within(plan: Plan, width: int) -> list[list[str]]:
+    """Names of columns and rows that fit a width: parameters give way, names and numbers never.
+
+    Parameters are cut, or left out where hardly anything of them would be seen.
+    """
+    lines = [columns_of(plan), *rows_of(plan)]
+    place = lines[0].index(PARAMETERS)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    room = width - sum(widths) - _GAP * (len(widths) - 1) + widths[place]
+    if room < min(_SHORTEST, widths[place]) or not any(line[place] for line in lines[1:]):
+        return [[*line[:place], *line[place + 1 :]] for line in lines]
+    return [[*line[:place], _cut(line[place], room), *line[place + 1 :]] for line in lines]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1].rstrip(' ,')}…"
 
 
 def notes_of(plan: Plan) -> list[str]:
     """What a reader should know."""
-    rows = (plan.direct, *plan.designs)
-    notes = ["level: privacy level; price: respondents who do the work of one who is asked directly"]
+    rows = listed(plan)
+    notes = ["level: privacy level"]
+    if _has_price(plan):
+        notes[0] += "; price: respondents who do the work of one who is asked directly"
     if not _same_estimator(plan):
         notes[0] += "; by: the estimator"
-    if plan.unknown == "precision":
-        notes.append(f"s.e.: standard error; width: of the {100 * plan.confidence:g} % interval")
+    if plan.unknown != "n":
+        notes.append("s.e.: standard error")
+        if plan.unknown == "precision":
+            notes[-1] += f"; width: of the {100 * plan.confidence:g} % interval"
+    if plan.guesses > 1:
+        notes.append("worst: the standard error at the worst of the guesses")
     if any(design.rough for design in rows):
         notes.append("≈: too few respondents for these figures to be more than rough; take more, or simulate")
     biased = [design for design in plan.designs if design.bias > _NOTICEABLE * design.standard_error]
     if biased:
         values = ", ".join(f"{design.design} by {design.bias:.3g}" for design in biased)
         notes.append(f"devices shrink or clip far-out values, which biases estimates: {values}")
-    errors = [design.unit_error for design in plan.designs]
-    if len(errors) > 1 and max(errors) / min(errors) - 1 < 1e-6:
-        notes.append("these designs tell equally much: they differ in how they feel to respondents")
+    notes += [*_notes_on_equals(plan), *_notes_on_others(plan)]
     reasons: dict[str, list[str]] = {}
     for name, reason in plan.skipped.items():
         reasons.setdefault(reason, []).append(name)
     return [*notes, *(f"left out: {'; '.join(names)}: {reason}" for reason, names in reasons.items())]
+
+
+def _notes_on_equals(plan: Plan) -> list[str]:
+    groups = [group for group in equal_groups(plan) if len(group) > 1]
+    if len(groups) == 1 and len(groups[0]) == len(rows_of(plan)) - 1:
+        return ["these designs tell equally much: they differ in how they feel to respondents"]
+    return [f"{_enumeration(design.design for design in group)} tell equally much" for group in groups]
+
+
+def _notes_on_others(plan: Plan) -> list[str]:
+    """Designs that were made for one number say less about the others."""
+    if plan.others is None:
+        return []
+    made = _enumeration(dict.fromkeys(_family(design.design) for design in plan.designs if is_tuned(design.design)))
+    return [
+        f"{made} designs are made for the {plan.target} alone and tell the rest worse: with {plan.others.design} "
+        f"shares of other outputs have standard errors of up to {plan.others.standard_error:.3g}"
+    ]
+
+
+def _family(name: str) -> str:
+    return name.rpartition(", ")[2]
+
+
+def _enumeration(names: Iterable[str]) -> str:
+    """In words; names that hold a comma are quoted.
+
+    >>> _enumeration(["a", "b, tuned", "c"])
+    'a, "b, tuned" and c'
+    """
+    quoted = [f'"{name}"' if "," in name else name for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 def as_text(plan: Plan) -> str:
@@ -126,7 +213,7 @@ def _row(design: PlannedDesign, plan: Plan) -> list[str]:
         _parameters(design),
         level,
         *cells,
-        f"{design.price:.2f}",
+        *([f"{design.price:.2f}"] if _has_price(plan) else []),
         *([] if _same_estimator(plan) else [design.method]),
     ]
 
@@ -135,7 +222,7 @@ def _parameters(design: PlannedDesign) -> str:
     """Those that tell designs of one level apart."""
     given = {name: value for name, value in design.parameters.items() if name not in _HIDDEN and value is not None}
     text = ", ".join(f"{name} {_short(value)}" for name, value in given.items() if not isinstance(value, (list, dict)))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return _cut(text, _LONGEST)
 
 
 def _short(value: Any) -> str:

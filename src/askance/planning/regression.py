@@ -24,7 +24,7 @@ from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.gaussian_field import GaussianField
 from askance.models.softmax import Covariates
 from askance.planning.asked import ALL_PARAMETERS, place_of
-from askance.planning.guesses import read_guesses
+from askance.planning.guesses import read_guesses, require_fit_of
 from askance.planning.subject import AnyDesign, Builder, Limit, Subject, require_method
 
 INTERCEPT = "Intercept"
@@ -221,7 +221,8 @@ def read_linear_guesses(
     """Guesses of (intercept, coefficients, residual deviation); of a fit, the last is what its moments leave open."""
     size = field.n_features + 2
     if fit is None or theta is not None or prior is not None or not isinstance(fit, LinearFit):
-        return read_guesses(size, theta, prior, fit)
+        return read_guesses(size, theta, prior, fit, field)
+    require_fit_of(field, fit, dimension=size)
     centre = Prior.of_fit(fit)
     points = [as_parameter([*point, residual_deviation(fit)], size, "fit") for point in centre.points]
     return Prior.weighted(points, centre.weights, dimension=size, name="fit")

@@ -55,6 +55,28 @@ class PlannedDesign:
         return {**plain, "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level}
 
 
+def is_tuned(name: str) -> bool:
+    """Whether designs of a name are made for the target: the optimum, and what is tuned.
+
+    >>> is_tuned("optimal"), is_tuned("per-value, tuned"), is_tuned("per-value")
+    (True, True, False)
+    """
+    return name == "optimal" or name.endswith(", tuned")
+
+
+@dataclass(frozen=True)
+class OtherShares:
+    """What a design that is made for one number tells about the rest.
+
+    Attributes:
+        design: its name.
+        standard_error: the largest of the shares of all outputs but the target.
+    """
+
+    design: str
+    standard_error: float
+
+
 def rank(design: PlannedDesign, unknown: str) -> tuple[float, float]:
     """What designs are sorted by: their error with its bias; or what was sought, those with a large bias last.
 
@@ -84,6 +106,7 @@ class Plan:
         direct: the direct question.
         designs: one entry per channel, in the order given; the best first where none were given.
         skipped: channels that do not fit or do not reach the goal, and why.
+        others: where designs were made for one number of several, what the best of them tells about the rest.
     """
 
     target: str
@@ -98,6 +121,7 @@ class Plan:
     direct: PlannedDesign
     designs: tuple[PlannedDesign, ...]
     skipped: dict[str, str]
+    others: OtherShares | None = None
 
     @property
     def best(self) -> PlannedDesign:
@@ -107,7 +131,9 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         rows = [design.to_json() for design in self.designs]
-        return {**self.__dict__, "direct": self.direct.to_json(), "designs": rows, "skipped": dict(self.skipped)}
+        others = None if self.others is None else dict(self.others.__dict__)
+        told = {"direct": self.direct.to_json(), "designs": rows, "skipped": dict(self.skipped), "others": others}
+        return {**self.__dict__, **told}
 
     def summary(self) -> str:
         """A table for people."""

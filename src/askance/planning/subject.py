@@ -74,6 +74,15 @@ class Subject(ABC):
     def unfit(self) -> dict[str, str]:
         """Channels that are not for this model at any level, and why."""
 
+    def on_request(self) -> dict[str, Builder]:
+        """More of them, which take long: built only where they are named."""
+        return {}
+
+    def largest_other_error(self, design: AnyDesign) -> float | None:
+        """√n times the largest standard error of shares other than the target; None where there are none, or several
+        numbers are the target."""
+        return None
+
     @property
     @abstractmethod
     def direct_parameters(self) -> Mapping[str, Any]:
@@ -81,7 +90,7 @@ class Subject(ABC):
 
     def builder(self, name: str) -> Builder:
         """The family of a name; refused where it is none, with the reason."""
-        found = self.families()
+        found = {**self.families(), **self.on_request()}
         if name in found:
             return found[name]
         reasons = self.unfit()

@@ -14,14 +14,14 @@ from askance.planning.answers import AnswersSubject
 from askance.planning.asked import Share
 from askance.planning.goals import read_goal
 from askance.planning.guesses import read_guesses
-from askance.planning.plan import Request, solve
+from askance.planning.plan import Request, read_channels, solve
 from askance.planning.result import Plan
 from askance.planning.subject import PlannedMethod
 
 
 def plan_survey(
     model: Softmax | Enumerated,
-    channels: Sequence[FiniteChannel],
+    channels: Sequence[FiniteChannel] | FiniteChannel,
     theta: ArrayLike,
     x: Covariates | None = None,
     *,
@@ -44,7 +44,7 @@ def plan_survey(
 
     Args:
         model: with covariates (`Softmax`, then x is needed) or without (`Enumerated`).
-        channels: the designs to compare, over the outputs of the model.
+        channels: the designs to compare, or a single one, over the outputs of the model.
         theta: the guess, shape (d,).
         x: a sample of the covariates, shape (rows, p): who will be asked.
         target: the name of a coefficient, or `Share(output)`: its share among those whom x is a sample of.
@@ -69,8 +69,9 @@ def plan_survey(
     >>> plan.direct.n, plan.designs[0].n, round(plan.designs[0].price, 6)
     (469, 2344, 5.0)
     """
-    if not channels:
-        raise InputError("channels is empty.", remedy="Give at least one design to compare with the direct question.")
+    designs = read_channels(channels)
+    if designs is None:
+        raise InputError("channels is None.", remedy="Give at least one design to compare with the direct question.")
     given = [
         name
         for name, value in (("n", n), ("standard_error", standard_error), ("interval_width", interval_width))
@@ -84,4 +85,4 @@ def plan_survey(
     guesses = read_guesses(model.dimension, theta, None, None)
     subject = AnswersSubject(model, guesses, x, weights, target, method, weighting)
     goal = read_goal(subject, n, standard_error, interval_width, None if given else power, effect, confidence)
-    return solve(Request(subject, goal, method, n, None), list(channels))
+    return solve(Request(subject, goal, method, n, None), designs)
