@@ -45,4 +45,4 @@ bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment 
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) demo-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo-output reproduce-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -41,7 +41,7 @@ def test_many_records_are_never_told() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match=r"channel is 'cliqes'; allowed: auto, cliques, records, optimal\. Did you mean"):
+    with pytest.raises(InputError, match=r"'cliqes'; allowed: auto, cliques, records, optimal\. Did you mean"):
         plan_field(PAIRS, 1, channel="cliqes")  # type: ignore[arg-type]
 
 

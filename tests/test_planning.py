@@ -178,7 +178,7 @@ def test_errors_are_averaged_in_variance_and_the_worst_is_shown() -> None:
     assert row.standard_error**2 == pytest.approx(0.75 * single[0] ** 2 + 0.25 * single[1] ** 2, rel=1e-12)
     assert row.worst_error == pytest.approx(max(single), rel=1e-12)
     assert found.guesses == 2
-    assert "worst s.e." in found.summary()
+    assert "worst: the standard error" in found.summary()
     optimum = plan(STRONG, "optimal", prior=prior, privacy_level=1, n=1).designs[0]
     assert 2 * optimum.unit_error**2 == pytest.approx(optimal_channel(STRONG, 1, prior=prior).value, rel=1e-9)
 

@@ -13,11 +13,14 @@ from askance import (
     CoordinateRelease,
     PerValue,
     RandomField,
+    estimate_field,
     estimate_linear,
     plan,
+    plan_field,
     plan_regression,
 )
 from askance._arrays import FloatArray
+from askance.errors import IncompatibleEvidenceError, InputError
 from tests.test_planning import COEFFICIENTS, FIELD, LINEAR, SQUARE, TABLES
 
 
@@ -117,3 +120,49 @@ def test_large_biases_are_last() -> None:
     precise = plan(LINEAR, None, COEFFICIENTS, SQUARE, privacy_level=4, target="x0", n=10_000)
     errors = [math.hypot(row.standard_error, row.bias) for row in precise.designs]
     assert errors == pytest.approx(sorted(errors), rel=1e-8)
+
+
+# -- the optimal tables of a field -------------------------------------------------------------------------------------
+
+
+def test_the_optimal_tables_are_planned_where_they_are_named() -> None:
+    field, theta = RandomField([3, 3, 2], [[0, 1], [1, 2]]), np.linspace(-1, 1, 15)
+    found = plan(field, ["optimal", "cliques"], theta, privacy_level=1, n=5000)
+    best, plain = found.designs
+    assert [best.design, plain.design] == ["optimal", "cliques"]
+    assert best.unit_error <= plain.unit_error
+    assert best.channel == plan_field(field, 1, channel="optimal", theta=theta)
+    assert best.privacy_level <= 1
+    everything = plan(field, None, theta, privacy_level=1, n=5000)
+    assert "optimal" not in [row.design for row in everything.designs]
+    assert "only where it is asked for by name" in everything.skipped["optimal"]
+
+
+def test_the_level_of_optimal_tables() -> None:
+    field = RandomField([2, 2], [[0, 1]])
+    level = plan(field, "optimal", np.zeros(4), n=5000, standard_error=0.02).designs[0].privacy_level
+    assert plan(field, "optimal", np.zeros(4), n=5000, privacy_level=level).best.standard_error <= 0.02
+
+
+def test_the_optimal_tables_of_large_fields_are_refused() -> None:
+    with pytest.raises(InputError, match="80 free parameters; allowed: at most 72"):
+        plan(RandomField([9, 9], [[0, 1]]), "optimal", np.zeros(81), privacy_level=1, n=100)
+    chain = RandomField([2] * 12, [[i, i + 1] for i in range(11)])
+    with pytest.raises(InputError, match="optimal does not fit this model: the field has 4,096 records"):
+        plan(chain, "optimal", np.zeros(chain.dimension), privacy_level=1, n=100)
+
+
+def test_a_pilot_of_another_field_is_refused() -> None:
+    def pilot(labels: list[str]) -> Any:
+        variables: dict[str, Any] = {"smokes": labels, "ill": 2}
+        field = RandomField(variables, [["smokes", "ill"]])
+        channel = plan_field(field, 3)
+        rng = np.random.default_rng(0)
+        records = field.sample(np.zeros(field.dimension), 400, rng)
+        return field, estimate_field(field, channel.simulate(records, rng))
+
+    field, fit = pilot(["no", "yes"])
+    assert plan(field, "cliques", fit=fit, privacy_level=1, n=100).guesses == 2 * field.dimension + 1
+    other, _ = pilot(["never", "often"])
+    with pytest.raises(IncompatibleEvidenceError, match=r"fit is about the cells .*no,0.* the model about .*never,0"):
+        plan(other, "cliques", fit=fit, privacy_level=1, n=100)

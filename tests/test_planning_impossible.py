@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,12 +15,17 @@ from askance import (
     MatrixChannel,
     PerValue,
     RandomField,
+    RandomizedResponse,
     Share,
+    Tally,
     Warner,
+    estimate,
     plan,
     plan_regression,
 )
+from askance._arrays import FloatArray
 from askance.errors import AskanceError, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.estimation.linear_estimation import fit_exact
 from tests.test_planning import AGES, COEFFICIENTS, FIELD, LINEAR, SQUARE, STRONG, TABLES, THETA, THREE, four_answers
 
 
@@ -85,6 +90,11 @@ def test_channels_without_information() -> None:
         ({"privacy_level": 1, "n": 9, "confidence": 1.0}, "confidence is 1"),
         ({"privacy_level": 1, "n": 9, "channels": []}, "channels is empty"),
         ({"privacy_level": 1, "n": 9, "channels": [3]}, "a channel is 3"),
+        ({"privacy_level": 1, "n": 9, "channels": 3}, "a channel is 3; allowed: channels and names. A guess is given"),
+        ({"privacy_level": 1, "n": 9, "channels": np.array(THETA)}, "A guess is given as theta=[…]"),
+        ({"privacy_level": 1, "n": 9, "channels": Warner}, "a channel is <class"),
+        ({"privacy_level": 1, "n": 9, "theta": None, "prior": []}, "prior is empty; allowed: at least one row of 2"),
+        ({"privacy_level": 1, "n": 9, "theta": None, "prior": [[]]}, "prior"),
         ({"privacy_level": 1, "n": 9, "channels": "optimum"}, "Did you mean 'optimal'"),
         ({"privacy_level": 1, "n": 9, "channels": "warner"}, "there are 4 outputs"),
         ({"privacy_level": 1, "n": 9, "channels": "coarsened"}, "not built from a privacy level"),
@@ -102,6 +112,45 @@ def test_channels_without_information() -> None:
 )
 def test_refusals(given: dict[str, Any], message: str) -> None:
     assert message in refusal(STRONG, **{"theta": THETA, **given})
+
+
+class Estimate(NamedTuple):
+    """An estimate that does not say of what."""
+
+    theta: FloatArray
+    covariance: FloatArray
+
+
+def test_fits_of_other_questions() -> None:
+    goal: dict[str, Any] = {"privacy_level": 1, "n": 9}
+
+    def pilot(model: Enumerated) -> Any:
+        size = len(model.outputs)
+        return estimate(model, Tally(RandomizedResponse("1/2", outputs=model.outputs), range(50, 50 + size)))
+
+    base = Enumerated(STRONG.table, log_base_measure=[0, 1, 1, 0])
+    renamed = Enumerated(STRONG.table, parameter_names=["a", "b"])
+    other = Enumerated([[0, 0, 1, 2], [0, 1, 0, 1]])
+    for model, words in (
+        (THREE, "fit is about the outputs ['no', 'maybe', 'yes'], the model about 4 codes"),
+        (renamed, "the parameters 'a', 'b', the model about 'statistic 0', 'statistic 1'"),
+        (other, "the statistics [[0.0, 0.0, 1.0, 2.0], [0.0, 1.0, 0.0, 1.0]], the model about [[0.0, 0.0, 1.0, 1.0]"),
+        (base, "log_base_measure [0.0, 1.0, 1.0, 0.0], the model about [0.0, 0.0, 0.0, 0.0]"),
+    ):
+        assert words in refusal(STRONG, "randomized-response", fit=pilot(model), **goal)
+    same = Enumerated(STRONG.table.tolist())
+    assert plan(STRONG, "randomized-response", fit=pilot(same), **goal).guesses == 5
+    nameless = Estimate(np.zeros(2), np.eye(2))
+    assert plan(STRONG, "randomized-response", fit=nameless, **goal).guesses == 5
+    assert "fit has 3 parameters, the model 2" in refusal(STRONG, fit=Estimate(np.zeros(3), np.eye(3)), **goal)
+    linear = fit_exact(LINEAR, SQUARE, SQUARE[:, 0])
+    assert "another kind of model" in refusal(STRONG, fit=linear, **goal)
+    narrow = GaussianField(2, x_bounds=(-3, 3), y_bounds=(-9, 9), feature_names=["a", "b"])
+    assert "the columns 'x0', 'x1', 'y', the model about 'a', 'b', 'y'" in refusal(narrow, x=SQUARE, fit=linear, **goal)
+    assert "direct answers leave no error" in refusal(LINEAR, "quadratic", x=SQUARE, fit=linear, **goal)
+    x = np.repeat(SQUARE, 2, axis=0)
+    noisy = fit_exact(LINEAR, x, x[:, 0] + np.tile([-1.0, 1.0], 4))
+    assert plan(LINEAR, "quadratic", x=SQUARE, fit=noisy, **goal).guesses == 7
 
 
 def test_refusals_of_fields_and_regressions() -> None:

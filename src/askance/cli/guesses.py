@@ -1,4 +1,4 @@
-"""Guesses of parameters on the command line: numbers, a saved fit, or a file of several."""
+"""Guesses on the command line: numbers, a saved fit, a file of several, or shares of answers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from askance._checks import as_fraction
 from askance.cli.plan_common import read_columns
-from askance.errors import InputError
+from askance.errors import InputError, ProbabilityError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.models.enumerated import Enumerated
+
+# How far shares may be from a sum of 1; and how far without a word.
+_SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
 
 
 def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
@@ -89,3 +95,37 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _read_share(text: str) -> tuple[str, Fraction]:
+    """LABEL=P, where P is a decimal, a fraction or a percentage."""
+    label, _, number = text.rpartition("=")
+    number = number.strip()
+    try:
+        share = as_fraction(number.removesuffix("%").strip(), label) / (100 if number.endswith("%") else 1)
+    except InputError:
+        share = Fraction(0)
+    if not label or not 0 < share < 1:
+        raise ProbabilityError(
+            f"--share is {text!r}; allowed: LABEL=P with P above 0 and below 1.",
+            remedy="Write --share yes=0.1, --share yes=10% or --share yes=1/10.",
+        )
+    return label, share
+
+
+def read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
+    """Labels with shares (--share LABEL=P, repeated), scaled to sum to 1; a note says so where that is needed."""
+    shares: dict[str, Fraction] = {}
+    for label, share in map(_read_share, texts):
+        if label in shares:
+            raise InputError(f"--share gives {label!r} twice.", remedy="Give every answer once.")
+        shares[label] = share
+    total = sum(shares.values(), Fraction(0))
+    if len(shares) < 2 or abs(total - 1) > _SUM:
+        raise ProbabilityError(
+            f"the shares of {len(shares)} answers sum to {float(total):g}; allowed: at least two that sum to 1.",
+            remedy="Give the shares of all answers.",
+        )
+    if abs(total - 1) > _SUM_UNSAID:
+        click.echo(f"askance: note: the shares sum to {float(total):g}; they are scaled to sum to 1.", err=True)
+    return {label: share / total for label, share in shares.items()}

@@ -8,25 +8,47 @@ from typing import Any
 
 import click
 
+# Between columns.
+_GAP = 2
+
 
 def print_json(content: Any) -> None:
     """One JSON document on standard output; no NaN, no infinity."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A plain table that fits the terminal; without column names when they are all empty."""
+def terminal_width() -> int:
+    """Of the terminal, in characters; 80 where there is none."""
+    from rich.console import Console
+
+    return Console().width
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: bool = False) -> None:
+    """A plain table that fits the terminal; without column names when they are all empty.
+
+    Args:
+        title: above it, if any.
+        columns: their names.
+        rows: of texts.
+        whole: no cell is broken or cut, even where lines become longer than the terminal is wide.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(columns), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(columns), header_style="bold")
     for i, column in enumerate(columns):
-        table.add_column(Text(column), no_wrap=i == 0)  # names and flags stay whole
-    for row in rows:
+        table.add_column(Text(column), no_wrap=whole or i == 0)  # names and flags stay whole
+    cells = list(rows)
+    for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
     if title:
         console.print(Text(title, style="italic"))
+    if whole:
+        widths = [max(cell_len(line[i]) for line in (columns, *cells)) for i in range(len(columns))]
+        console = Console(highlight=False, width=max(console.width, sum(widths) + _GAP * len(widths)))
     console.print(table)
     console.print()

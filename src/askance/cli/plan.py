@@ -12,7 +12,7 @@ from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.misuse import GuidedGroup
-from askance.cli.plan_common import goal_options, goals_of, read_columns, show_plan
+from askance.cli.plan_common import GOALS, check_plot, goal_options, goals_of, read_columns, said_in_flags, show_plan
 from askance.cli.plan_model import model_command, shares_command
 from askance.cli.plan_private import field_command, regression_command
 from askance.errors import InputError
@@ -59,7 +59,7 @@ plan_group.add_command(field_command)
 @click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
 @click.option("--method", default="one-step", show_default=True, help="one-step, marginal or moments")
 @click.option("--seed", type=int, default=0, show_default=True, help="of the sample drawn from --x")
-@goal_options
+@goal_options("difference to detect (default with --coefficient: its guess)")
 def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan a survey with one sensitive yes/no question, all designs side by side.
 
@@ -74,19 +74,21 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     coefficient = given["coefficient"]
     if coefficient is not None and given["share"]:
         raise InputError("--coefficient and --share are both given.", remedy="Plan for one of them at a time.")
+    check_plot(plot)
     goal = _goal(given)
-    guess = _guess(given)
-    plan = plan_survey(
-        guess.model,
-        _channels(given["designs"], given["privacy_level"]),
-        guess.theta,
-        guess.x,
-        target=Share(NO_YES[1]) if coefficient is None else coefficient,
-        method=given["method"],
-        confidence=given["confidence"],
-        effect=given["effect"],
-        **goal,
-    )
+    with said_in_flags("--share"):
+        guess = _guess(given)
+        plan = plan_survey(
+            guess.model,
+            _channels(given["designs"], given["privacy_level"]),
+            guess.theta,
+            guess.x,
+            target=Share(NO_YES[1]) if coefficient is None else coefficient,
+            method=given["method"],
+            confidence=given["confidence"],
+            effect=given["effect"],
+            **goal,
+        )
     where = f"at prevalence {given['prevalence']:g}"
     show_plan(plan, plot, as_json, where, prevalence=given["prevalence"])
 
@@ -100,7 +102,8 @@ def _goal(given: dict[str, Any]) -> dict[str, Any]:
         return {"power": 0.8}
     if len(goals) != 1:
         flags = "--standard-error, --width, --respondents, --power"
-        found = ", ".join(sorted(goals)) or "none"
+        found = ", ".join(f"--{name}" for name in (*GOALS, "respondents") if given[name] is not None) or "none"
+        found = found.replace("_", "-")
         raise InputError(f"goals given: {found}; allowed: exactly one of {flags}.", remedy="Plan once for each.")
     return goals
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from askance.cli.output import print_json, print_table
-from askance.errors import InputError
+from askance.cli.output import print_json, print_table, terminal_width
+from askance.cli.outputs import PICTURES, require_writable
+from askance.errors import AskanceError, InputError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
@@ -20,26 +23,97 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 GOALS = {"standard_error": "standard_error", "width": "interval_width", "power": "power"}
 
 
-def goal_options(function: _Function) -> _Function:
-    """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json."""
-    for option in reversed(
-        [
-            click.option("--standard-error", type=float, metavar="S", help="goal: this standard error"),
-            click.option("--width", type=float, metavar="W", help="goal: an interval that wide from end to end"),
-            click.option("--power", type=float, metavar="P", help="goal: detect --effect with this probability"),
-            click.option(
-                "--effect", type=float, metavar="E", help="difference to detect (default: the coefficient's guess)"
-            ),
-            click.option("--respondents", type=int, metavar="N", help="instead of a goal: what N respondents buy"),
-            click.option(
-                "--confidence", type=float, default=0.95, show_default=True, help="of intervals; tests have the rest"
-            ),
-            click.option("--plot", type=click.Path(path_type=Path), help="draw the plan into this PNG"),
-            click.option("--json", "as_json", is_flag=True, help="print JSON"),
-        ]
-    ):
-        function = option(function)
-    return function
+# How messages of Python are said in flags, in this order. Names in quotes are the user's own and stay.
+_IN_FLAGS = (
+    (
+        r"Give n, or one of standard_error, interval_width and power",
+        "Give --respondents, or one of --standard-error, --width and --power",
+    ),
+    (
+        r"Give privacy_level, such as 1; or n and a goal; or channels that have a level",
+        "Give --privacy-level, such as 1; or --respondents and a goal",
+    ),
+    (r"; for the smallest level give channels by name", ""),
+    (
+        r"Build it with its parameters and give the channel itself",
+        "Leave it out; `askance plan survey` takes yes/no designs with parameters: --design warner:question=2/3",
+    ),
+    (r"^Say which difference", "Say with --effect which difference"),
+    (r"Describe it with x\b", "Describe it with --x"),
+    (r"Leave channels out", "Leave --channel out"),
+    (r"; see optimal_channel", "; see `askance optimal`"),
+    (r"\(effect=…\)", "(--effect)"),
+    (r"""\bmethod=["']([a-z-]+)["']""", r"--method \1"),
+    (r"^(method|confidence|effect|power|theta|prevalence)(?= is )", r"--\1"),
+    (r"^power(?= [\d.e-]+ (?:would|is))", "--power"),
+    (r"(?<=, )n(?= and )|\bn(?= and a goal)|^n(?= is )", "--respondents"),
+    (r"(?<=, --respondents and )power\b|(?<=, )power(?=; allowed)", "--power"),
+    (r"^theta has shape \((\d+),\); allowed: \((\d+),\)", r"--theta has \1 numbers; allowed: \2"),
+    (r"(?<!['\w-])privacy_level(?!['\w])", "--privacy-level"),
+    (r"(?<!['\w-])standard_error(?!['\w])", "--standard-error"),
+    (r"(?<!['\w-])interval_width(?!['\w])", "--width"),
+)
+#: The difference that a test is to detect, where nothing more can be said of it.
+_EFFECT = "difference to detect (default for a parameter: its guess)"
+
+
+def goal_options(effect: str = _EFFECT) -> Callable[[_Function], _Function]:
+    """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json.
+
+    Args:
+        effect: the help of --effect.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        for option in reversed(
+            [
+                click.option("--standard-error", type=float, metavar="S", help="goal: this standard error"),
+                click.option("--width", type=float, metavar="W", help="goal: an interval that wide from end to end"),
+                click.option("--power", type=float, metavar="P", help="goal: detect --effect with this probability"),
+                click.option("--effect", type=float, metavar="E", help=effect),
+                click.option("--respondents", type=int, metavar="N", help="instead of a goal: what N respondents buy"),
+                click.option(
+                    "--confidence",
+                    type=float,
+                    default=0.95,
+                    show_default=True,
+                    help="of intervals; tests have the rest",
+                ),
+                click.option(
+                    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the plan (.png, .svg, .pdf)"
+                ),
+                click.option("--json", "as_json", is_flag=True, help="print JSON"),
+            ]
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+@contextmanager
+def said_in_flags(share: str) -> Iterator[None]:
+    """What Python refuses, in the words of the command line.
+
+    Args:
+        share: how the share of an output is asked for, as in "--target share:LABEL".
+    """
+    try:
+        yield
+    except AskanceError as error:
+        raise type(error)(_in_flags(error.message, share), remedy=_in_flags(error.remedy, share)) from None
+
+
+def _in_flags(text: str, share: str) -> str:
+    """A message with flags in place of names of arguments.
+
+    >>> _in_flags("standard_error is 0; allowed: above 0.", "--share")
+    '--standard-error is 0; allowed: above 0.'
+    """
+    for pattern, words in _IN_FLAGS:
+        text = re.sub(pattern, words, text)
+    text = text.replace("Give a target, such as the name of a parameter or Share(output)", f"Give one, as in {share}")
+    return text.replace("Share(output)", share)
 
 
 def goals_of(given: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +140,12 @@ def read_columns(path: Path, names: tuple[str, ...], flag: str, remedy: str) -> 
     return columns
 
 
+def check_plot(plot: Path | None) -> None:
+    """Refuse a place where no picture can be drawn, before the work."""
+    if plot is not None:
+        require_writable(plot, "--plot", PICTURES)
+
+
 def show_plan(plan: Plan, plot: Path | None, as_json: bool, guess: str = "", **more: Any) -> None:
     """Draw and print a plan.
 
@@ -81,10 +161,14 @@ def show_plan(plan: Plan, plot: Path | None, as_json: bool, guess: str = "", **m
     if as_json:
         print_json({**more, **plan.to_json()})
         return
-    from askance.planning.plan_table import columns_of, guess_of, notes_of, rows_of, title_of
+    from askance.planning.plan_table import PARAMETERS, guess_of, has_parameters, notes_of, table_within, title_of
 
-    print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", columns_of(plan), rows_of(plan))
-    click.echo("\n".join(notes_of(plan)))
+    columns, *rows = table_within(plan, terminal_width())
+    print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", columns, rows, whole=True)
+    notes = notes_of(plan)
+    if has_parameters(plan) and PARAMETERS not in columns:
+        notes.append("parameters of the designs: in a wider window, or with --json")
+    click.echo("\n".join(notes))
     if plot is not None:
         click.echo(f"picture  {plot}")
 
@@ -94,4 +178,4 @@ def _draw(plan: Plan, path: Path) -> None:
         plan.plot(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"--plot {path}: {reason}.", remedy="Give the path of a PNG file.") from None
+        raise InputError(f"--plot {path}: {reason}.", remedy="Give the path of a .png, .svg or .pdf file.") from None

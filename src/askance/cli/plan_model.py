@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from askance.cli.guesses import read_guess
-from askance.cli.plan_common import goal_options, goals_of, show_plan
+from askance._checks import did_you_mean
+from askance.cli.guesses import read_guess, read_shares
+from askance.cli.plan_common import check_plot, goal_options, goals_of, said_in_flags, show_plan
 from askance.cli.progress import progress
-from askance.errors import InputError, ProbabilityError
+from askance.errors import LabelError
 
 if TYPE_CHECKING:
     from askance.models.enumerated import Enumerated
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _SHARE = "share:"
-# How far shares may be from a sum of 1.
-_SUM = Fraction(1, 10**6)
 
 
 def channel_options(function: _Function) -> _Function:
@@ -55,7 +53,7 @@ def channel_options(function: _Function) -> _Function:
     help="a parameter, share:LABEL, or shares for all shares at once (default: all parameters)",
 )
 @channel_options
-@goal_options
+@goal_options()
 def model_command(model: Path, plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan for the model that the JSON file MODEL describes, all channels side by side.
 
@@ -74,9 +72,12 @@ def model_command(model: Path, plot: Path | None, as_json: bool, **given: Any) -
     """
     from askance.planning.model_file import read_model
 
+    check_plot(plot)
     described = read_model(model)
     guess = read_guess(described, given)
-    show_plan(_plan(described, _read_target(described, given["target"]), given, **guess), plot, as_json)
+    with said_in_flags("--target share:LABEL"):
+        found = _plan(described, _read_target(described, given["target"]), given, **guess)
+    show_plan(found, plot, as_json)
 
 
 @click.command("shares", short_help="Respondents, error or privacy level for one question with several answers.")
@@ -86,11 +87,11 @@ def model_command(model: Path, plot: Path | None, as_json: bool, **given: Any) -
     multiple=True,
     required=True,
     metavar="LABEL=P",
-    help="an answer and its guessed share, as in yes=0.1 (repeatable; they sum to 1)",
+    help="an answer and its guessed share, as in yes=0.1, yes=10% or yes=1/10 (repeatable; they sum to 1)",
 )
 @click.option("--target", metavar="LABEL", help="plan for the share of this answer (default: all shares at once)")
 @channel_options
-@goal_options
+@goal_options("with --target: the difference from a reference share to detect, as in 0.05")
 def shares_command(shares: tuple[str, ...], target: str | None, plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan for one question with several answers, whose shares are guessed; all channels side by side.
 
@@ -108,11 +109,13 @@ def shares_command(shares: tuple[str, ...], target: str | None, plot: Path | Non
     from askance.models.enumerated import Enumerated
     from askance.planning import Share
 
-    guessed = _read_shares(shares)
+    check_plot(plot)
+    guessed = read_shares(shares)
     model = Enumerated.saturated(list(guessed))
     p = np.array([float(share) for share in guessed.values()])
-    wanted = "shares" if target is None else Share(target)
-    found = _plan(model, wanted, given, theta=np.log(p[1:] / p[0]))
+    wanted = "shares" if target is None else Share(_read_answer(target, guessed))
+    with said_in_flags("--target LABEL"):
+        found = _plan(model, wanted, given, theta=np.log(p[1:] / p[0]))
     show_plan(found, plot, as_json, shares={label: float(share) for label, share in guessed.items()})
 
 
@@ -141,31 +144,16 @@ def _read_target(model: Enumerated, text: str | None) -> str | Share | None:
     if text is None or text in model.parameter_names or not text.startswith(_SHARE):
         return text
     # Labels may be numbers: what is typed is compared with how they are written.
-    typed = text.removeprefix(_SHARE)
     written = {str(label): label for label in model.outputs.labels}
-    return Share(written.get(typed, typed))
+    return Share(written[_read_answer(text.removeprefix(_SHARE), written)])
 
 
-def _read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
-    """Labels with shares that sum to 1."""
-    shares: dict[str, Fraction] = {}
-    for text in texts:
-        label, equals, number = text.rpartition("=")
-        try:
-            share = Fraction(number.strip()) if equals else Fraction(0)
-        except (ValueError, ZeroDivisionError):
-            share = Fraction(0)
-        if not label or not 0 < share < 1:
-            raise ProbabilityError(
-                f"--share is {text!r}; allowed: LABEL=P with P above 0 and below 1.", remedy="Write --share yes=0.1."
-            )
-        if label in shares:
-            raise InputError(f"--share gives {label!r} twice.", remedy="Give every answer once.")
-        shares[label] = share
-    total = sum(shares.values(), Fraction(0))
-    if len(shares) < 2 or abs(total - 1) > _SUM:
-        raise ProbabilityError(
-            f"the shares of {len(shares)} answers sum to {float(total):g}; allowed: at least two that sum to 1.",
-            remedy="Give the shares of all answers, also of no.",
+def _read_answer(typed: str, known: Iterable[str]) -> str:
+    """One of the answers."""
+    labels = list(known)
+    if typed not in labels:
+        raise LabelError(
+            f"--target asks for the share of {typed!r}; answers are {', '.join(labels)}.",
+            remedy=did_you_mean(typed, labels, "Give one of these."),
         )
-    return {label: share / total for label, share in shares.items()}
+    return typed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import shown
-from askance.errors import FormatError, InputError
-from askance.formats.disk import as_path, write_whole
+from askance.errors import FormatError
+from askance.formats.figure_file import write_figure
 from askance.geometry.likelihood_drawing import draw_likelihood
 from askance.geometry.simplex_drawing import draw_simplex
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DRAW = {"simplex": draw_simplex, "likelihood": draw_likelihood}
-# No dates in the files: equal numbers give equal bytes.
-_METADATA: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-_DOTS_PER_INCH = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +55,7 @@ class Picture:
 
         It is drawn afresh from the data, so that equal data give equal bytes, whatever was done with `figure` before.
         """
-        from matplotlib import rc_context
-
-        ending = as_path(path).suffix.lower().removeprefix(".")
-        if ending not in _METADATA:
-            raise InputError(
-                f"path ends in {shown(as_path(path).suffix)}; allowed: {', '.join(f'.{each}' for each in _METADATA)}.",
-                remedy='Choose a name such as "simplex.png".',
-            )
-        buffer = io.BytesIO()
-        # The names that SVG files give to their parts are drawn at random unless they are salted.
-        with rc_context({"svg.hashsalt": "askance"}):
-            self._draw().savefig(buffer, format=ending, dpi=_DOTS_PER_INCH, metadata=_METADATA[ending])
-        write_whole(path, buffer.getvalue())
+        write_figure(path, self._draw())
 
     def to_json(self) -> str:
         """The numbers as a text."""

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from askance._checks import shown
 from askance.errors import InputError
 from askance.planning.subject import Subject
 
 # More respondents than floats can count one by one.
 _TOO_MANY = 2.0**53
+# Of intervals, from either end of (0, 1).
+_LEAST_CONFIDENCE = 1e-9
 # Rounding errors of the last digits do not cost a respondent, nor a step of the privacy level.
 _DIGITS = 1e-12
 
@@ -109,15 +112,19 @@ def read_goal(
 ) -> Goal:
     """The one goal that was given; "n" where there is none but respondents."""
     named = {"standard_error": standard_error, "interval_width": interval_width, "power": power}
-    given = {name: float(value) for name, value in named.items() if value is not None}
+    given = {name: _as_number(value, name) for name, value in named.items() if value is not None}
+    confidence = _as_number(confidence, "confidence")
     if len(given) > 1:
         raise InputError(
             f"goals given: {', '.join(given)}; allowed: one of them.",
             remedy="Plan once for each and take the larger n.",
         )
     _check_respondents(n)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence:g}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+    if not _LEAST_CONFIDENCE <= confidence <= 1 - _LEAST_CONFIDENCE:
+        raise InputError(
+            f"confidence is {confidence:.10g}; allowed: {_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}.",
+            remedy="0.95 is usual.",
+        )
     name, wanted = next(iter(given.items()), ("n", float(n or 0)))
     if name == "power":
         _check_power(wanted, confidence)
@@ -129,10 +136,18 @@ def read_goal(
     return Goal(name, wanted, confidence, _read_effect(effect, subject, name))
 
 
+def _as_number(value: object, name: str) -> float:
+    """A float; texts, lists and the like are refused by name."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} is {shown(value)}; allowed: a number.", remedy="Write it as in 0.05.") from None
+
+
 def _check_respondents(n: int | None) -> None:
     if n is None:
         return
-    value = float(n)
+    value = _as_number(n, "n")
     if not (value >= 1 and value == math.floor(value) and value < _TOO_MANY):
         raise InputError(f"n is {n}; allowed: a whole number, at least 1.", remedy="1000 is a usual survey.")
 
@@ -164,7 +179,7 @@ def _read_effect(effect: float | None, subject: Subject, goal: str) -> float | N
             f"the goal is power for {subject.label}, but no effect is given.",
             remedy="Say which difference from a reference share is to be detected, or give another goal.",
         )
-    effect = float(effect)
+    effect = _as_number(effect, "effect")
     if effect == 0 or not math.isfinite(effect):
         raise InputError(
             f"the effect on {subject.label} to be detected is {effect:g}: no number of respondents detects that.",

@@ -74,8 +74,8 @@ def plan(
     Args:
         model: what is to be learned; `Softmax` and `GaussianField` (linear regression) need x.
         channels: channels, or names of those that are built at the level, such as "randomized-response", "optimal" or
-            "coordinate-release, tuned" (for fields "cliques", "records" and "optimal", for regressions encodings such as
-            "quadratic"); default: all that fit.
+            "coordinate-release, tuned" (for fields "cliques", "records", and "optimal", which takes long; for
+            regressions encodings such as "quadratic"); default: all that fit, but for what takes long.
         theta: a guess, shape (d,). Of a linear regression: intercept, coefficients, and the deviation of what they
             leave unexplained, shape (p + 2,).
         x: a sample of the covariates, shape (rows, p): who will be asked.
@@ -260,6 +260,11 @@ def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
     subject, goal = request.subject, request.goal
     limit = subject.direct()
     variance = subject.mean(limit.variances)
+    if not variance > 0:
+        raise InputError(
+            f"at this guess direct answers leave no error of the {subject.label}: there is nothing to compare with.",
+            remedy="Guess that something varies: of a regression, a residual deviation above 0.",
+        )
     if request.unknown == "privacy_level":
         assert request.n is not None
         goal.refuse_beyond_direct(math.sqrt(variance), request.n)

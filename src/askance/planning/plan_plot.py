@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from askance.formats.figure_file import write_figure
 from askance.planning.plan_table import equal_groups, listed, title_of
 from askance.planning.result import Plan, PlannedDesign
 
@@ -56,7 +57,7 @@ def plot_plan(plan: Plan, path: Path) -> None:
         axis.legend(frameon=False, fontsize=9)
     guess = "" if plan.value is None else f" (guess {plan.value:.3g})"
     axis.set_title(f"{plan.target}{guess}, {plan.method}: respondents and precision", fontsize=11)
-    figure.savefig(path, dpi=150)
+    write_figure(path, figure)
 
 
 def _plot_levels(plan: Plan, path: Path) -> None:
@@ -73,7 +74,7 @@ def _plot_levels(plan: Plan, path: Path) -> None:
     axis.set_xlabel("smallest privacy level that reaches the goal")
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_title(title_of(plan), fontsize=10)
-    figure.savefig(path, dpi=150)
+    write_figure(path, figure)
 
 
 def _label(group: list[PlannedDesign], goal: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -72,7 +73,10 @@ def listed(plan: Plan) -> tuple[PlannedDesign, ...]:
 
 
 def equal_groups(plan: Plan) -> list[list[PlannedDesign]]:
-    """The designs, but for the direct question, in groups that tell equally much (at equal levels where these were sought)."""
+    """The designs, but for the direct question, in groups that tell equally much.
+
+    Where levels were sought all have the same error, and those of one level tell equally much.
+    """
     groups: list[list[PlannedDesign]] = []
     for design in listed(plan)[1:]:
         for group in groups:
@@ -111,6 +115,11 @@ def _has_price(plan: Plan) -> bool:
     return plan.unknown != "privacy_level"
 
 
+def has_parameters(plan: Plan) -> bool:
+    """Whether any design has parameters to show."""
+    return any(_parameters(design) for design in listed(plan))
+
+
 def table_within(plan: Plan, width: int) -> list[list[str]]:
     """Names of columns and rows that fit a width: parameters give way, names and numbers never.
 
@@ -120,7 +129,7 @@ def table_within(plan: Plan, width: int) -> list[list[str]]:
     place = lines[0].index(PARAMETERS)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     room = width - sum(widths) - _GAP * (len(widths) - 1) + widths[place]
-    if room < min(_SHORTEST, widths[place]) or not any(line[place] for line in lines[1:]):
+    if room < min(_SHORTEST, widths[place]) or not has_parameters(plan):
         return [[*line[:place], *line[place + 1 :]] for line in lines]
     return [[*line[:place], _cut(line[place], room), *line[place + 1 :]] for line in lines]
 
@@ -169,7 +178,7 @@ def _notes_on_others(plan: Plan) -> list[str]:
         return []
     made = _enumeration(dict.fromkeys(_family(design.design) for design in plan.designs if is_tuned(design.design)))
     return [
-        f"{made} designs are made for the {plan.target} alone and tell the rest worse: with {plan.others.design} "
+        f"{made} designs are made for the {plan.target} alone and tell the rest worse: with {plan.others.design}, "
         f"shares of other outputs have standard errors of up to {plan.others.standard_error:.3g}"
     ]
 
@@ -190,7 +199,7 @@ def _enumeration(names: Iterable[str]) -> str:
 
 def as_text(plan: Plan) -> str:
     """The table as plain text."""
-    lines = [columns_of(plan), *rows_of(plan)]
+    lines = table_within(plan, sys.maxsize)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([title_of(plan), guess_of(plan), *table, *notes_of(plan)])

@@ -1,0 +1,90 @@
+"""Draw the efficiency of moments, and what channels of one privacy level cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from askance.experiments.experiment import Plain
+from askance.geometry.style import (
+    BLUE,
+    DARK,
+    FAINT,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    new_figure,
+    number_text,
+    vector_text,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colour and marker of each channel and estimator.
+_CHANNELS = {
+    "coordinate release, as printed": (ORANGE, "v"),
+    "randomized response, moments": (BLUE, "s"),
+    "randomized response, one-step": (VERMILION, "o"),
+    "coordinate release": (GREEN, "D"),
+    "optimal channel": (PURPLE, "^"),
+}
+
+
+def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
+    """Efficiency against the reveal probability, a panel for each signal; simulated surveys with 95 % bars."""
+    figure = new_figure(8.4, 4.2)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, signal in zip(panels, ("weak", "strong"), strict=True):
+        axis.axhline(1, color=VERMILION, lw=1.6, ls="--", label="one-step, in the limit", zorder=2)
+        axis.plot(
+            result["reveal_probability"], result["curves"][signal]["efficiency"], color=BLUE, lw=2.2, zorder=3,
+            label="moments, in the limit",
+        )  # fmt: skip
+        for method, colour, marker, shift in (("moments", BLUE, "s", -0.008), ("one-step", VERMILION, "o", 0.008)):
+            points = result["simulated"][signal]
+            axis.errorbar(
+                [point["reveal_probability"] + shift for point in points],
+                [point[method]["efficiency"] for point in points],
+                yerr=[1.96 * point[method]["standard_error"] for point in points],
+                fmt=marker, ms=5, capsize=3, lw=1.2, color=colour, mec="white", zorder=4,
+                label=f"{method}, simulated",
+            )  # fmt: skip
+        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", "reveal probability")
+    panels[0].set_ylabel("efficiency  tr($\\Sigma_{marg}\\,\\Sigma^{-1}$) / d")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    surveys = f"{result['surveys']:,} simulated surveys a point, {result['respondents']:,} respondents each"
+    figure.suptitle(f"Randomized response: share of the best precision reached\n{surveys}", fontsize=11)
+    return figure
+
+
+def draw_channels(result: Mapping[str, Plain]) -> Figure:
+    """tr Σ of channels against the privacy level, in units of the optimal channel's; a panel for each signal."""
+    figure = new_figure(8.4, 4.4)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, signal in zip(panels, ("weak", "strong"), strict=True):
+        rows = result["channels"][signal]
+        levels = [row["privacy_level"] for row in rows]
+        for name, (colour, marker) in _CHANNELS.items():
+            costs = [row["errors"][name] / row["errors"]["optimal channel"] for row in rows]
+            axis.plot(levels, costs, marker=marker, ms=5, lw=1.6, color=colour, label=name)
+        axis.set_yscale("log")
+        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", "privacy level")
+    ticks = [1, 2, 3, 5, 10, 20, 50]
+    panels[0].set_yticks(ticks, [number_text(tick) for tick in ticks])
+    panels[0].set_yticks([], minor=True)
+    panels[0].set_ylabel("variance, in units of the optimal channel's")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle("What a channel costs at one privacy level", fontsize=11)
+    return figure
+
+
+def _finish(axis: Axes, title: str, xlabel: str) -> None:
+    axis.set_title(title, fontsize=10, color=DARK)
+    axis.set_xlabel(xlabel)
+    axis.grid(color=FAINT, lw=0.7)
+    axis.spines[["top", "right"]].set_visible(False)

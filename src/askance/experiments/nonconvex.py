@@ -1,0 +1,250 @@
+"""Figure inv_LL: a marginal likelihood with two maxima, the moment estimate, and EM from several starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askance.channels.matrix import MatrixChannel
+from askance.evidence.tally import Tally
+from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.printed import PRINTED_CHANNEL, printed_pair
+from askance.experiments.seeds import trial_seed
+from askance.experiments.tables import Table, number
+from askance.geometry import Picture, likelihood_picture
+from askance.models.enumerated import Enumerated
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# So many reports that their whole numbers are the expected frequencies to twelve digits.
+_EXPECTED_REPORTS = 10**12
+# Between these θ the expected likelihood has two maxima; the upper end is known to three digits.
+_LOWEST, _HIGHEST = -math.log(4), -0.987
+
+
+class NonconvexExperiment(Experiment):
+    """The log-marginal likelihood of φ = (2, 1, 0) through the printed S."""
+
+    name = "nonconvex"
+    title = "A likelihood with two maxima"
+    description = (
+        "The likelihood of indirect reports need not have a single maximum. Here three outputs are seen through a "
+        "known 3 × 3 table of probabilities. EM climbs from several starts, and where it ends depends on where it "
+        "began. The moment estimate needs no start. The first figure uses the frequencies that are expected, the "
+        "second a sample."
+    )
+
+    def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
+        """A quick run starts EM from fewer places, counts fewer samples and scans fewer θ."""
+        return {
+            "seed": seed,
+            "statistics": [[2, 1, 0]],
+            "channel": PRINTED_CHANNEL,
+            "theta": -1.1,
+            "reports": 200_000,
+            "em_starts": [-3.0, 0.0, 1.0, 2.0, 4.0]
+            if quick
+            else [-4.0, -3.0, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0],
+            "em_steps": 100,
+            "scanned": [round(-1.6 + i / 50, 2) for i in range(0, 41, 4 if quick else 1)],
+            "samples": 20 if quick else 200,
+        }
+
+    def data(self, config: Mapping[str, Plain]) -> Sequence[Data]:
+        """None: reports are simulated from the config."""
+        return []
+
+    def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
+        """The picture of expected frequencies, that of a sample, many samples, and the range with two maxima."""
+        model = {"statistics": config["statistics"], "channel": config["channel"]}
+        given = {**model, "theta": config["theta"]}
+        em = {"em_starts": config["em_starts"], "em_steps": config["em_steps"]}
+        sampled = {"reports": config["reports"]}
+        seeds = {key: {"seed": trial_seed(config["seed"], key)} for key in ("sample", "samples")}
+        return [
+            Trial("expected", draw_expected, {**given, **em}),
+            Trial("sample", draw_sample, {**given, **em, **sampled, **seeds["sample"]}),
+            Trial(
+                "samples", count_samples, {**given, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
+            ),
+            Trial("range", count_maxima, {**model, "thetas": config["scanned"]}, 1.5),
+        ]
+
+    def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
+        """Both pictures' data, the counts over samples, and the number of maxima over θ."""
+        return {
+            "theta": config["theta"],
+            "expected": outcomes["expected"],
+            "sample": outcomes["sample"],
+            "samples": outcomes["samples"],
+            "range": outcomes["range"],
+        }
+
+    def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
+        """The likelihood of the expected frequencies, and that of the sample."""
+        expected = Picture(dict(result["expected"])).figure
+        maxima = len(result["expected"]["maxima"])
+        expected.suptitle(f"Marginal likelihood of the expected frequencies: {maxima} maxima", fontsize=12)
+        return {"expected": expected, "sample": Picture(dict(result["sample"])).figure}
+
+    def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
+        """Maxima and estimates; where EM ends from each start."""
+        rows = []
+        for name in ("expected", "sample"):
+            picture = result[name]
+            maxima = [each["theta"][0] for each in picture["maxima"]]
+            estimates = [picture[key]["theta"][0] for key in ("moment_estimate", "one_step")]
+            listed = ", ".join(number(each) for each in maxima)
+            rows.append([f"{name} frequencies", listed, *(number(each) for each in estimates)])
+        starts = [
+            [number(each["iterates"][0][0]), _end(each["maximum"], result["expected"])]
+            for each in result["expected"]["em"]
+        ]
+        return [
+            Table("Maxima of the likelihood, and estimates of θ", ["reports", "maxima", "moments", "one-step"], rows),
+            Table("Where EM ends, expected frequencies", ["start", "end"], starts),
+        ]
+
+    def main_number(self, result: Mapping[str, Plain]) -> str:
+        """The maxima."""
+        maxima = " and ".join(number(each["theta"][0]) for each in result["expected"]["maxima"])
+        return f"maxima at θ = {maxima}; moments: {number(result['expected']['moment_estimate']['theta'][0])}"
+
+    def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
+        """Two maxima, where EM ends, consistency of moments, and for which θ there are two."""
+        return _findings(result)
+
+
+def draw_expected(
+    statistics: Sequence[Sequence[float]],
+    channel: Sequence[Sequence[str]],
+    theta: float,
+    em_starts: Sequence[float],
+    em_steps: int,
+) -> Plain:
+    """The data of the picture for the expected frequencies at θ."""
+    model, seen = printed_pair(statistics, channel)
+    tally = _expected(model, seen, theta)
+    return likelihood_picture(model, seen, tally, theta=[theta], em_starts=em_starts, em_steps=em_steps).data
+
+
+def draw_sample(
+    statistics: Sequence[Sequence[float]],
+    channel: Sequence[Sequence[str]],
+    theta: float,
+    em_starts: Sequence[float],
+    em_steps: int,
+    reports: int,
+    seed: int,
+) -> Plain:
+    """The data of the picture for one sample."""
+    model, seen = printed_pair(statistics, channel)
+    tally = _sampled(model, seen, theta, reports, np.random.default_rng(seed))
+    return likelihood_picture(model, seen, tally, theta=[theta], em_starts=em_starts, em_steps=em_steps).data
+
+
+def count_samples(
+    statistics: Sequence[Sequence[float]],
+    channel: Sequence[Sequence[str]],
+    theta: float,
+    reports: int,
+    seed: int,
+    samples: int,
+) -> Plain:
+    """Over samples: how many have two maxima, and how far the estimates are from the truth, in the mean square."""
+    (model, seen), rng = printed_pair(statistics, channel), np.random.default_rng(seed)
+    several, moments, one_step, spurious = 0, [], [], 0
+    for _ in range(samples):
+        tally = _sampled(model, seen, theta, reports, rng)
+        data = likelihood_picture(model, seen, tally, points=11).data
+        several += len(data["maxima"]) > 1
+        spurious += bool(data["higher_at_infinity"]) or abs(data["maxima"][0]["theta"][0] - theta) > 1
+        moments.append(data["moment_estimate"]["theta"][0] - theta)
+        one_step.append(data["one_step"]["theta"][0] - theta)
+    return {
+        "samples": samples,
+        "several_maxima": several,
+        "highest_is_spurious": spurious,
+        "moments_error": _root_mean_square(moments),
+        "one_step_error": _root_mean_square(one_step),
+    }
+
+
+def count_maxima(
+    statistics: Sequence[Sequence[float]], channel: Sequence[Sequence[str]], thetas: Sequence[float]
+) -> Plain:
+    """For each true θ: the maxima of its expected likelihood, best first."""
+    model, seen = printed_pair(statistics, channel)
+    rows = []
+    for theta in thetas:
+        data = likelihood_picture(model, seen, _expected(model, seen, theta), points=11).data
+        rows.append({"theta": theta, "maxima": [round(each["theta"][0], 6) for each in data["maxima"]]})
+    return rows
+
+
+def _expected(model: Enumerated, channel: MatrixChannel, theta: float) -> Tally:
+    frequencies = channel.apply(model.probabilities([theta]))
+    return Tally(channel, np.round(_EXPECTED_REPORTS * frequencies).astype(np.int64))
+
+
+def _sampled(model: Enumerated, channel: MatrixChannel, theta: float, reports: int, rng: np.random.Generator) -> Tally:
+    frequencies = channel.apply(model.probabilities([theta]))
+    return Tally(channel, rng.multinomial(reports, frequencies / frequencies.sum()))
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _end(maximum: int | None, picture: Mapping[str, Plain]) -> str:
+    return "no maximum" if maximum is None else f"θ = {number(picture['maxima'][maximum]['theta'][0])}"
+
+
+def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
+    expected, samples = result["expected"], result["samples"]
+    maxima = [each["theta"][0] for each in expected["maxima"]]
+    wrong = [each["iterates"][0][0] for each in expected["em"] if each["maximum"] != 0]
+    two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
+    within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
+    moments = expected["moment_estimate"]["theta"][0]
+    return [
+        Finding(
+            "The log-marginal likelihood is not concave, although the model is well specified.",
+            f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(each) for each in maxima)}.",
+            "agrees" if len(maxima) == 2 else "differs",
+        ),
+        Finding(
+            "The moment estimate is consistent when S has full column rank.",
+            f"From the expected frequencies it is {number(moments)}, from {samples['samples']} samples its error is "
+            f"{number(samples['moments_error'], 2)} in the root mean square.",
+            "agrees" if abs(moments - result["theta"]) < 1e-6 else "differs",
+        ),
+        Finding(
+            "EM ends where its start leads it.",
+            f"{len(wrong)} of {len(expected['em'])} starts end at the wrong maximum"
+            + (f": those from {number(min(wrong))} on." if wrong else "."),
+            "beyond",
+        ),
+        Finding(
+            "Two maxima are there for some θ only.",
+            f"Among the θ that were scanned, for those from {number(min(two))} to {number(max(two))}; the "
+            "exact range is −ln 4 to about −0.987."
+            if within
+            else f"Among the θ that were scanned, for {len(two)}; expected between −ln 4 and about −0.987.",
+            "beyond" if within else "differs",
+        ),
+        Finding(
+            "One scoring step from the moment estimate stays on the right slope and is more precise.",
+            f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. {samples['several_maxima']} "
+            f"of the samples have two maxima, and in {samples['highest_is_spurious']} the wrong one is the highest.",
+            "beyond",
+        ),
+    ]
+
+
+#: The experiment.
+NONCONVEX = NonconvexExperiment()

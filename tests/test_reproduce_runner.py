@@ -1,0 +1,124 @@
+"""The runner: what it keeps, goes on from, refuses; and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from askance.errors import AskanceError, FormatError, InputError
+from askance.experiments.efficiency import efficiency_curve
+from askance.experiments.experiment import Trial
+from askance.experiments.pool import run_trials
+from askance.experiments.runner import read_result, replot, run_experiment
+from askance.experiments.simplex import SIMPLEX
+from tests.squares import Squares, fail, files, not_json
+
+
+def test_a_run_without_its_result_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    run_experiment(Squares(), tmp_path, workers=1)
+    before = files(tmp_path)
+    (tmp_path / "squares" / "result.json").unlink()
+    (tmp_path / "squares" / "trials" / "value-2.json").unlink()
+    (tmp_path / "squares" / "trials" / "value-3.json").write_text("{", encoding="utf-8")  # half of a file
+    steps: list[str] = []
+    run_experiment(Squares(), tmp_path, workers=1, progress=steps.append)
+    assert files(tmp_path) == before
+    assert "squares: 2 trials in 1 processes, 1 kept from before" in steps
+
+
+def test_several_processes_give_the_same_bytes_as_one(tmp_path: Path) -> None:
+    for workers in (1, 2):
+        run_experiment(SIMPLEX, tmp_path / str(workers), quick=True, workers=workers)
+    assert files(tmp_path / "1") == files(tmp_path / "2")
+
+
+def test_outcomes_of_another_config_or_of_other_data_are_not_used(tmp_path: Path) -> None:
+    first = run_experiment(Squares(), tmp_path, seed=1, workers=1)
+    assert run_experiment(Squares(), tmp_path, seed=2, workers=1)["result"] != first["result"]
+    kept = tmp_path / "squares" / "trials" / "value-1.json"
+    before = kept.read_bytes()
+    run_experiment(Squares(fingerprint="1"), tmp_path, seed=2, workers=1)
+    assert kept.read_bytes() != before
+
+
+def test_outcomes_come_in_the_order_of_the_trials_although_long_ones_run_first(tmp_path: Path) -> None:
+    ran = [trial.key for trial, _ in run_trials(Squares().trials({"values": [1, 2, 3], "seed": 0}), 1)]
+    assert ran == ["value-3", "value-2", "value-1"]
+    assert run_experiment(Squares(), tmp_path, workers=1)["result"]["order"] == ["value-1", "value-2", "value-3"]
+
+
+def test_what_was_done_before_a_trial_failed_is_kept(tmp_path: Path) -> None:
+    broken = Squares(extra=[Trial("fails", fail, {"value": 9}, cost=0)])
+    with pytest.raises(ArithmeticError, match="9 is too much"):
+        run_experiment(broken, tmp_path, workers=1)
+    kept = sorted(path.name for path in (tmp_path / "squares" / "trials").iterdir())
+    assert kept == ["value-1.json", "value-2.json", "value-3.json"]
+
+
+def test_a_trial_that_fails_in_another_process_says_so() -> None:
+    wrong = {"statistics": [["a", "b"]], "theta": [0], "reveal_probabilities": []}
+    with pytest.raises(InputError, match="'a'"):
+        list(run_trials([Trial("fails", efficiency_curve, wrong)] * 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (Trial("../up", not_json), r"the keys of trials include '\.\./up'"),
+        (Trial("VALUE-1", not_json), "the keys of trials include"),
+        (Trial("nan", not_json), "the outcome of nan is not plain JSON"),
+    ],
+)
+def test_trials_that_cannot_be_kept_are_refused(extra: Trial, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        run_experiment(Squares(extra=[extra]), tmp_path, workers=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_interrupted_a_run_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from pathlib import Path\n"
+        "from squares import Squares, Trial, wait\n"
+        "from askance.experiments.runner import run_experiment\n"
+        "if __name__ == '__main__':\n"
+        f"    out = Path({str(tmp_path)!r})\n"
+        "    slow = Trial('slow', wait, {'path': str(out / 'started'), 'seconds': 60}, cost=9)\n"
+        "    run_experiment(Squares(extra=[slow]), out, workers=2)\n",
+        encoding="utf-8",
+    )
+    running = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        kept = tmp_path / "squares" / "trials"
+        for _ in range(600):
+            if (tmp_path / "started").exists() and len(list(kept.glob("value-*.json"))) == 3:
+                break
+            time.sleep(0.1)
+        os.kill(running.pid, signal.SIGINT)  # the parent alone: its processes must not outlive it
+        running.communicate(timeout=20)
+    finally:
+        running.kill()
+    assert running.returncode != 0
+    assert sorted(path.name for path in kept.iterdir()) == ["value-1.json", "value-2.json", "value-3.json"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "started").read_text(encoding="utf-8")), 0)
+
+
+def test_results_of_others_are_refused(tmp_path: Path) -> None:
+    run_experiment(Squares(), tmp_path, quick=True, workers=1)
+    path = tmp_path / "squares" / "result.json"
+    with pytest.raises(FormatError, match="is of 'squares'"):
+        read_result(path, "simplex")
+    path.write_text('{"experiment": "squares"}', encoding="utf-8")
+    with pytest.raises(FormatError, match="it lacks title, seed"):
+        replot(Squares(), tmp_path)
+    path.write_text("[", encoding="utf-8")
+    with pytest.raises(AskanceError, match="is no result of squares"):
+        replot(Squares(), tmp_path)
