@@ -138,7 +138,9 @@ def _peaks_of_surface(problem: TallyProblem) -> tuple[list[Maximum], list[float]
         if not end.converged or curvatures.min() <= _FLAT:
             continue
         if all(problem.distance(end.theta, other.theta) > SAME_MAXIMUM for other in found):
-            found.append(Maximum(end.theta, -end.value))
+            # One more plain step: what the line search leaves is below its own rounding.
+            polished = end.theta - np.linalg.solve(likelihood.hessian(end.theta), likelihood.gradient(end.theta))
+            found.append(Maximum(polished, -likelihood.value(polished)))
     return found, escapes
 
 
