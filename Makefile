@@ -26,7 +26,7 @@ demo: $(VENV)/.installed ## a simulated sensitive survey: estimates, intervals, 
 	$(BIN)/askance demo --out $(OUT)
 
 test: lint types imports ## everything that CI checks
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

@@ -12,7 +12,7 @@ import numpy as np
 from askance._arrays import AnyArray
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table
+from askance.experiments.tables import Table, number
 from askance.experiments.tagging_corpus import (
     Problem,
     Trace,
@@ -156,14 +156,14 @@ class Estimator:
 
 
 ESTIMATORS = {
-    "marginal-beam": Estimator("MargML, beam, SGD (paper)", marginal_by_beam, VERMILION, "o", (10, 40, 300, 400)),
-    "moments-sgd": Estimator("MomML, SGD (paper)", moments_by_sgd, BLUE, "s", (40, 40, 40, 40)),
-    "moments": Estimator("moments over the simplex", moments, GREEN, "D", (5, 5, 5, 5)),
+    "marginal-beam": Estimator("MargML, beam, SGD (paper)", marginal_by_beam, VERMILION, "o", (7, 32, 300, 360)),
+    "moments-sgd": Estimator("MomML, SGD (paper)", moments_by_sgd, BLUE, "s", (45, 45, 45, 45)),
+    "moments": Estimator("moments over the simplex", moments, GREEN, "D", (1, 1, 2, 2)),
     "tilted": Estimator(
-        "likelihood, tilted (Sinkhorn)", partial(likelihood, method="sinkhorn"), ORANGE, "^", (10, 10, 15, 15)
+        "likelihood, tilted (Sinkhorn)", partial(likelihood, method="sinkhorn"), ORANGE, "^", (2, 3, 5, 7)
     ),
-    "exact": Estimator("likelihood, exact sums", partial(likelihood, method="exact"), PURPLE, "v", (10, 15, 300, 0)),
-    "chain": Estimator("chain", chain, SKY, "*", (100, 200, 400, 500)),
+    "exact": Estimator("likelihood, exact sums", partial(likelihood, method="exact"), PURPLE, "v", (2, 3, 300, 0)),
+    "chain": Estimator("chain", chain, SKY, "*", (25, 40, 60, 80)),
 }
 _PAPER = ("marginal-beam", "moments-sgd")
 # Where the axis of passes ends.
@@ -385,9 +385,10 @@ def _of_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
     overtaken = {s: leads[s].index(False) if False in leads[s] else len(leads[s]) for s in sizes}
     ends = _by_size(result, lambda s: f"{_final(result, s, _PAPER[0])} against {_final(result, s, _PAPER[1])}")
     behind = [s for s in sizes if marginal[s]["final"]["test"] <= moment[s]["final"]["test"]]
-    # Where the clock says that MargML has made its first pass: the best that MomML has reached by then.
+    # Where the clock says that MargML has made its first pass: the last that MomML has reached by then.
     first = {s: (marginal[s]["measured_cpu_seconds"][0], marginal[s]["test"][0]) for s in sizes}
-    best = {s: max((a for a, t in _timed(moment[s]) if t <= first[s][0]), default=0.0) for s in sizes}
+    last = {s: ([0.0] + [a for a, t in _timed(moment[s]) if t <= first[s][0]])[-1] for s in sizes}
+    direct = {s: result["curves"][s]["moments"] for s in sizes}
     small, large = sizes[0], sizes[-1]
     steps = "The paper tells neither how long its steps are nor how many regions a step looks at."
     return [
@@ -409,9 +410,13 @@ def _of_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
         _finding(
             "Moments are favourable where computation is limited.",
             "When MargML has made its first pass (measured), its accuracy, and what MomML has reached by then: "
-            + _by_size(result, lambda s: f"{first[s][0]:.2g} s, {first[s][1]:.3f}, {best[s]:.3f}")
+            + _by_size(result, lambda s: f"{number(first[s][0], 2)} s, {first[s][1]:.3f}, {last[s]:.3f}")
+            + ". Solved directly, over the simplex, moments take and reach: "
+            + _by_size(
+                result, lambda s: f"{number(direct[s]['measured_cpu_seconds'][0], 2)} s, {direct[s]['test'][0]:.3f}"
+            )
             + ".",
-            "" if best[large] > first[large][1] else "A single pass of MargML gets further than many of MomML.",
+            "" if last[large] > first[large][1] else "One pass of MargML gets further than many of MomML as printed.",
         ),
     ]
 
