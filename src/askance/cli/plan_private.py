@@ -212,6 +212,8 @@ def field_command(
     print_table(title, ["table", "cells", "drawn"], rows)
     whole = len(chosen.tables.cliques) == 1 and len(chosen.tables.cliques[0]) == len(field.variables)
     click.echo("each device tells its whole record" if whole else "each device tells one of these tables")
+    if channel == "optimal":
+        click.echo("it is the best for fits by the likelihood of the reports: askance fit … --method marginal")
     click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"

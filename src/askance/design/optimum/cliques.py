@@ -73,6 +73,7 @@ class OptimalCliques:
         gap: (value − lower_bound)/value.
         is_proved: whether all rows of all tables up to the given size were considered, and the gap is below 1 %.
         uniform: the same for the field's own tables, all drawn equally often, each by subset selection.
+        variables: names of the field's variables.
     """
 
     channel: CliqueRelease
@@ -80,6 +81,7 @@ class OptimalCliques:
     lower_bound: float
     is_proved: bool
     uniform: float
+    variables: tuple[str, ...]
 
     @property
     def gap(self) -> float:
@@ -96,13 +98,13 @@ class OptimalCliques:
         tables = self.channel.tables
         lines = [f"{len(tables.cliques)} tables at privacy level {self.channel.privacy_level:.6g}:"]
         for number in np.argsort(-self.channel.clique_probabilities, kind="stable"):
-            clique = ", ".join(str(v) for v in tables.cliques[int(number)])
+            clique = ", ".join(self.variables[v] for v in tables.cliques[int(number)])
             cells = tables.cells[int(number)]
-            lines.append(f"  {self.channel.clique_probabilities[number]:6.1%}  variables {clique} ({cells} cells)")
+            lines.append(f"  {self.channel.clique_probabilities[number]:6.1%}  {clique} ({cells} cells)")
         lines.append(
-            f"error of the field's tables, n times variance over all cells: {self.value:.6g}, "
-            f"{self.gain:.1%} below the field's own tables drawn uniformly ({self.uniform:.6g}); "
-            f"at most {max(self.gap, 0):.2g} above the best."
+            f"mean squared error of the field's tables, times n, summed over all cells: {self.value:.6g}, "
+            f"{self.gain:.1%} below that of the field's own tables drawn equally often ({self.uniform:.6g}); "
+            f'at most {max(self.gap, 0):.2g} of it above the best. Fit with method="marginal".'
         )
         return "\n".join(lines)
 
@@ -160,7 +162,12 @@ def optimal_cliques(
     # Nor does any channel tell more than the records themselves would.
     bound = max(optimum.bound, problem.full_error())
     return OptimalCliques(
-        channel, value, min(bound, value), proved and abs(1 - bound / value) <= _PROVED_GAP, errors[1]
+        channel,
+        value,
+        min(bound, value),
+        proved and abs(1 - bound / value) <= _PROVED_GAP,
+        errors[1],
+        tuple(field.variables),
     )
 
 

@@ -239,12 +239,12 @@ class _Search:
         while length > _SHORTEST:
             tried = state.moved(direction, length)
             try:
-                errors = errors_of(self._criteria, tried.x)
+                errors = errors_of(self._criteria, tried.x, curvature=False)
             except np.linalg.LinAlgError:
                 length *= _SHORTEN
                 continue
             if self._distance(tried, errors, target) <= before * (1 - 0.01 * length) + 1e-14:
-                self.errors = errors
+                self.errors = errors_of(self._criteria, tried.x)
                 return tried
             length *= _SHORTEN
         return None
