@@ -14,8 +14,9 @@ import pytest
 from askance.errors import InputError
 from askance.experiments.experiment import Plain
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tagging import ESTIMATORS, SENTENCE, TAGGING, chain, run_curve
-from askance.experiments.tagging_corpus import FILES, Problem, Trace, corpora, describe, moments_by_sgd, pieces
+from askance.experiments.tagging import SENTENCE, TAGGING, run_curve
+from askance.experiments.tagging_corpus import FILES, corpora, describe
+from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain, moments_by_sgd, pieces
 from askance.text.corpus import Corpus
 from askance.text.count_moments import moment_counts
 from askance.text.features import TokenFeatures

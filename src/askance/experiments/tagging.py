@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
-from askance.experiments.tagging_corpus import (
-    Problem,
-    Trace,
-    corpora,
-    describe,
-    files,
-    marginal_by_beam,
-    moments_by_sgd,
-    node_tags,
-)
-from askance.geometry.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, new_figure
+from askance.experiments.tagging_corpus import corpora, describe, files
+from askance.experiments.tagging_estimators import ESTIMATORS, Estimator, Problem, Trace, chain
+from askance.geometry.style import new_figure
 from askance.text.chain_counts import DEFAULT_BUDGET
-from askance.text.chain_evidence import ChainObjective, Gradient
-from askance.text.chain_features import ChainFeatures
-from askance.text.chain_fit import ChainParameters
-from askance.text.chain_potentials import ChainPotentials
-from askance.text.chain_training import ChainOptions, ChainTask, climb, with_cheap_edges
 from askance.text.corpus import Corpus
-from askance.text.count_likelihood import CountLikelihood
-from askance.text.count_likelihood import Method as CountMethod
-from askance.text.features import TokenFeatures
-from askance.text.node_model import fit_node
-from askance.text.node_training import NodeOptions, fit_counts, fit_moments
 from askance.text.region_sampling import sample_regions
 from askance.text.regions import RegionCounts
-from askance.text.tagger import NEIGHBOURS, CountTagger
-from askance.text.tagger_options import DEFAULT_CONTEXT, usual_penalty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,128 +25,13 @@ if TYPE_CHECKING:
 
 #: The name of regions that are whole sentences.
 SENTENCE = "sentence"
-# As CountTagger has them; a test compares the ends of the curves with its scores.
-_STEPS, _TOLERANCE, _TILT_TOLERANCE = 60, 3e-3, 1e-3
-_CHAIN_STEPS, _CHAIN_TOLERANCE = 100, 1e-3
-
-
-# -- estimators of askance ---------------------------------------------------------------------------------------------
-
-
-def moments(problem: Problem, trace: Trace) -> None:
-    """Moments over the simplex, solved directly."""
-    tagger = CountTagger("moments").fit(problem.regions)
-    trace.look(None, tagger.predict_codes)
-
-
-def likelihood(problem: Problem, trace: Trace, method: CountMethod) -> None:
-    """`CountTagger("node", counts=method)`, looked at after every step; a pass is one evaluation of the likelihood."""
-    regions, words = problem.regions, problem.train.words
-    options = NodeOptions(usual_penalty(regions, "node"), "auto", method, "lbfgs", _STEPS, _TOLERANCE, None)
-    features = TokenFeatures.learn([words[t] for t in np.flatnonzero(regions.token_counts).tolist()])
-    design = features.matrix(words)
-    start = fit_moments(regions, design, options, lambda text, share: None, rough=True).theta
-    trace.look(0, node_tags(features, start))
-    sums, evaluations = CountLikelihood(regions, method=method, tolerance=_TILT_TOLERANCE), 0
-
-    def counted(log_p: AnyArray) -> tuple[float, AnyArray]:
-        nonlocal evaluations
-        evaluations += 1
-        return sums(log_p)
-
-    def look(theta: AnyArray) -> bool:
-        trace.look(evaluations, node_tags(features, theta))
-        return False
-
-    fit_node(design, regions.token_counts, counted, start=start, stop=look, **options.fitting())
-
-
-class _CountedObjective(ChainObjective):
-    """The same, and how often it was asked."""
-
-    def __init__(self, known: ChainObjective) -> None:
-        self.__dict__.update(known.__dict__)
-        self.evaluations = 0
-
-    def __call__(self, potentials: ChainPotentials) -> Gradient:
-        self.evaluations += 1
-        return super().__call__(potentials)
-
-
-def chain(problem: Problem, trace: Trace) -> None:
-    """`CountTagger("chain")`, looked at every few steps; a pass is one evaluation of a likelihood."""
-    regions, settings = problem.regions, problem.settings
-    penalty = usual_penalty(regions, "chain")
-    node = NodeOptions(penalty, "auto", "auto", "lbfgs", _STEPS, _TOLERANCE, None)
-    budget = settings.get("chain_budget", DEFAULT_BUDGET)
-    options = ChainOptions(penalty, 0.0, DEFAULT_CONTEXT, budget, _CHAIN_STEPS, _CHAIN_TOLERANCE, None)
-    words = [problem.train.words[t] for t in np.flatnonzero(regions.token_counts).tolist()]
-    features = ChainFeatures.learn(words, None, NEIGHBOURS, settings["chain_radius"])
-    task, design = ChainTask(regions, features, options), features.word.matrix(problem.train.words)
-
-    def quiet(text: str, share: float) -> None:
-        pass
-
-    theta = fit_moments(regions, design, node, quiet, rough=True).theta
-    trace.look(0, node_tags(features.word, theta))
-    start, before = ChainParameters.zeros(len(features), len(regions.tagset)), 0
-    start.theta[: len(theta)] = theta
-    if task.has_candidates:
-        climbed = fit_counts(regions, features.word, design, theta, node, None, quiet)
-        start.theta[: len(theta)] = climbed.theta
-        start, before = with_cheap_edges(task, start)[0], climbed.fit.evaluations + 1
-        trace.look(before, task.model(start).best_tags)
-    counted = task.objective = _CountedObjective(task.objective)
-    steps = 0
-
-    def look(parameters: ChainParameters) -> bool:
-        nonlocal steps
-        steps += 1
-        if steps % settings["chain_steps_between_looks"] == 0:
-            trace.look(before + counted.evaluations, task.model(parameters).best_tags)
-        return False
-
-    fit = climb(task, start, stop=look)
-    if trace.passes[-1] != before + counted.evaluations:
-        trace.look(before + counted.evaluations, task.model(fit.parameters).best_tags)
-
-
-# -- the experiment ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Estimator:
-    """One line of the figures.
-
-    Attributes:
-        name: for people.
-        function: fills a trace.
-        colour: of its line.
-        marker: of its points.
-        cost: processor seconds for 9,000 regions of 5, 10, 20 tokens and of sentences, about.
-    """
-
-    name: str
-    function: Callable[[Problem, Trace], None]
-    colour: str
-    marker: str
-    cost: tuple[float, float, float, float]
-
-
-ESTIMATORS = {
-    "marginal-beam": Estimator("MargML, beam, SGD (paper)", marginal_by_beam, VERMILION, "o", (7, 32, 300, 360)),
-    "moments-sgd": Estimator("MomML, SGD (paper)", moments_by_sgd, BLUE, "s", (45, 45, 45, 45)),
-    "moments": Estimator("moments over the simplex", moments, GREEN, "D", (1, 1, 2, 2)),
-    "tilted": Estimator(
-        "likelihood, tilted (Sinkhorn)", partial(likelihood, method="sinkhorn"), ORANGE, "^", (2, 3, 5, 7)
-    ),
-    "exact": Estimator("likelihood, exact sums", partial(likelihood, method="exact"), PURPLE, "v", (2, 3, 300, 0)),
-    "chain": Estimator("chain", chain, SKY, "*", (25, 40, 60, 80)),
-}
 _PAPER = ("marginal-beam", "moments-sgd")
 # Where the axis of passes ends.
 _MOST_PASSES = 150
 _SIZES: tuple[int | str, ...] = (5, 10, 20, SENTENCE)
+
+
+# -- the experiment ----------------------------------------------------------------------------------------------------
 
 
 def run_curve(config: Mapping[str, Plain], estimator: str, size: int | str) -> dict[str, Plain]:
