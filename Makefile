@@ -22,7 +22,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.installed ## a simulated sensitive survey: estimates, intervals, truth, a picture
+demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger) beside the truth, and an HTML report
 	$(BIN)/askance demo --out $(OUT)
 
 test: lint types imports ## everything that CI checks

@@ -1,19 +1,26 @@
-"""`askance demo`: a simulated sensitive survey, start to end."""
+"""`askance demo`: a private survey, a private regression and a tagger from counts, start to end, and a page on them."""
 
 from __future__ import annotations
 
-import json
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance.cli.output import print_json, print_table
+from askance.cli.progress import one_line_warnings
 from askance.errors import InputError
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-@click.command("demo", short_help="Simulate a sensitive survey and estimate it.")
+    from askance.experiments.tables import Table
+
+
+@click.command("demo", short_help="Show what can be learned from noised answers and counts.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -22,54 +29,89 @@ from askance.errors import InputError
     help="folder for the results",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="seed of the simulation")
-@click.option("--respondents", type=int, default=20_000, show_default=True, help="how many people answer")
+@click.option("--respondents", type=int, default=20_000, show_default=True, help="how many people answer the survey")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
-    """Simulate a sensitive survey with known truth and estimate it at three privacy levels with three methods."""
+    """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
+
+    Numbers (JSON) and pictures of each go to --out, and report.html there tells all three stories in one file.
+    """
     from rich.console import Console
 
-    from askance.experiments.survey import SurveyConfig, draw_survey, run_survey
-    from askance.formats.disk import as_path, write_whole
+    from askance.experiments.demo_report import PARTS, require_places, write_demo
+    from askance.formats.disk import as_path
 
     if respondents < 100:
         raise InputError(f"--respondents is {respondents}; allowed: at least 100.", remedy="The default is 20000.")
     if seed < 0:
         raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="The default is 0.")
-    config = replace(SurveyConfig(), seed=seed, respondents=respondents)
-    with Console(stderr=True).status("asking") as status:
-        result = run_survey(config, lambda step: status.update(step))
-        status.update("drawing")
-        picture = draw_survey(result)
-    try:
-        as_path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"--out is {out}: {error.strerror}.", remedy="Choose a folder that exists or can be made."
-        ) from None
-    write_whole(out / "survey.png", picture)
-    write_whole(out / "survey.json", (json.dumps(result, indent=2) + "\n").encode())
+    require_places(as_path(out))
+    with one_line_warnings():
+        results, pictures = _run(seed, respondents, Console(stderr=True))
+    again = ["askance", "demo", "--out", str(out), "--seed", str(seed), "--respondents", str(respondents)]
+    page = write_demo(out, results, pictures, shlex.join(again))
     if as_json:
-        print_json(result)
+        print_json(_for_programs(results))
         return
-    _print_result(result)
-    click.echo(f"picture  {out / 'survey.png'}\nnumbers  {out / 'survey.json'}")
+    _print_results(results)
+    for name in PARTS:
+        click.echo(f"picture  {out / name}.png\nnumbers  {out / name}.json")
+    click.echo(f"report   {page}")
 
 
-def _print_result(result: dict[str, Any]) -> None:
-    config = result["config"]
+def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
+    """Results and pictures of all parts; on a terminal, a line on standard error for each."""
+    from askance.experiments.demo_regression import RegressionConfig, draw_regression, run_regression
+    from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger
+    from askance.experiments.survey import SurveyConfig, draw_survey, run_survey
+
+    survey = replace(SurveyConfig(), seed=seed, respondents=respondents)
+    regression, tagger = replace(RegressionConfig(), seed=seed), replace(TaggerConfig(), seed=seed)
+    runs: dict[str, Callable[[Callable[[str], None]], dict[str, Any]]] = {
+        "survey": lambda tell: run_survey(survey, tell),
+        "regression": lambda tell: run_regression(regression, tell),
+        "tagger": lambda tell: run_tagger(tagger, tell),
+    }
+    draws: dict[str, Callable[[dict[str, Any]], bytes]] = {
+        "survey": draw_survey,
+        "regression": draw_regression,
+        "tagger": draw_tagger,
+    }
+    results, pictures = {}, {}
+    for number, (name, run) in enumerate(runs.items(), start=1):
+        title = f"{number}/{len(runs)} {name}"
+        with console.status(title) as status:
+            results[name] = run(lambda step, status=status, title=title: status.update(f"{title}: {step}"))  # type: ignore[misc]
+            status.update(f"{title}: drawing")
+            pictures[name] = draws[name](results[name])
+        if console.is_terminal:
+            console.print(f"{title}: done", highlight=False)
+    return results, pictures
+
+
+def _for_programs(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The survey's own keys, as they were before there were other parts, and one key for each of these."""
+    return {**results["survey"], "regression": results["regression"], "tagger": results["tagger"]}
+
+
+def _print_results(results: Mapping[str, Mapping[str, Any]]) -> None:
+    from askance.experiments.demo_regression import regression_tables
+    from askance.experiments.demo_tagger import tagger_tables
+    from askance.experiments.survey import survey_tables
+
+    survey, regression, tagger = results["survey"], results["regression"], results["tagger"]
+    config = survey["config"]
     click.echo(f"“{config['question']}”  {config['respondents']:,} simulated respondents, seed {config['seed']}\n")
-    for level in result["levels"]:
-        title = (
-            f"privacy level {level['privacy_level']:g}, certified: the truth is told {level['truth_told']:.0%} of the "
-            "time\n"
-            f"shares in percent, with {100 * config['confidence']:g} % intervals"
-        )
-        estimates = level["estimates"]
-        rows = []
-        for i, answer in enumerate(config["answers"]):
-            cells = [
-                f"{100 * row['share'][i]:.1f} ({100 * row['lower'][i]:.1f}–{100 * row['upper'][i]:.1f})"
-                for row in estimates.values()
-            ]
-            rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
-        print_table(title, ["answer", "truth", "said", *estimates], rows)
+    _print_tables(survey_tables(survey))
+    config = regression["config"]
+    columns = ", ".join(config["columns"])
+    click.echo(f"{config['outcome']} by {columns}  {config['respondents']:,} simulated respondents, all private\n")
+    _print_tables(regression_tables(regression))
+    config = tagger["config"]
+    click.echo(f"a tagger from counts  one in each of {config['sentences']:,} sentences of a made-up language\n")
+    _print_tables(tagger_tables(tagger)[:1])  # the examples are in the report
+
+
+def _print_tables(tables: list[Table]) -> None:
+    for table in tables:
+        print_table(table.title, table.columns, table.rows, whole=True)

@@ -35,7 +35,8 @@ _SOURCES = {
     "stand-in": "stand-in data: not the data of the paper",
 }
 # Colours by role, light and dark; figures keep their own white ground, for their colours are made for it.
-_STYLE = """
+#: Light and dark, readable on a phone.
+STYLE = """
 :root{color-scheme:light dark;--ground:#fff;--text:#1d1d1f;--soft:#5c5c66;--line:#d9d9e0;--panel:#f5f5f8;
 --agrees:#00694d;--differs:#a84300;--beyond:#005a8f}
 @media(prefers-color-scheme:dark){:root{--ground:#16171a;--text:#e8e8ea;--soft:#a8a9b3;--line:#3a3b42;--panel:#212227;
@@ -88,7 +89,7 @@ def page(sections: Sequence[str]) -> str:
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(TITLE)}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             "</head>",
             "<body>",
             f"<h1>{escape(TITLE)}</h1>",
@@ -117,8 +118,8 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
         f"<h2>{escape(str(document['title']))}</h2>",
         f"<p>{escape(experiment.description)}</p>",
         *(quick if document["quick"] else []),
-        *(_figure(key, content, str(document["title"])) for key, content in pictures.items()),
-        *(_table(table) for table in tables_of(experiment, document["result"])),
+        *(figure_html(key, content, str(document["title"])) for key, content in pictures.items()),
+        *(table_html(table) for table in tables_of(experiment, document["result"])),
         *_findings(document["findings"]),
         *_data(document["data"]),
         *_origin(document),
@@ -127,7 +128,8 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
     return "\n".join(lines)
 
 
-def _figure(name: str, content: bytes, title: str) -> str:
+def figure_html(name: str, content: bytes, title: str) -> str:
+    """A picture (PNG) within the page, with words for those who cannot see it."""
     image = base64.b64encode(content).decode()
     words = f"{title}: {name.replace('_', ' ').replace('-', ' ')}"
     return (
@@ -136,7 +138,8 @@ def _figure(name: str, content: bytes, title: str) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def table_html(table: Table) -> str:
+    """A table; everything in it is escaped."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     rows = [
         f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'

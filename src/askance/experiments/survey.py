@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,10 @@ from askance.design.certificate import certify
 from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
+from askance.experiments.demo_drawing import as_png
+from askance.experiments.tables import Table
 from askance.formats.disk import write_whole
+from askance.geometry.style import new_figure
 from askance.models.enumerated import Enumerated
 
 
@@ -74,6 +76,27 @@ def _rounded(values: FloatArray) -> list[float]:
     return [round(float(value), 12) for value in values]
 
 
+def survey_tables(result: Mapping[str, Any]) -> list[Table]:
+    """One table a privacy level: the truth, what was said, and every method's shares with intervals, in percent."""
+    config, found = result["config"], []
+    for level in result["levels"]:
+        title = (
+            f"privacy level {level['privacy_level']:g}, certified: the truth is told {level['truth_told']:.0%} of the "
+            "time:\n"
+            f"shares in percent, with {100 * config['confidence']:g} % intervals"
+        )
+        estimates = level["estimates"]
+        rows = []
+        for i, answer in enumerate(config["answers"]):
+            cells = [
+                f"{100 * row['share'][i]:.1f} ({100 * row['lower'][i]:.1f}–{100 * row['upper'][i]:.1f})"
+                for row in estimates.values()
+            ]
+            rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
+        found.append(Table(title, ("answer", "truth", "said", *estimates), rows))
+    return found
+
+
 def plot_survey(result: dict[str, Any], path: Path) -> None:
     """Write the picture of a result to a PNG file, whole or not at all."""
     write_whole(path, draw_survey(result))
@@ -85,13 +108,9 @@ def draw_survey(result: dict[str, Any]) -> bytes:
     Returns:
         the picture, as PNG.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     config, answers = result["config"], result["config"]["answers"]
     colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 4.2)
     axes = np.atleast_1d(figure.subplots(1, len(result["levels"]), sharey=True))
     places = np.arange(len(answers))
     for axis, level in zip(axes, result["levels"], strict=True):
@@ -109,6 +128,4 @@ def draw_survey(result: dict[str, Any]) -> bytes:
     axes[0].set_ylabel(f"share, with {100 * config['confidence']:g} % intervals")
     axes[-1].legend(frameon=False, fontsize=9)
     figure.suptitle(f"“{config['question']}”  {config['respondents']:,} respondents, each answer noised", fontsize=11)
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=150, format="png")
-    return picture.getvalue()
+    return as_png(figure)
