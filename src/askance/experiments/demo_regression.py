@@ -14,9 +14,9 @@ from askance.design.certificate import certify
 from askance.estimation.linear_estimation import estimate_linear, fit_exact
 from askance.estimation.linear_fit import LinearFit
 from askance.estimation.regression_plan import plan_regression
-from askance.experiments.demo_drawing import as_png
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
+from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
 from askance.models.gaussian_field import GaussianField
 
@@ -154,4 +154,4 @@ def draw_regression(result: Mapping[str, Any]) -> bytes:
     axes[0].set_ylabel(f"coefficient, with {100 * config['confidence']:g} % interval")
     axes[-1].legend(frameon=False, fontsize=9)
     figure.suptitle(f"{config['outcome']}: {config['respondents']:,} respondents, x and y private", fontsize=11)
-    return as_png(figure)
+    return figure_bytes(figure, "png")

@@ -13,7 +13,7 @@ from askance.experiments.demo_regression import regression_tables
 from askance.experiments.demo_tagger import tagger_tables
 
 # The look is that of the report on the paper, by the same style sheet and the same figures and tables.
-from askance.experiments.report import STYLE, figure_html, table_html
+from askance.experiments.report import figure_html, html_document, table_html
 from askance.experiments.runner import require_folder
 from askance.experiments.survey import survey_tables
 from askance.experiments.tables import Table, number
@@ -73,29 +73,13 @@ def demo_page(results: Mapping[str, Mapping[str, Any]], pictures: Mapping[str, b
         _story("regression", _regression_words(regression), _with_notes(regression), pictures),
         _story("tagger", _tagger_words(tagger), tagger_tables(tagger), pictures),
     ]
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(TITLE)}</title>",
-            f"<style>{STYLE}</style>",
-            "</head>",
-            "<body>",
-            f"<h1>{escape(TITLE)}</h1>",
-            f"<p>{escape(_ABOUT)}</p>",
-            *sections,
-            "<h2>To make this page again</h2>",
-            f"<pre>{escape(command)}</pre>",
-            f'<p class="soft">askance {escape(__version__)}. Every number is in survey.json, regression.json and '
-            "tagger.json beside this page, and the pictures are drawn from them alone.</p>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    end = [
+        "<h2>To make this page again</h2>",
+        f"<pre>{escape(command)}</pre>",
+        f'<p class="soft">askance {escape(__version__)}. Every number is in survey.json, regression.json and '
+        "tagger.json beside this page, and the pictures are drawn from them alone.</p>",
+    ]
+    return html_document(TITLE, _ABOUT, [*sections, *end])
 
 
 def _story(name: str, words: Words, tables: Sequence[Table], pictures: Mapping[str, bytes]) -> str:

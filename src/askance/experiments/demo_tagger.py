@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from askance.experiments.demo_drawing import as_png
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table
 from askance.experiments.tagging_corpus import corpora
+from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, NOWHERE, VERMILION, new_figure
 from askance.text.corpus import NO_TAG, Corpus
 from askance.text.evaluation import Evaluation, evaluate_tags
@@ -196,4 +196,4 @@ def draw_tagger(result: Mapping[str, Any]) -> bytes:
     axis.legend(frameon=False, fontsize=9, loc="center right")
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_title(f"{config['sentences']:,} sentences of a made-up language", fontsize=11)
-    return as_png(figure)
+    return figure_bytes(figure, "png")

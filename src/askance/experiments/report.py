@@ -81,6 +81,11 @@ def write_report(out: str | os.PathLike[str]) -> Path:
 
 def page(sections: Sequence[str]) -> str:
     """The whole document."""
+    return html_document(TITLE, _ABOUT, [f'<p class="soft">askance {escape(__version__)}</p>', *sections])
+
+
+def html_document(title: str, about: str, parts: Sequence[str]) -> str:
+    """A self-contained page: a title and what it is about, which are escaped, then parts that are HTML already."""
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -88,14 +93,13 @@ def page(sections: Sequence[str]) -> str:
             "<head>",
             '<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(TITLE)}</title>",
+            f"<title>{escape(title)}</title>",
             f"<style>{STYLE}</style>",
             "</head>",
             "<body>",
-            f"<h1>{escape(TITLE)}</h1>",
-            f"<p>{escape(_ABOUT)}</p>",
-            f'<p class="soft">askance {escape(__version__)}</p>',
-            *sections,
+            f"<h1>{escape(title)}</h1>",
+            f"<p>{escape(about)}</p>",
+            *parts,
             "</body>",
             "</html>",
             "",

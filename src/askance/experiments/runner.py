@@ -10,7 +10,6 @@ All files are written whole. A run that was interrupted goes on where it stopped
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -27,12 +26,10 @@ from askance.errors import FormatError, InputError
 from askance.experiments.experiment import Experiment, Plain, Trial
 from askance.experiments.pool import run_trials
 from askance.formats.disk import as_path, read_whole, write_whole
+from askance.formats.figure_file import figure_bytes
 
 #: What a result holds.
 FIELDS = ("experiment", "title", "seed", "quick", "version", "config", "data", "result", "findings")
-# No dates in the files: equal numbers give equal bytes.
-_METADATA: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}}
-_DOTS_PER_INCH = 150
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,99}")
 _LARGEST_SEED = 2**32 - 1
 
@@ -115,17 +112,8 @@ def read_result(path: Path, name: str) -> dict[str, Plain]:
 
 def render(experiment: Experiment, document: Mapping[str, Plain], endings: Sequence[str]) -> dict[str, bytes]:
     """The figures of a result as files by name; equal results give equal bytes."""
-    from matplotlib import rc_context
-
-    files = {}
-    for name, figure in experiment.draw(document["result"]).items():
-        for ending in endings:
-            buffer = io.BytesIO()
-            # The names that SVG files give to their parts are drawn at random unless they are salted.
-            with rc_context({"svg.hashsalt": "askance"}):
-                figure.savefig(buffer, format=ending, dpi=_DOTS_PER_INCH, metadata=_METADATA[ending])
-            files[f"{name}.{ending}"] = buffer.getvalue()
-    return files
+    figures = experiment.draw(document["result"])
+    return {f"{name}.{ending}": figure_bytes(figure, ending) for name, figure in figures.items() for ending in endings}
 
 
 def write_figures(experiment: Experiment, document: Mapping[str, Plain], folder: Path) -> None:

@@ -15,9 +15,9 @@ from askance.design.certificate import certify
 from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
-from askance.experiments.demo_drawing import as_png
 from askance.experiments.tables import Table
 from askance.formats.disk import write_whole
+from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import new_figure
 from askance.models.enumerated import Enumerated
 
@@ -128,4 +128,4 @@ def draw_survey(result: dict[str, Any]) -> bytes:
     axes[0].set_ylabel(f"share, with {100 * config['confidence']:g} % intervals")
     axes[-1].legend(frameon=False, fontsize=9)
     figure.suptitle(f"“{config['question']}”  {config['respondents']:,} respondents, each answer noised", fontsize=11)
-    return as_png(figure)
+    return figure_bytes(figure, "png")
