@@ -26,7 +26,7 @@ demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger)
 	$(BIN)/askance demo --out $(OUT)
 
 test: lint types imports ## everything that CI checks
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
