@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OUT ?= demo-output
 
-.PHONY: help demo test lint types imports acceptance bench clean
+.PHONY: help demo test lint types imports docs pictures acceptance bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -19,14 +19,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,docs]'
 	@touch $@
 
 demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger) beside the truth, and an HTML report
 	$(BIN)/askance demo --out $(OUT)
 
-test: lint types imports ## everything that CI checks
-	$(BIN)/python -m pytest
+test: lint types imports docs ## everything that CI checks
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -38,11 +38,18 @@ types: $(VENV)/.installed-dev
 imports: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.installed-dev ## the documentation as a site, site/index.html; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "documentation: site/index.html"
+
+pictures: $(VENV)/.installed-dev ## draw the pictures of the documentation again
+	$(BIN)/python docs/tools/draw.py
+
 acceptance: $(VENV)/.installed-dev ## the long statistical and real-data checks, each printing its figure
 	$(BIN)/python -m acceptance
 
-bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment of its own
+bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment of its own; over an hour, benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) demo-output reproduce-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,16 +1,23 @@
-"""A small experiment: everything that an experiment has, in milliseconds."""
+"""What tests of experiments share: a small experiment, the command, and a strict reader of reports."""
 
 from __future__ import annotations
 
+import io
 import math
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from askance.cli import main
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 
 
@@ -37,8 +44,8 @@ class Squares(Experiment):
 
     name, title, description = "squares", "Squares & <noise>", "What squares are. <script>alert(1)</script>"
 
-    def __init__(self, *, extra: Sequence[Trial] = (), fingerprint: str = "0") -> None:
-        self.extra, self.fingerprint = extra, fingerprint
+    def __init__(self, *, extra: Sequence[Trial] = (), fingerprint: str = "0", clock: float | None = None) -> None:
+        self.extra, self.fingerprint, self.clock = extra, fingerprint, clock
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         return {"values": (1, 2) if quick else (1, 2, 3), "seed": seed}
@@ -54,7 +61,9 @@ class Squares(Experiment):
         return [*own, *self.extra]
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
-        return {"squares": [outcomes[f"value-{value}"] for value in config["values"]], "order": list(outcomes)}
+        measured = {} if self.clock is None else {"measured_seconds": self.clock}
+        squares = [outcomes[f"value-{value}"] for value in config["values"]]
+        return {"squares": squares, **measured, "order": list(outcomes)}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         figure = Figure(figsize=(2, 2))
@@ -62,11 +71,61 @@ class Squares(Experiment):
         return {"squares": figure}
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
-        return [
+        found = [
             Finding("1² < 2²", f"{result['squares'][0]['square']}", "agrees"),
             Finding("all is well", "it is not", "differs", "because of <this>"),
         ]
+        if "measured_seconds" in result:
+            found.insert(1, Finding("it is fast", f"{result['measured_seconds']} s", "agrees", measured=True))
+        return found
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def call(*arguments: str) -> Outcome:
+    """`askance reproduce …` in this process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    argv = ["askance", "reproduce", *arguments]
+    with patch.object(sys, "argv", argv), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+class Balanced(HTMLParser):
+    """Refuses tags that do not close in order; collects tags, addresses and texts."""
+
+    EMPTY = ("meta", "img", "link", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data

@@ -104,7 +104,8 @@ def _vectors(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> An
     radius = float(Fraction(channel.parameters().get("radius", 1)))
     vectors = rng.normal(size=(n, channel.truth_width))
     lengths = rng.choice([0.0, 1.0, *rng.random(6)], size=(n, 1)) * (1 - 1e-12)
-    return np.asarray(vectors * (radius * lengths / np.linalg.norm(vectors, axis=1, keepdims=True)))
+    lengthened = vectors * (radius * lengths / np.linalg.norm(vectors, axis=1, keepdims=True))
+    return np.asarray(lengthened + channel.parameters().get("centre", 0))
 
 
 def _cube(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> AnyArray:

@@ -105,6 +105,21 @@ def test_hopeless_counts_give_nothing() -> None:
     assert log_ratio_bound((9, 10), (10, 10), 0.95) == 0
 
 
+@pytest.mark.parametrize(
+    ("hits", "drawn", "confidence", "message"),
+    [
+        ((11, 0), (10, 10), 0.95, "hits is 11; allowed: a whole number, at least 0 and at most 10"),
+        ((1, 0), (10, 0), 0.95, "drawn is 0"),
+        ((1, 0), (10, 10), 95, "confidence is 95"),
+    ],
+)
+def test_impossible_counts_are_refused(
+    hits: tuple[int, int], drawn: tuple[int, int], confidence: float, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        log_ratio_bound(hits, drawn, confidence)
+
+
 def test_the_bound_covers_exactly() -> None:
     """Enumerated over all counts: P(bound > truth) is at most 1 − confidence."""
     n, p, q, confidence = 25, 0.6, 0.2, 0.9
@@ -350,4 +365,4 @@ def test_a_broken_promise_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_command_refuses_in_one_line() -> None:
     outcome = call("audit", "warner", "--question", "2/3", "--trials", "3")
     assert outcome.code == 2
-    assert outcome.err.startswith("askance: trials is 3")
+    assert outcome.err.startswith("askance: --trials is 3")

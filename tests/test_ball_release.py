@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from askance import Enumerated, build_channel, certify, recommend
 from askance._arrays import FloatArray
 from askance._kernels.directions import UNIT
 from askance.channels.statistics import BallRelease
+from askance.errors import InputError, ShapeError
 
 RATE = 1e-7
 
@@ -94,3 +96,58 @@ def test_simulated_reports_have_the_stated_likelihood() -> None:
     likely = [choice.top * choice.high, choice.top * choice.low]
     for seen, share in zip((found > math.log(choice.low) + 1).sum(axis=0), map(float, likely), strict=True):
         assert abs(seen - n * share) < stats.norm.isf(RATE / 4) * math.sqrt(n * share * (1 - share))
+
+
+# -- a ball around another centre --------------------------------------------------------------------------------------
+
+CENTRE = np.array([0.5, -4.0, 0.0])
+
+
+def test_a_centre_shifts_everything_and_changes_nothing_else() -> None:
+    """Reports are the same bit for bit, means are shifted, variances and the level stay."""
+    vectors, weights = mixture()
+    plain, shifted = BallRelease(3, 2, 2), BallRelease(3, 2, 2, centre=CENTRE)
+    vectors = np.trunc(vectors * 1024) / 1024  # so that nothing is rounded on the way to the centre and back
+    truth = vectors[np.random.default_rng(3).choice(len(vectors), p=weights, size=3_000)]
+    here = plain.simulate(truth, np.random.default_rng(4))
+    there = shifted.simulate(truth + CENTRE, np.random.default_rng(4))
+    for name, column in here.columns.items():
+        assert np.array_equal(column, there.columns[name])
+    sums, n = plain.sums(here), len(here)
+    assert np.array_equal(sums, shifted.sums(there))
+    np.testing.assert_allclose(shifted.mean(sums, n), plain.mean(sums, n) + CENTRE, rtol=1e-14)
+    np.testing.assert_allclose(shifted.debias(there), plain.debias(here) + CENTRE, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(shifted.variances(sums, n), plain.variances(sums, n))
+    np.testing.assert_allclose(
+        shifted.mean_covariance(vectors + CENTRE, weights), plain.mean_covariance(vectors, weights), rtol=1e-12
+    )
+    np.testing.assert_array_equal(shifted.log_likelihood(there, vectors + CENTRE), plain.log_likelihood(here, vectors))
+    np.testing.assert_array_equal(shifted.statistics(vectors + CENTRE), vectors + CENTRE)
+    assert certify(shifted).to_json() == certify(plain).to_json()
+    assert np.array_equal(shifted.worst_pair()[0], plain.worst_pair()[0] + CENTRE)
+
+
+def test_a_centre_is_part_of_what_a_channel_is() -> None:
+    """It is written down and makes another fingerprint; a centre of 0 is none."""
+    plain, shifted = BallRelease(3, 2), BallRelease(3, 2, centre=CENTRE)
+    assert BallRelease(3, 2, centre=[0, -0.0, 0]).fingerprint == plain.fingerprint
+    assert shifted.fingerprint != plain.fingerprint
+    again = build_channel(shifted.specification())
+    assert again == shifted
+    assert BallRelease(2, 1, centre="1/2").specification()["centre"] == 0.5
+    with pytest.raises(InputError, match=r"row 0 has norm 1\.5 from the centre; allowed: at most 1, the radius"):
+        shifted.randomize([[0.5, -2.5, 0.0]])
+    with pytest.raises(ShapeError, match="centre has shape"):
+        BallRelease(3, 2, centre=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("table", "radius", "centre"), [([[0, 0, 1, 1], [0, 1, 0, 1]], 0.5**0.5, 0.5), ([[-1, 1]], 1, 0)]
+)
+def test_recommendations_take_the_smaller_ball(table: list[list[int]], radius: float, centre: float) -> None:
+    """Bits lie within half the distance of ½; what is centred already stays around 0."""
+    rows = {row.name: row.channel for row in recommend(Enumerated(table), 1).channels}
+    ball = rows["ball-release"]
+    assert isinstance(ball, BallRelease)
+    assert ball.radius == pytest.approx(radius, rel=1e-12)
+    assert ball.centre.tolist() == [centre] * len(table)

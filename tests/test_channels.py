@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,6 +133,30 @@ def test_sampler_realises_exactly_its_weights(channel: FiniteChannel) -> None:
             channel._draw(truth, words, out, compiled=compiled)
             assert out.tolist() == expected
         assert [channel._draw_one(y, int(word)) for word in words] == expected
+
+
+def drawn_elsewhere(thresholds: dict[str, Any], y: int, number: int) -> int:
+    """What a device in another language does with a number below 2⁶², as docs/reports.md says it."""
+    if "reveal" in thresholds:
+        if number < thresholds["reveal"]:
+            return y
+        number, weights = number - thresholds["reveal"], thresholds["base"]
+    else:
+        weights = thresholds["columns"][y]
+    return next(o for o in range(len(weights)) if number < sum(weights[: o + 1]))
+
+
+@every_channel
+def test_thresholds_are_the_integers_of_the_sampler(channel: FiniteChannel) -> None:
+    """They survive JSON, make up 2⁶² for every output, and draw what the sampler draws at all of its thresholds."""
+    thresholds = channel.thresholds()
+    assert json.loads(json.dumps(thresholds)) == thresholds
+    lists = thresholds.get("columns") or [[thresholds["reveal"], *thresholds["base"]]] * len(channel.outputs)
+    assert [sum(weights) for weights in lists] == [TOTAL] * len(channel.outputs)
+    for y in range(len(channel.outputs)):
+        words, expected = words_at_thresholds(channel, y)
+        numbers = [int(word) >> draw.DISCARDED_BITS for word in words]
+        assert [drawn_elsewhere(thresholds, y, number) for number in numbers] == expected
 
 
 @every_channel

@@ -55,7 +55,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(survey(tmp_path_factory.mktemp("fit") / "survey.csv", ForcedResponse("2/3", "1/6")))
 
 
-def expected_json(fit: Any, confidence: float = 0.95) -> dict[str, Any]:
+def expected_json(fit: Any, confidence: float = 0.95, by: str | None = None) -> dict[str, Any]:
     lower, upper = fit.confidence_interval(confidence)
     return {
         "method": fit.method,
@@ -79,6 +79,9 @@ def expected_json(fit: Any, confidence: float = 0.95) -> dict[str, Any]:
                 strict=True,
             )
         ],
+        "prevalence": fit.prevalence(confidence=confidence, population=True).to_json(),
+        "prevalence_by": by and fit.prevalence(by=by, confidence=confidence, population=True).to_json(),
+        "warnings": [],
     }
 
 
@@ -100,8 +103,10 @@ def test_installed_command(table: str) -> None:
 
 def test_all_options_reach_the_fit(table: str) -> None:
     formula = "said ~ gap"
-    options = ("--missing", "drop", "--cluster", "village", "--weights", "weight", "--positive", "no")
-    printed = parsed(call("fit", table, "--formula", formula, *FORCED, *options, "--confidence", "0.9", "--json"))
+    options = ("--missing", "drop", "--cluster", "village", "--weights", "weight", "--by", "village")
+    printed = parsed(
+        call("fit", table, "--formula", formula, *FORCED, *options, "--positive", "no", "--confidence", "0.9", "--json")
+    )
     fit = regress(
         formula,
         read_table(table),
@@ -111,16 +116,24 @@ def test_all_options_reach_the_fit(table: str) -> None:
         weights="weight",
         positive="no",
     )
-    assert printed == expected_json(fit, 0.9)
+    assert printed == expected_json(fit, 0.9, "village")
     assert printed["messages"][0] == "9 of 1500 rows dropped for missing values"
+    assert "weighted by weight" in printed["messages"]
     assert printed["covariance"] == "cluster-robust"
+    assert len(printed["prevalence_by"]["groups"]) == 50
 
 
 def test_table_is_the_summary(table: str) -> None:
     outcome = call("fit", table, "--formula", FORMULA, *FORCED, "--confidence", "0.9")
     fit = regress(FORMULA, read_table(table), ForcedResponse("2/3", "1/6"))
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == fit.summary(0.9) + "\n"
+    shares = fit.prevalence(confidence=0.9, population=True)
+    assert outcome.out == f"{fit.summary(0.9)}\n\n{shares.summary()}\n"
+    assert shares.summary().startswith(f"share of yes  {100 * shares.estimate[0, 1]:.1f} % (90 % interval ")
+    assert "for the population" in outcome.out
+    by_region = call("fit", table, "--formula", FORMULA, *FORCED, "--confidence", "0.9", "--by", "region")
+    groups = fit.prevalence(by="region", confidence=0.9, population=True)
+    assert by_region.out == f"{outcome.out}\n{groups.summary()}\n"
 
 
 def test_unbounded_level_is_null(tmp_path: Path) -> None:
@@ -144,7 +157,7 @@ EXAMPLES = [
 def test_every_design_by_flags_and_by_file(entry: ChannelEntry, example: dict[str, Any], tmp_path: Path) -> None:
     channel = entry.build(example)
     identified = np.linalg.matrix_rank(channel.matrix) == len(channel.outputs)
-    path = survey(tmp_path / "survey.csv", channel, n=3000)
+    path = survey(tmp_path / "survey.csv", channel, n=800)
     (tmp_path / "design.toml").write_text(channel_to_toml(channel), encoding="utf-8")
     common = ("fit", str(path), "--formula", "said ~ age", "--json")
     by_flags = call(*common, "--design", entry.kind, *flags(example))
@@ -154,7 +167,7 @@ def test_every_design_by_flags_and_by_file(entry: ChannelEntry, example: dict[st
         return
     assert by_flags.code == 0, by_flags.err
     assert json.loads(by_flags.out)["coefficients"] == json.loads(by_file.out)["coefficients"]
-    assert json.loads(by_flags.out)["n"] == 3000
+    assert json.loads(by_flags.out)["n"] == 800
 
 
 def test_all_parameters_of_the_registry_are_flags() -> None:
@@ -217,7 +230,7 @@ def test_warnings_are_single_lines(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no design": ((), ("--design", "--channel", "forced-response")),
-    "both": ((*FORCED, "--channel", "a.toml"), ("both",)),
+    "both": ((*FORCED, "--channel", "a.toml"), ("--design and --channel are both given",)),
     "foreign flag": ((*FORCED, "--question", "1/2"), ("forced-response has no --question", "--truth")),
     "flags with a file": (("--channel", "a.toml", "--truth", "1/2"), ("--truth", "--channel")),
     "missing flag": (FORCED[:4], ("--yes",)),
@@ -231,6 +244,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown cluster": ((*FORCED, "--cluster", "vilage"), ("Did you mean 'village'?",)),
     "positive": ((*FORCED, "--positive", "ja"), ("'ja'", "'no', 'yes'")),
     "other answers": ((*FORCED, "--formula", "region ~ age"), ("'north', 'south'", "--positive")),
+    "unknown groups": ((*FORCED, "--by", "village"), ("--by is 'village'", "'age', 'region'", "into --formula")),
     "saved nowhere": ((*FORCED, "--save", "none/a.fit"), ("none",)),
 }
 

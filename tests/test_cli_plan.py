@@ -49,7 +49,7 @@ def test_prints_what_python_returns() -> None:
     guess = guess_survey(0.2)
     channels = [textbook_design(kind) for kind in yes_no_kinds()]
     plan = plan_survey(guess.model, channels, guess.theta, guess.x, target=Share("yes"), standard_error=0.02)
-    assert found == {"prevalence": 0.2, **json.loads(json.dumps(plan.to_json()))}
+    assert found == {"prevalence": 0.2, **json.loads(json.dumps(plan.to_json())), "warnings": []}
     assert found["direct"]["n"] == 400
     assert found["direct"]["privacy_level"] is None
     assert {design["design"]: design["n"] for design in found["designs"]}["warner"] == 5400  # (.16 + 2)/.0004
@@ -202,7 +202,7 @@ STRONG = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]], parameter_names=["first", "sec
 
 
 def as_printed(plan: Plan) -> Any:
-    return json.loads(json.dumps(plan.to_json()))
+    return json.loads(json.dumps({**plan.to_json(), "warnings": []}))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_plan_model_takes_pilots_and_priors(described: str, tmp_path: Path) -> N
     assert found == as_printed(plan(STRONG, "randomized-response", fit=fit, privacy_level=1, n=900))
     tally = tmp_path / "answers.tally"
     save(Tally(RandomizedResponse("1/2", outputs=4)), tally)
-    assert "holds no fit but Tally" in refused_by("model", described, "--fit", str(tally), *goal)
+    assert "is no fit, but a state of reports" in refused_by("model", described, "--fit", str(tally), *goal)
 
 
 def test_plan_shares() -> None:

@@ -97,7 +97,7 @@ def test_rows_with_gaps_are_refused_or_dropped(folder: Path) -> None:
     assert_one_line(call(*randomize), "row 2: the value of column 'age' is missing")
     told = done(*randomize, "--missing", "drop")
     assert (told["reports"], told["dropped"]) == (2, 1)
-    assert_one_line(call(*randomize, "--missing", "drop"), "reports.jsonl is there already, with reports")
+    assert_one_line(call(*randomize, "--missing", "drop"), "reports.jsonl is there already, a file of reports")
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,11 @@ def test_public_scales_are_taken(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("plan", "regression", "people.toml", "--privacy-level", "0", "-o", "r.json"), "privacy_level is 0"),
-        (("plan", "regression", "people.toml", "--privacy-level", "1", "--channel", "x", "-o", "r"), "channel is 'x'"),
+        (("plan", "regression", "people.toml", "--privacy-level", "0", "-o", "r.json"), "--privacy-level is 0"),
+        (
+            ("plan", "regression", "people.toml", "--privacy-level", "1", "--channel", "x", "-o", "r.json"),
+            "--channel is 'x'",
+        ),
         (
             ("plan", "regression", "people.toml", "--privacy-level", "1", "--pilot", "--channel", "moments", "-o", "r"),
             "--pilot is given with",
@@ -143,7 +146,7 @@ def test_public_scales_are_taken(folder: Path) -> None:
         (("fit", "--release", "r.json"), "--release is given without --state"),
         (("fit", "--state", "s", "--release", "r", "--save", "f"), "--save is given with --release"),
         (("fit", "--state", "s", "--release", "people.toml"), "people.toml is not JSON"),
-        (("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c"), "channel is 'x'"),
+        (("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c"), "--channel is 'x'"),
         (("plan", "field", "people.toml", "--privacy-level", "1", "-o", "c"), "has 'outcome'"),
     ],
 )  # fmt: skip

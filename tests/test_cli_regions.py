@@ -102,3 +102,13 @@ def test_regions_never_replaces_the_corpus(tmp_path: Path) -> None:
     assert corpus.read_text() == '{"tokens": ["a"], "tags": ["A"]}\n'
     result = run(tmp_path / "missing.tsv", "--window", 5, "-o", tmp_path / "r.jsonl")
     assert isinstance(result.exception, FormatError)
+
+
+def test_what_the_counts_determine(corpus: Path, tmp_path: Path) -> None:
+    from askance.text.count_identifiability import identifiability
+
+    options = ("--window", 3, "--check", "-o", tmp_path / "r.jsonl")
+    found = json.loads(run(corpus, *options, "--json").output)
+    expected = identifiability(read_regions(tmp_path / "r.jsonl").regions)
+    assert found["identifiability"] == json.loads(json.dumps(expected.to_json()))
+    assert expected.summary() in run(corpus, *options).output

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -237,11 +236,12 @@ def test_nothing_is_written_when_a_late_row_is_bad(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(people_module, "_PIECE", 16)
     (tmp_path / "people.csv").write_text("\n".join(["a,b,c", *["1,0,0"] * 90, "1,0,1", *["0,1,0"] * 9]))
-    (tmp_path / "out.parquet").write_bytes(b"kept")
     arguments = ("--input", "people.csv", "-o", "out.parquet")
     assert_one_line(call("randomize", *ONE_HOT, *arguments), ("people.csv, row 91", "sum to 2"))
+    assert len(list(tmp_path.iterdir())) == 1
+    (tmp_path / "out.parquet").write_bytes(b"kept")
+    assert_one_line(call("randomize", *ONE_HOT, *arguments), ("out.parquet is there already", "another name"))
     assert (tmp_path / "out.parquet").read_bytes() == b"kept"
-    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize(
@@ -330,26 +330,6 @@ def test_long_work_says_so_on_standard_error(tmp_path: Path, monkeypatch: pytest
 def blocks(kind: str) -> list[str]:
     text = PAGE.read_text(encoding="utf-8")
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def test_the_worked_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of the page one after the other in one folder, with the table of the page."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "people.csv").write_text(blocks("csv")[0], encoding="utf-8")
-    commands = [line[2:] for block in blocks("console in order") for line in block.splitlines()]
-    assert len(commands) >= 8
-    for command in commands:
-        words = shlex.split(command)
-        assert words[0] == "askance"
-        target = words[-1] if words[-2] in (">", ">>") else None
-        out = printed(call(*(words[1:-2] if target else words[1:])))
-        assert out
-        if target:
-            with Path(target).open("a" if words[-2] == ">>" else "w", encoding="utf-8") as file:
-                file.write(out)
-    result = json.loads(out)
-    assert result["n"] == 8
-    assert result["channel"]["kind"] == "per-value"
 
 
 def test_the_page_names_every_column() -> None:

@@ -181,16 +181,18 @@ def test_synth_writes_labels(fit: FieldFit, tmp_path: Path) -> None:
     first = target.read_bytes()
     assert "synthetic records written" in run(source, "-n", 2000, "--seed", 1, "-o", target).output
     assert target.read_bytes() == first
-    run(source, "-n", 2000, "--seed", 2, "-o", target)
-    assert target.read_bytes() != first
+    assert isinstance(run(source, "-n", 2000, "--seed", 2, "-o", target).exception, InputError)
+    assert target.read_bytes() == first, "synthetic records replace nothing else"
+    run(source, "-n", 2000, "--seed", 2, "-o", tmp_path / "other.csv")
+    assert (tmp_path / "other.csv").read_bytes() != first
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["-n", 0, "--seed", 1, "-o", "a.csv"], "-n is 0"),
+        (["-n", 0, "--seed", 1, "-o", "a.csv"], "--records is 0; allowed: a whole number, 1 to 10,000,000"),
         (["-n", 5, "--seed", -1, "-o", "a.csv"], "--seed is -1"),
-        (["-n", 5, "--seed", 1, "-o", "a.parquet"], r"ending in \.csv"),
+        (["-n", 5, "--seed", 1, "-o", "a.parquet"], r"a name that ends in \.csv"),
     ],
 )
 def test_synth_refuses(fit: FieldFit, tmp_path: Path, options: list[object], text: str) -> None:

@@ -29,7 +29,7 @@ from askance.text.training import Training
 from askance.text.word_classes import WORD_CLASSES
 from tests.test_chain_labels import TAGS, assert_same, counted, drawn
 from tests.test_cli import assert_one_line, call
-from tests.test_tagger import done
+from tests.test_tagger_files import done
 
 TRAIN, MORE, TEST = drawn(60, 41), drawn(15, 42), drawn(40, 43)
 COUNTS = counted(TRAIN)
@@ -59,12 +59,13 @@ def loaded(name: str = "model") -> CountTagger:
 EVERY: dict[str, tuple[str, ...]] = {
     "plain": (),
     "node": ("--method", "node", "--l2", "0.7"),
-    "moments": ("--method", "moments", "--seed", "7"),
+    "moments": ("--method", "moments"),
     "chain": ("--method", "chain", "--radius", "1", "--l1", "0.5", "--edges", "likelihood"),
     "cheap": ("--edges", "cheap"),
     "labels": ("--labelled", "more.tsv", "--labelled-weight", "0.5", "--labelled", "two.tsv", "--tag-column", "3"),
     "dev": ("--dev", "dev.jsonl", "--skip-bad"),
     "bare": ("--bare", "bare.txt", "--bare", "other.txt", "--bare-weight", "0.5"),
+    "classes": ("--classes", "3,5"),
     "miscounts": ("--miscounts", "0.05,0.02"),
     "estimate": ("--miscounts", "estimate"),
     "tools": ("--labelled", "export.jsonl", "--scheme", "plain", "--outside", "X"),
@@ -82,7 +83,7 @@ def test_options(name: str) -> None:
     if name == "labels":
         Path("more.tsv").write_text(Path("more.tsv").read_text("utf-8").replace("\t", "\tno\t"), "utf-8")
     found = done("train", "counts.jsonl", *EVERY[name], "-o", "model")
-    assert set(found) == {"output", "left_out", "miscounts", *(each.name for each in fields(Training))}
+    assert set(found) == {"output", "left_out", "miscounts", "warnings", *(each.name for each in fields(Training))}
     assert (found["output"], found["left_out"], found["regions"]) == ("model", 0, len(COUNTS))
     assert found["method"] == (name if name in ("node", "moments") else "chain")
     assert (found["log_likelihood"] is None) == (name == "moments")
@@ -135,6 +136,13 @@ def test_bare_text_makes_classes() -> None:
     assert_same(loaded("none"), CountTagger(classes=WORD_CLASSES).fit(read()), 1e-3)  # sums over more rows of zeros
     done("train", "counts.jsonl", "-o", "plain")
     assert loaded("plain").token_features.classes is None
+
+
+@pytest.mark.parametrize(("asked", "sizes"), [("4", (4,)), ("4,7", (4, 7)), ("none", None)])
+def test_sizes_of_classes(asked: str, sizes: tuple[int, ...] | None) -> None:
+    done("train", "counts.jsonl", "--bare", "bare.txt", "--classes", asked, "-o", "model")
+    known = loaded().token_features.classes
+    assert (None if known is None else known.sizes) == sizes
 
 
 def test_cheap_edges() -> None:
@@ -233,11 +241,14 @@ def test_miscounts_are_estimated_for_each_annotator() -> None:
         (("--method", "node", "--radius", "0"), ("--radius is given with --method node",)),
         (("--method", "moments", "--l1", "1"), ("--l1 is given with --method moments, which is no chain",)),
         (("--method", "node", "--bare", "bare.txt"), ("--bare is given with --method node",)),
+        (("--method", "node", "--classes", "10"), ("--classes is given with --method node",)),
+        (("--classes", "many"), ("--classes is 'many'; allowed: whole numbers such as 10 or 40,150, or 'none'",)),
+        (("--classes", "1"), ("a number of classes is 1; allowed: whole numbers from 2",)),
         (("--method", "moments", "--dev", "dev.tsv"), ("--dev is given with --method moments",)),
         (("--radius", "6"), ("radius is 6; allowed: whole numbers from 0 to 5",)),
         (("--l1", "-1"), ("l1 is -1.0; allowed: 0 or more",)),
         (("--l2", "0"), ("l2 is 0.0; allowed: above 0",)),
-        (("--bare", "bare.txt", "--bare-weight", "-1"), ("bare_weight is -1.0; allowed: 0 or more",)),
+        (("--bare", "bare.txt", "--bare-weight", "-1"), ("--bare-weight is -1.0; allowed: 0 or more",)),
         (("--labelled", "more.tsv", "--labelled-weight", "inf"), ("weight is inf",)),
         (("--tag-column", "2"), ("--tag-column is given without --labelled or --dev",)),
         (("--scheme", "bio"), ("--scheme is given without --labelled or --dev",)),
@@ -250,10 +261,9 @@ def test_miscounts_are_estimated_for_each_annotator() -> None:
         (("--labelled-weight", "2"), ("--labelled-weight is given without --labelled.",)),
         (("--bare-weight", "2"), ("--bare-weight is given without --bare.",)),
         (("--edges", "cheap", "--dev", "dev.tsv"), ("--dev is given with --edges cheap",)),
-        (("--edges", "cheap", "--l1", "1"), ("l1 is 1.0 with edges",)),
-        (("--edges", "cheap", "--radius", "1"), ("radius is 1 with edges",)),
-        (("--labelled", "export.jsonl", "--tag-column", "2"), ("tag_column is '2', and export.jsonl is doccano",)),
-        (("--seed", "-1"), ("--seed is -1",)),
+        (("--edges", "cheap", "--l1", "1"), ("--l1 is 1.0 with --edges cheap",)),
+        (("--edges", "cheap", "--radius", "1"), ("--radius is 1 with --edges cheap",)),
+        (("--labelled", "export.jsonl", "--tag-column", "2"), ("--tag-column is '2', and export.jsonl is doccano",)),
         (("--bare", "nowhere.txt"), ("nowhere.txt",)),
         (("--dev", "strange.tsv"), ("strange.tsv has the tag 'Q'",)),
         (("--dev", "strange.jsonl"), ("the regions have the tag 'Q'",)),
@@ -293,6 +303,7 @@ def test_several_files_of_regions() -> None:
     [
         (("more.tsv",), ("more.tsv is labelled text (tsv)", "--labelled more.tsv", "`askance regions`")),
         (("counts.jsonl", "export.jsonl"), ("export.jsonl is labelled text (doccano)", "--labelled export.jsonl")),
+        (("filled.csv",), ("filled.csv is a table", "`askance questions --read filled.csv -o counts.jsonl`")),
         (("bare.txt",), ("bare.txt is text without tags", "--bare bare.txt")),
         (("counts.jsonl", "./counts.jsonl"), ("counts.jsonl is given twice",)),
     ],
@@ -313,9 +324,9 @@ def test_the_place_of_the_tagger_is_looked_at_first(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(CountTagger, "fit", trained)
     Path("folder").mkdir()
-    assert_one_line(call("train", "counts.jsonl", "-o", "nowhere/model"), ("cannot write nowhere/model", "no folder"))
-    assert_one_line(call("train", "counts.jsonl", "-o", "folder"), ("cannot write folder: it is a folder",))
-    assert_one_line(call("train", "counts.jsonl", "-o", "bare.txt/model"), ("cannot write bare.txt/model",))
+    assert_one_line(call("train", "counts.jsonl", "-o", "nowhere/model"), ("-o nowhere/model", "no folder nowhere"))
+    assert_one_line(call("train", "counts.jsonl", "-o", "folder"), ("-o folder is a folder",))
+    assert_one_line(call("train", "counts.jsonl", "-o", "bare.txt/model"), ("-o bare.txt/model", "no folder bare.txt"))
 
 
 def test_the_table_adds_up() -> None:

@@ -78,8 +78,8 @@ def test_with_few_negative_cells_nothing_explodes() -> None:
     assert fit.diagnostics.negative_cells >= 1
     assert np.abs(fit.theta).max() < 5
     assert (fit.statistics > 0).all()
-    assert any("no probabilities" in message for message in fit.diagnostics.messages())
-    assert any("describe the posterior" in message for message in fit.diagnostics.messages())
+    assert any("no probabilities" in message for message in fit.diagnostics.messages)
+    assert any("describe the posterior" in message for message in fit.diagnostics.messages)
 
 
 # -- with noise --------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_a_wrong_model_is_noticed() -> None:
     tree = RandomField([3, 2, 2], [[0, 1], [1, 2]])
     fit = estimate_field(tree, tally)
     assert fit.diagnostics.p_value < 1e-6
-    assert any("more ways" in message for message in fit.diagnostics.messages())
+    assert any("more ways" in message for message in fit.diagnostics.messages)
     assert fit.measured == (("0", "1"), ("1", "2"), ("0", "2"))
 
 
@@ -274,7 +274,7 @@ def test_without_covariance_there_are_no_intervals() -> None:
     fit = estimate_field(LOOP, _tally(LOOP, 3, 2000), covariance=False)
     assert np.isnan(fit.marginal(["age"]).standard_error).all()
     assert np.isnan(fit.tables()["sex", "age"].lower).all()
-    assert "no intervals" in " ".join(fit.diagnostics.messages())
+    assert "no intervals" in " ".join(fit.diagnostics.messages)
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

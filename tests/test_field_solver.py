@@ -13,6 +13,7 @@ from askance.estimation import field_estimation
 from askance.estimation.field_descent import inverse_root
 from askance.estimation.field_estimation import estimate_field
 from askance.estimation.field_evidence import BlockMatrix, NoisyTables
+from askance.estimation.field_problem import FieldProblem
 from askance.estimation.field_tables import MeasuredField
 from askance.models import tree_inference
 from askance.models.junction_tree import JunctionTree
@@ -85,7 +86,7 @@ def test_exact_tables_of_a_tree_are_fitted_from_the_start() -> None:
 def test_it_does_not_matter_where_the_solver_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = _tally(TREE)
     plain = estimate_field(TREE, tally)
-    monkeypatch.setattr(field_estimation._Problem, "_plain_start", lambda problem: None)
+    monkeypatch.setattr(FieldProblem, "_plain_start", lambda problem: None)
     ridge = estimate_field(TREE, tally)
     assert plain.diagnostics.iterations < ridge.diagnostics.iterations
     assert (np.abs(plain.statistics - ridge.statistics) / tally.standard_errors()).max() < 0.05

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from askance.categories import LabelSet
 from askance.channels.statistics import CliqueRelease
 from askance.errors import AskanceError, InputError, LabelError, MissingValueError, ShapeError
-from askance.models import tree_inference
+from askance.models import table_maps
 from askance.models.junction_tree import JunctionTree, count_cells
 from askance.models.random_field import RandomField
-from askance.models.tree_inference import DenseMap, HalvedMap, Projection, TreeInference, cells_within
+from askance.models.table_maps import DenseMap, HalvedMap, Projection, cells_within
+from askance.models.tree_inference import TreeInference
 
 
 @st.composite
@@ -127,8 +128,8 @@ def test_maps_by_halves_are_the_dense_ones(graph: tuple[list[int], list[tuple[in
     np.testing.assert_allclose(dense.spread(potentials), expected.reshape(3, -1), atol=1e-13)
     if len(sizes) > 1:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tree_inference, "_DENSE_ENTRIES", 0)
-            patch.setattr(tree_inference, "_ONE_THREAD", 16 * max(sizes))
+            patch.setattr(table_maps, "_DENSE_ENTRIES", 0)
+            patch.setattr(table_maps, "_ONE_THREAD", 16 * max(sizes))
             halved = HalvedMap(sizes, variables, scopes)
             np.testing.assert_allclose(halved.spread(potentials), dense.spread(potentials), atol=1e-13)
             np.testing.assert_allclose(halved.collect(table), dense.collect(table), atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,39 @@ def test_smallest_level(exponent: float) -> None:
     assert smallest_level(lambda level: float(21 - level)) is None
     assert smallest_level(lambda _: -1.0) == Fraction(1, 10_000)
     assert smallest_level(lambda level: float(20 - level)) == 20
+
+
+JUMPS: dict[str, Callable[[float, float], float]] = {
+    "flat": lambda step, edge: 1.0 if step < edge else -1.0,
+    "not built below": lambda step, edge: math.inf if step < edge else -1e-9,
+    "steep": lambda step, edge: (edge / step) ** 5 - 1,
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+@given(st.integers(1, 200_000))
+@settings(max_examples=40, deadline=None)
+def test_smallest_level_of_errors_that_jump(name: str, edge: int) -> None:
+    looked_at: list[Fraction] = []
+
+    def excess(level: Fraction) -> float:
+        looked_at.append(level)
+        return JUMPS[name](float(10_000 * level), edge)
+
+    assert smallest_level(excess) == Fraction(edge, 10_000)
+    assert len(looked_at) == len(set(looked_at)) < 60
+
+
+@given(st.lists(st.floats(-1, 1), min_size=20, max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_where_errors_rise_and_fall_the_level_found_is_enough_and_the_one_below_is_not(bumps: list[float]) -> None:
+    def excess(level: Fraction) -> float:
+        return 2 - math.log(10_000 * level) / 4 + bumps[int(level)] if level < 20 else -1.0
+
+    found = smallest_level(excess)
+    assert found is not None
+    assert excess(found) <= 0
+    assert found == Fraction(1, 10_000) or excess(found - Fraction(1, 10_000)) > 0
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

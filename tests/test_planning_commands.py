@@ -174,7 +174,7 @@ def test_the_help_of_effects() -> None:
     help_of_shares = " ".join(call("plan", "shares", "--help").out.split())
     assert "reference share" in help_of_shares
     assert "coefficient" not in help_of_shares
-    assert "first line" in " ".join(call("plan", "model", "--help").out.split())
+    assert "a column per parameter" in " ".join(call("plan", "model", "--help").out.split())
 
 
 @pytest.mark.parametrize("yes", ["yes=0.2", "yes=20%", "yes=20 %", "yes=1/5", "yes=2e-1"])

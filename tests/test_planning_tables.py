@@ -33,6 +33,23 @@ def test_names_with_commas_are_quoted() -> None:
     assert 'coordinate-release and "coordinate-release, tuned" tell equally much' in found.summary()
 
 
+def test_figures_are_rough_by_the_target() -> None:
+    """Shares of 64 rare answers are linear in reports of bits, and have their error for every n; log-odds are not."""
+    model, guess = Enumerated.saturated(64), np.zeros(63)
+    names = ["subset-selection", "per-value, one-hot symmetric", "randomized-response"]
+    shares = plan(model, names, guess, privacy_level=1, target="shares", n=100_000)
+    one = plan(model, names, guess, privacy_level=1, target=Share(5), n=100_000)
+    parameters = plan(model, names, guess, privacy_level=1, n=100_000)
+    assert [row.rough for row in shares.designs] == [row.rough for row in one.designs] == [False, False, True]
+    assert all(row.rough for row in parameters.designs)
+    assert "0.00597" in shares.summary()
+    few = plan(model, names, guess, privacy_level=1, target="shares", n=20)
+    assert all(row.rough for row in few.designs)
+    # A trend over 64 answers has shares that bend with θ: nothing is linear.
+    trend = plan(Enumerated([list(range(64))]), "coordinate-release", [0.3], target=Share(0), privacy_level=1, n=200)
+    assert trend.designs[0].rough
+
+
 def test_where_all_are_equal() -> None:
     found = plan(YES_NO, ["warner", "crosswise", "randomized-response"], [-1.0], privacy_level=1, n=900)
     assert "these designs tell equally much: they differ in how they feel" in found.summary()

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 from askance._arrays import FloatArray
 from askance.categories import LabelSet
 from askance.errors import InputError, MissingValueError, ShapeError
-from askance.models import HasFisherInformation, Model, random_field, tree_inference
+from askance.models import HasFisherInformation, Model, random_field, table_maps
 from askance.models.random_field import RandomField
 
 # -- brute force -------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def cases(draw: st.DrawFn, most: int = 6) -> Case:
 def _by_halves(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test runs with both ways of filling tables; small ones are not halved otherwise."""
     if request.param:
-        monkeypatch.setattr(tree_inference, "_DENSE_ENTRIES", 0)
+        monkeypatch.setattr(table_maps, "_DENSE_ENTRIES", 0)
         monkeypatch.setattr(random_field, "_CELLS_AT_ONCE", 40)
 
 

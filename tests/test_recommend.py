@@ -46,6 +46,34 @@ def test_moments_can_be_compared_with_moments() -> None:
     assert found.best.name == "coordinate-release, tuned"
 
 
+def test_shares_can_be_what_matters() -> None:
+    """The trace is the error of all shares, standard errors are theirs, and the ranking is another one."""
+    shares = np.array([0.9, 0.06, 0.03, 0.01])
+    model, theta = Enumerated.saturated(4), np.log(shares[1:] / shares[0])
+    found, plain = (recommend(model, 1, theta, 10_000, weights=weights) for weights in ("shares", None))
+    slopes = np.diag(shares)[:, 1:] - np.outer(shares, shares[1:])
+    for row in found.channels:
+        limit = asymptotics(model, row.channel, theta)
+        sigma = limit.moments if row.method == "moments" else limit.marginal
+        expected = slopes @ sigma @ slopes.T
+        assert row.trace == pytest.approx(np.trace(expected), rel=1e-9)
+        assert row.standard_errors == pytest.approx(np.sqrt(np.diag(expected) / 10_000), rel=1e-9)
+    assert [row.name for row in found.channels] != [row.name for row in plain.channels]
+    assert (found.of, plain.of) == ("shares", "θ")
+    assert "error of the shares, summed over all outputs" in found.summary()
+    assert "error of θ, summed over the parameters" in plain.summary()
+    assert json.loads(json.dumps(found.to_json()))["of"] == "shares"
+    with pytest.raises(InputError, match="weights are 'share'"):
+        recommend(model, 1, weights="share")
+
+
+def test_one_hot_bits_come_in_both_forms() -> None:
+    """Symmetric flips (SUE) and flips by density; for many rare answers the latter are better."""
+    rows = by_name(recommend(Enumerated.saturated(30), 1, weights="shares"))
+    assert rows["per-value, one-hot symmetric"].channel == PerValue(30, 1, l1_norm=1)
+    assert rows["per-value, one-hot"].trace < rows["per-value, one-hot symmetric"].trace
+
+
 @pytest.mark.parametrize("level", [0.5, 1, 2, 4])
 def test_every_channel_has_exactly_the_level(level: float) -> None:
     for row in recommend(PAPER, level).channels:

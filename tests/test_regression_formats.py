@@ -236,8 +236,8 @@ def test_every_coefficient_is_drawn_where_it_is(outputs: int, terms: int, tmp_pa
 
 def test_places_and_formats_that_do_not_work_are_named(tmp_path: Path) -> None:
     fit = regression(["no", "yes"])
-    for name in ("missing/a.png", "a.docx"):
-        with pytest.raises(InputError, match=name) as caught:
+    for name, error, named in (("missing/a.png", FormatError, "missing"), ("a.docx", InputError, ".docx")):
+        with pytest.raises(error, match=named) as caught:
             plot_coefficients(fit, tmp_path / name)
         assert caught.value.remedy
     with pytest.raises(InputError, match="'x9'"):

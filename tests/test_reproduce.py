@@ -1,31 +1,22 @@
-"""Experiments through their runner and the command: numbers, resuming, redrawing, the report, and what is refused."""
+"""Experiments and their command: numbers by hand, seeds, what a report says, and what is refused."""
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from askance import Enumerated, RandomizedResponse, asymptotics
-from askance.cli import main
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.efficiency import EFFICIENCY, efficiency_curve
 from askance.experiments.nonconvex import NONCONVEX, count_maxima
-from askance.experiments.report import command, page, section
-from askance.experiments.runner import FIELDS, read_result, run_experiment
+from askance.experiments.report import in_short, page, section
+from askance.experiments.runner import run_experiment
 from askance.experiments.simplex import SIMPLEX, project_both_ways
 from askance.experiments.tables import Tabulated, main_number_of, tables_of
-from tests.squares import Squares, files
+from tests.squares import Balanced, Squares, call
 
-LIGHT = ["efficiency", "simplex", "nonconvex"]
 FOUR = [[0, 0, 1, 1], [0, 1, 0, 1]]
 # Known since before: ε → 0, .1, .3, .5, .7, .9, 1.
 REVEAL = [1e-6, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
@@ -33,24 +24,6 @@ CURVES = {
     "weak": [0.8160, 0.8390, 0.8840, 0.9269, 0.9655, 0.9945, 1.0],
     "strong": [0.7286, 0.7481, 0.7839, 0.8189, 0.8567, 0.9065, 1.0],
 }
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def call(*arguments: str) -> Outcome:
-    """`askance reproduce …` in this process."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    argv = ["askance", "reproduce", *arguments]
-    with patch.object(sys, "argv", argv), redirect_stdout(out), redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    return Outcome(code, out.getvalue(), err.getvalue())
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -101,156 +74,23 @@ def test_the_nearest_point_of_the_triangle_is_another_corner() -> None:
     assert found["argmin"] == pytest.approx([0, 0, 1], abs=1e-6)
 
 
-# -- the command -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Outcome]]:
-    out = tmp_path_factory.mktemp("reproduction")
-    return out, {name: call(name, "--quick", "--json", "--out", str(out), "--workers", "1") for name in LIGHT}
-
-
-def result_of(out: Path, name: str) -> dict[str, Any]:
-    return read_result(out / name / "result.json", name)
-
-
-@pytest.mark.parametrize("name", LIGHT)
-def test_a_quick_run_writes_result_figures_and_report(name: str, quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    out, outcomes = quick_run
-    assert outcomes[name].code == 0
-    document = result_of(out, name)
-    assert tuple(document) == FIELDS
-    assert (document["experiment"], document["seed"], document["quick"]) == (name, 0, True)
-    assert json.loads(outcomes[name].out) == EXPERIMENTS[name].answer(document["result"])
-    figures = sorted(path.name for path in (out / name).iterdir() if path.suffix in (".png", ".svg"))
-    drawn = EXPERIMENTS[name].draw(document["result"])
-    assert figures == sorted(f"{figure}.{ending}" for figure in drawn for ending in ("png", "svg"))
-    assert all(finding["verdict"] in ("agrees", "differs", "beyond") for finding in document["findings"])
-    assert (out / "report.html").is_file()
-
-
-def test_the_answer_of_the_efficiency_is_its_two_curves(quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    answer = json.loads(quick_run[1]["efficiency"].out)
-    assert list(answer) == ["weak", "strong"]
-    for signal_name, values in CURVES.items():
-        curve = answer[signal_name]
-        assert list(curve) == ["reveal_probability", "efficiency"]
-        at = dict(zip(curve["reveal_probability"], curve["efficiency"], strict=True))
-        assert [round(at[reveal], 4) for reveal in REVEAL] == values
-
-
-def test_simulated_surveys_reach_what_is_computed(quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    result = result_of(quick_run[0], "efficiency")["result"]
-    for signal_name, rows in result["simulated"].items():
-        curve = dict(zip(result["reveal_probability"], result["curves"][signal_name]["efficiency"], strict=True))
-        for row in rows:
-            assert abs(row["one-step"]["efficiency"] - 1) < 0.03
-            error = row["moments"]["efficiency"] - curve[row["reveal_probability"]]
-            assert abs(error) < 4 * row["moments"]["standard_error"]
-
-
-def test_channels_at_level_one_cost_what_is_known(quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    rows = result_of(quick_run[0], "efficiency")["result"]["channels"]["strong"]
-    errors = next(row["errors"] for row in rows if row["privacy_level"] == 1)
-    assert [round(value) for value in errors.values()] == [200125, 57210, 50263, 42021, 21908]
-
-
-def test_the_pictures_hold_what_the_paper_shows(quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    result = result_of(quick_run[0], "nonconvex")["result"]
-    assert [each["theta"][0] for each in result["expected"]["maxima"]] == pytest.approx([-1.1, 2.265], abs=5e-4)
-    assert result["expected"]["moment_estimate"]["theta"][0] == pytest.approx(-1.1, abs=1e-6)
-    assert {path["maximum"] for path in result["expected"]["em"]} == {0, 1}
-    result = result_of(quick_run[0], "simplex")["result"]
-    assert result["picture"]["statistics"] == [5, -1, 0]
-    for equation in result["equations"]:
-        assert len(equation["segment"]) == 2
-        for end in equation["segment"]:
-            assert np.dot(equation["row"], end) == pytest.approx(equation["value"], abs=1e-12)
-            assert sum(end) == pytest.approx(1)
-
-
-def test_replot_draws_the_same_bytes_and_runs_nothing(
-    quick_run: tuple[Path, dict[str, Outcome]],
-) -> None:
-    out = quick_run[0]
-    before = files(out)
-    for path in (out / "simplex").glob("*.png"):
-        path.unlink()
-    kept = out / "simplex" / "trials" / "sample.json"
-    kept.unlink()
-    outcome = call("simplex", "--replot", "--out", str(out))
-    assert outcome.code == 0
-    assert "simplex" in outcome.out
-    assert "2 differ" in outcome.out
-    assert outcome.out.splitlines()[-1] == f"report  {out / 'report.html'}"
-    assert not kept.exists()
-    kept.write_bytes(before["simplex/trials/sample.json"])
-    assert files(out) == before
-
-
-def test_other_seeds_give_other_samples(quick_run: tuple[Path, dict[str, Outcome]], tmp_path: Path) -> None:
-    run_experiment(SIMPLEX, tmp_path, quick=True, seed=1, workers=1)
-    mine, other = result_of(quick_run[0], "simplex"), result_of(tmp_path, "simplex")
-    assert mine["result"]["picture"]["frequencies"] != other["result"]["picture"]["frequencies"]
-    assert mine["result"]["misleading"] == other["result"]["misleading"]
+def test_other_seeds_give_other_samples() -> None:
+    first, again, other = (
+        {trial.key: trial.run() for trial in SIMPLEX.trials(SIMPLEX.config(quick=True, seed=seed))}
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first["sample"]["picture"]["frequencies"] != other["sample"]["picture"]["frequencies"]
+    assert first["misleading"] == other["misleading"]
 
 
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
-class Balanced(HTMLParser):
-    """Refuses tags that do not close in order; collects tags, addresses and texts."""
-
-    EMPTY = ("meta", "img", "link", "br")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.addresses: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action")]
-        assert not any(name.startswith("on") for name, _ in attrs)
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_the_report_needs_nothing_else(quick_run: tuple[Path, dict[str, Outcome]]) -> None:
-    text = (quick_run[0] / "report.html").read_text(encoding="utf-8")
-    html = Balanced(text)
-    assert "script" not in html.tags
-    assert "link" not in html.tags
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "url(" not in text
-    assert "@import" not in text
-    assert len(html.addresses) == 6
-    assert all(address.startswith("data:image/png;base64,") for address in html.addresses)
-    for words in ("prefers-color-scheme", "width=device-width"):
-        assert words in text
-    for name in LIGHT:
-        assert EXPERIMENTS[name].title in html.text
-        assert f"askance reproduce {name} --quick --seed 0" in html.text
-    for heading in ("Agrees with the paper", "Does not agree, and why", "Beyond the paper"):
-        assert heading in html.text
-
-
 def test_a_report_says_what_it_was_given_and_obeys_none_of_it(tmp_path: Path) -> None:
     experiment = Squares()
-    document = run_experiment(experiment, tmp_path, seed=7, workers=1)
-    html = Balanced(page([section(experiment, document, {"squares": b"picture"})]))
+    document = run_experiment(experiment, tmp_path, seed=7, workers=0)
+    html = Balanced(page([in_short(experiment, document)], [section(experiment, document, {"squares": b"picture"})]))
     assert "script" not in html.tags
     assert not {"noise", "this", "here"} & html.tags
     for words in ("Squares & <noise>", "<script>alert(1)</script>", "Why: because of <this>", "generated <here>"):
@@ -259,26 +99,16 @@ def test_a_report_says_what_it_was_given_and_obeys_none_of_it(tmp_path: Path) ->
     assert "askance reproduce squares --seed 7" in html.text
 
 
-def test_the_command_of_a_report_gives_its_result_again(
-    quick_run: tuple[Path, dict[str, Outcome]], tmp_path: Path
-) -> None:
-    out = quick_run[0]
-    program, verb, *arguments = command(result_of(out, "simplex")).split()
-    assert (program, verb) == ("askance", "reproduce")
-    assert call(*arguments, "--out", str(tmp_path), "--workers", "1").code == 0
-    assert (tmp_path / "simplex" / "result.json").read_bytes() == (out / "simplex" / "result.json").read_bytes()
-
-
 def test_tables_are_those_of_the_experiment_or_the_numbers_of_its_answer(tmp_path: Path) -> None:
     plain = Squares()
     assert not isinstance(plain, Tabulated)
-    document = run_experiment(plain, tmp_path, quick=True, workers=1)
+    document = run_experiment(plain, tmp_path, quick=True, workers=0)
     assert tables_of(plain, {"a": {"b": 0.5, "c": [1, 2]}, "long": list(range(99))})[0].rows == [
         ("a · b", "0.5"),
         ("a · c", "1, 2"),
     ]
     assert main_number_of(plain, document) == "1"
-    for name in LIGHT:
+    for name in EXPERIMENTS:
         assert isinstance(EXPERIMENTS[name], Tabulated)
 
 

@@ -13,9 +13,11 @@ import pytest
 
 from askance.errors import InputError
 from askance.experiments.experiment import Plain
+from askance.experiments.measured import separate
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tagging import SENTENCE, TAGGING, run_curve
+from askance.experiments.tagging import TAGGING, run_curve
 from askance.experiments.tagging_corpus import FILES, corpora, describe
+from askance.experiments.tagging_drawing import SENTENCE
 from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain, moments_by_sgd, pieces
 from askance.text.corpus import Corpus
 from askance.text.count_moments import moment_counts
@@ -48,10 +50,6 @@ def drawn_regions(train: Corpus, window: int) -> RegionCounts:
 
 def share_right(codes: Any, text: Corpus) -> float:
     return float(np.mean(np.asarray(codes) == text.require_tags()))
-
-
-def without_seconds(outcome: Mapping[str, Plain]) -> dict[str, Plain]:
-    return {name: value for name, value in outcome.items() if not name.startswith("measured")}
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +153,6 @@ def test_a_chain_over_candidates_ends_where_the_tagger_does() -> None:
     assert (trace.passes[1] or 0) > 1
 
 
-@pytest.mark.parametrize("key", list(ESTIMATORS))
-def test_the_same_again_but_for_seconds(outcomes: dict[str, Plain], key: str) -> None:
-    again = json.loads(json.dumps(run_curve(tiny_config(), key, WINDOW)))
-    assert without_seconds(again) == without_seconds(outcomes[f"{key}-{WINDOW}"])
-
-
 def test_pieces_hold_every_region_once() -> None:
     train, _ = texts(tiny_config())
     regions = drawn_regions(train, WINDOW)
@@ -180,6 +172,7 @@ def test_pieces_hold_every_region_once() -> None:
 def test_figures_come_from_the_result_alone(result: dict[str, Plain]) -> None:
     figures = TAGGING.draw(result)
     assert set(figures) == {"over-passes", "over-seconds"}
+    assert set(TAGGING.draw(separate(result)[0])) == {"over-passes"}  # without what was measured
     for name, figure in figures.items():
         titles = [axes.get_title() for axes in figure.axes if axes.get_visible()]
         assert titles == [f"regions of {WINDOW} words", "regions of 6 words"]
@@ -208,8 +201,9 @@ def test_findings_are_those_of_the_numbers(result: dict[str, Plain]) -> None:
             own[key] |= {"test": test, "measured_cpu_seconds": seconds, "final": {"train": 1.0, "test": test[-1]}}
     found = TAGGING.findings(paper)[:4]
     assert [each.verdict for each in found] == ["agrees"] * 4
-    assert "4: 0 of 3; 6: 2 of 3" in found[2].found
-    assert "6: 2.5 s, 0.500, 0.800" in found[3].found
+    assert "0 of 3 (4 words); 2 of 3 (6 words)" in found[2].found
+    assert "0.500 against 0.800 after 2.5 s (6 words)" in found[3].found
+    assert [each.measured for each in found] == [False, False, False, True]
     for own in (small, large):  # and the other way round
         own["marginal-beam"], own["moments-sgd"] = own["moments-sgd"], own["marginal-beam"]
     assert [each.verdict for each in TAGGING.findings(paper)[:4]] == ["differs"] * 4

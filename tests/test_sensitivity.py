@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
-from askance import Direct, Enumerated, ForcedResponse, MatrixChannel, RandomizedResponse, Responses, Softmax, Tally
+from askance import (
+    Crosswise,
+    Direct,
+    DisguisedResponse,
+    Enumerated,
+    ForcedResponse,
+    MatrixChannel,
+    RandomizedResponse,
+    Responses,
+    Softmax,
+    Tally,
+    UnrelatedQuestion,
+    Warner,
+    estimate,
+)
 from askance.errors import InputError
+from askance.survey import read_table, regress
 from askance.survey.misfit import channel_fit_test
-from askance.survey.sensitivity import plot_sensitivity, sensitivity, with_bias, with_noncompliance
+from askance.survey.readings import safest_observation, with_bias, with_noncompliance
+from askance.survey.sensitivity import plot_sensitivity, sensitivity
+
+from .test_cli import assert_one_line, call, parsed
 
 DESIGN = ForcedResponse("2/3", "1/6")
 
@@ -24,6 +45,123 @@ def test_noncompliance_mixes_two_channels_exactly() -> None:
     chance = with_noncompliance(DESIGN, "1/4", "random")
     np.testing.assert_allclose(chance.matrix, 0.75 * DESIGN.matrix + 0.125, atol=1e-15)
     assert with_noncompliance(DESIGN, 0, "truth").fingerprint == DESIGN.fingerprint
+
+
+def test_the_truth_is_told_by_its_name_in_whatever_order_reports_are() -> None:
+    turned = MatrixChannel([["3/4", "1/4"], ["1/4", "3/4"]], outputs=["no", "yes"], observations=["yes", "no"])
+    np.testing.assert_allclose(with_noncompliance(turned, 1, "truth").matrix, [[0, 1], [1, 0]], atol=1e-15)
+
+
+def test_those_who_refuse_give_the_report_that_points_least_to_yes() -> None:
+    """The largest S(o | no) / S(o | yes); ties go to the first; beyond all ratios is what only a no can produce."""
+    expected = {
+        ForcedResponse("2/3", "1/6"): "no",
+        ForcedResponse("1/2", "1/2"): "no",  # S(no | yes) = 0
+        Warner("2/3"): "no",
+        Warner("1/5"): "yes",  # most are asked about the opposite
+        UnrelatedQuestion("3/4", "1/4"): "no",
+        DisguisedResponse("5/6", "1/6"): "black",
+        Crosswise("1/6"): "same",
+        Crosswise("5/6"): "different",
+        RandomizedResponse("1/2", outputs=["a", "b", "c"]): "a",
+        MatrixChannel([["1/4", "1/4"], ["1/2", "1/4"], ["1/4", "1/2"]], observations=["x", "y", "z"]): "y",
+        MatrixChannel([["1/2", "1/2"], ["1/2", "1/2"]], observations=["x", "y"]): "x",
+        MatrixChannel([["1/2", "1/2"], ["1/4", 0], ["1/4", "1/2"], [0, 0]], observations=list("wxyz")): "x",
+    }
+    for channel, label in expected.items():
+        assert safest_observation(channel) == label, channel
+        mixed = with_noncompliance(channel, "1/4", "refuse").matrix
+        always = np.array([[each == label] for each in channel.observations.labels], dtype=float)
+        np.testing.assert_allclose(mixed, 0.75 * channel.matrix + 0.25 * always, atol=1e-15)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=6))
+def test_no_report_is_safer_than_the_safest(pairs: list[tuple[int, int]]) -> None:
+    no, yes = (np.array(column) for column in zip(*pairs, strict=True))
+    assume(no.sum() > 0)
+    matrix = [[Fraction(int(a), int(no.sum())), Fraction(int(b), int(yes.sum()))] for a, b in pairs]
+    found = safest_observation(MatrixChannel(matrix))
+    ratios = [a / b for a, b in matrix]
+    assert found == ratios.index(max(ratios))
+
+
+def test_the_report_of_those_who_refuse_can_be_named() -> None:
+    design = Crosswise("1/6")
+    different = with_noncompliance(design, "1/4", "refuse", refuse_as="different")
+    np.testing.assert_allclose(different.matrix, 0.75 * design.matrix + [[0.25, 0.25], [0, 0]], atol=1e-15)
+    numbered = MatrixChannel([["2/3", "1/3"], ["1/3", "2/3"]])
+    assert with_noncompliance(numbered, 1, "refuse", refuse_as="1").matrix.tolist() == [[0, 0], [1, 1]]
+    with pytest.raises(InputError, match="refuse_as is 'maybe'; allowed: 'different', 'same'"):
+        with_noncompliance(design, "1/4", "refuse", refuse_as="maybe")
+    tally = Tally(design, [400, 600])
+    table = sensitivity(Enumerated.saturated(design.outputs), tally, shares=["0.1"], refuse_as="different")
+    assert [scenario.name for scenario in table.scenarios][2] == "10 % refuse (different)"
+    assert [row["refuse_as"] for row in table.to_json()["scenarios"]] == [None, None, "different", None]
+
+
+def test_the_truth_is_told_by_the_report_that_stands_for_it() -> None:
+    """Who disregards the innocuous statement as untrue says "different" where the sensitive one is true."""
+    plain = with_noncompliance(Crosswise("1/6"), 1, "truth")
+    assert plain.matrix.tolist() == [[0, 1], [1, 0]]
+    assert with_noncompliance(Crosswise("5/6"), 1, "truth").matrix.tolist() == [[1, 0], [0, 1]]
+    assert with_noncompliance(DisguisedResponse("5/6", "1/6"), 1, "truth").matrix.tolist() == [[1, 0], [0, 1]]
+    assert with_noncompliance(Warner("1/5"), 1, "truth").matrix.tolist() == [[1, 0], [0, 1]]  # they say yes and no
+
+
+def test_shares_and_errors_of_every_reading_are_those_of_its_fit() -> None:
+    tally = Tally(DESIGN, [640, 360])
+    model = Enumerated.saturated(DESIGN.outputs)
+    table = sensitivity(model, tally, shares=["0.1"], behaviours=["refuse", "random"])
+    printed = table.to_json(0.9)
+    for scenario, row in zip(table.scenarios, printed["scenarios"], strict=True):
+        fit = estimate(model, Tally(scenario.channel, tally.counts))
+        shares = fit.probabilities(0.9)
+        lower, upper = fit.confidence_interval(0.9)
+        assert (row["lower"], row["upper"]) == (lower.tolist(), upper.tolist())
+        assert row["std_errors"] == fit.standard_errors.tolist()
+        assert row["shares"]["estimates"] == shares.estimate.tolist()
+        assert row["shares"]["std_errors"] == shares.standard_error.tolist()
+        assert (row["shares"]["lower"], row["shares"]["upper"]) == (shares.lower.tolist(), shares.upper.tolist())
+    # A tenth always says no: 360 = 900 (1/6 + 2/3 p), so that p = 0.35.
+    assert printed["scenarios"][1]["shares"]["estimates"][1] == pytest.approx(0.35)
+
+
+def test_the_table_of_readings_stays_narrow() -> None:
+    rng = np.random.default_rng(3)
+    names = ["Intercept", *(f"a long name of a term {j}" for j in range(6))]
+    x = np.column_stack([np.ones(900), rng.normal(size=(900, 6))])
+    evidence = Responses(DESIGN).add(x, DESIGN.simulate(rng.choice(["no", "yes"], 900), rng))
+    table = sensitivity(Softmax(DESIGN.outputs, names), evidence, shares=["0.1", 1], behaviours=["refuse"])
+    text = table.summary()
+    assert max(map(len, text.splitlines())) <= 100
+    assert all(text.count(name) == 1 for name in names)
+    assert text.count("100 % refuse (no)") == text.count("reading  ")  # once in every part
+    assert "–: under this reading" in text
+    planned = table.scenarios[0].shares()
+    assert planned is not None
+    assert f"{100 * planned.estimate[1]:.1f} %" in text
+
+
+def test_the_command_prints_what_python_returns(tmp_path: Path) -> None:
+    design, rng = Crosswise("1/6"), np.random.default_rng(2)
+    age = rng.integers(0, 5, 800)
+    said = design.simulate(np.where(rng.random(800) < 0.1 + 0.1 * age, "yes", "no"), rng)
+    path = tmp_path / "survey.csv"
+    path.write_text("said,age\n" + "".join(f"{s},{a}\n" for s, a in zip(said, age, strict=True)))
+    fit = regress("said ~ age", read_table(path), design)
+    assert fit.evidence is not None
+    common = ("sensitivity", str(path), "--formula", "said ~ age", "--design", "crosswise", "--prevalence", "1/6")
+    table = sensitivity(fit.model, fit.evidence, shares=["0.1"])
+    printed = parsed(call(*common, "--share", "0.1", "--json"))
+    assert {name: printed[name] for name in ("parameters", "confidence", "scenarios")} == table.to_json()
+    assert printed["scenarios"][2]["name"] == "10 % refuse (same)"
+    text = call(*common, "--share", "0.1").out
+    assert text.startswith(table.summary() + "\n")
+    named = parsed(call(*common, "--share", "0.1", "--refuse-as", "different", "--json"))
+    assert named["scenarios"][2]["refuse_as"] == "different"
+    assert_one_line(call(*common, "--refuse-as", "maybe"), ("--refuse-as is 'maybe'", "'different', 'same'"))
+    without = ("--behaviour", "truth", "--refuse-as", "same")
+    assert_one_line(call(*common, *without), ("--refuse-as is given without --behaviour refuse",))
 
 
 def test_a_biased_device_is_the_design_with_another_probability() -> None:
@@ -40,9 +178,9 @@ def test_the_right_reading_recovers_the_truth_that_the_planned_one_misses() -> N
     model = Enumerated.saturated(DESIGN.outputs)
     table = sensitivity(model, Tally(DESIGN, counts), shares=["1/10"], biases={"truth": ["0.05"]})
     names = [scenario.name for scenario in table.scenarios]
-    assert names == ["as planned", "10 % truth", "10 % refuse", "10 % random", "truth +0.05"]
+    assert names == ["as planned", "10 % truth", "10 % refuse (no)", "10 % random", "truth +0.05"]
     shares = 1 / (1 + np.exp(-table.estimates()[:, 0]))
-    assert shares[names.index("10 % refuse")] == pytest.approx(0.4, abs=1e-6)
+    assert shares[names.index("10 % refuse (no)")] == pytest.approx(0.4, abs=1e-6)
     assert shares[0] < 0.36
     assert table.shifts()[0, 0] == 0
     assert table.to_json()["parameters"] == ["yes"]
@@ -84,6 +222,23 @@ def test_frequencies_out_of_reach_are_noticed() -> None:
     x = np.column_stack([np.ones(1000), np.arange(1000)])
     reports = ["no"] * 930 + ["yes"] * 70
     assert channel_fit_test(Responses(DESIGN).add(x, reports)).p_value == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(
+    ("yes", "at_most", "words"),
+    [
+        (210, 1.0, "that does not confirm it"),
+        (160, 1.0, "but chance could explain the difference"),
+        (146, 0.05, "chance could explain the difference, but seldom does"),
+        (130, 0.01, "can hardly have produced"),
+    ],
+)
+def test_the_result_in_words_does_not_say_more_than_it_knows(yes: int, at_most: float, words: str) -> None:
+    """A sixth of 1,000 is 167 with a standard deviation of 12."""
+    result = channel_fit_test(Tally(DESIGN, [1000 - yes, yes]))
+    assert result.p_value <= at_most
+    assert words in result.message
+    assert "chance explains" not in result.message
 
 
 def test_overidentified_channels_are_tested_inside_too() -> None:

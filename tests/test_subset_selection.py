@@ -14,6 +14,7 @@ from askance import RandomizedResponse, build_channel, certify
 from askance._arrays import FloatArray, IntArray, WordArray
 from askance._kernels import bits, subsets
 from askance._kernels.draw import TOTAL
+from askance.channels.registry import entry
 from askance.channels.statistics import Enumeration, Reports, SubsetSelection
 from askance.channels.statistics.table_release import TableRelease, best_subset_size, largest_odds, members
 from askance.errors import InputError, LabelError, MissingValueError, ProbabilityError, ShapeError
@@ -155,6 +156,14 @@ def test_one_label_is_best_above_the_crossover(outputs: int, crossover: float) -
     assert round(exactly, 2) == crossover
     assert SubsetSelection(outputs, exactly + 1e-9).subset_size == 1
     assert SubsetSelection(outputs, exactly - 1e-9).subset_size == 2
+
+
+@pytest.mark.parametrize(("level", "labels"), [("1/2", 4), (1, 6), (2, 12), (3, 30), (4, 79)])
+def test_from_how_many_labels_on_it_beats_randomized_response(level: str | int, labels: int) -> None:
+    """From √2 (e^level + 1) on, as the text of the registry says: there two labels are sent, and errors are smaller."""
+    assert labels == math.ceil(math.sqrt(2) * (math.exp(Fraction(level)) + 1))
+    assert [SubsetSelection(labels - i, level).subset_size for i in (1, 0)] == [1, 2]
+    assert "1.4 (e^level + 1)" in entry("subset-selection").use
 
 
 @pytest.mark.parametrize("outputs", [2, 3, 5, 11, 30])

@@ -10,7 +10,7 @@ import pytest
 
 from askance import Enumerated, PerValue, StatisticsTally, certify, estimate, recommend
 from askance.channels import BallRelease, CoordinateRelease, entries
-from askance.formats import aggregate, report_line, write_reports
+from askance.formats import aggregate, report_header, report_line, write_reports
 from askance.formats.report_schema import ReportSchema, json_line
 
 from .test_cli import assert_one_line, call, parsed
@@ -81,7 +81,7 @@ def test_a_first_line_of_numbers_is_no_header(tmp_path: Path) -> None:
 def test_lines_of_single_devices_add_up(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     lines = [report_line(CHANNEL, row, id=str(i)) for i, row in enumerate(np.eye(3).tolist())]
-    path.write_text(json_line(ReportSchema(CHANNEL).header()) + "\n".join(lines) + "\n")
+    path.write_text("\n".join([report_header(CHANNEL), *lines]) + "\n")
     assert aggregate(path).evidence.n_observations == 3
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.comparisons.chain_training import chain_data, chain_lists, check_tags, train_chain
-from benchmarks.comparisons.tagger_node import CRFSUITE, L2, askance_labels, features, sentences
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Throughput
+from benchmarks.comparisons.tagger_node import CONLL, CRFSUITE, L2, askance_labels, features, sentences
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Throughput
 
 _TOKENS = 47_377
 _PEER_STEPS = 50
@@ -54,6 +54,8 @@ def crfsuite(ready: bool) -> Callable[[Case, int], Throughput]:
 
 COMPARISON = Comparison(
     name="chain-tagging",
+    question="How fast does a chain tag CoNLL-2000's test sentences (Viterbi)?",
+    subject=Subject.TAGGING,
     unit="tokens/s",
     cases=({"corpus": "CoNLL-2000 test, 47 k tokens"},),
     ours=Side("askance", askance),
@@ -62,4 +64,5 @@ COMPARISON = Comparison(
         Side("python-crfsuite, sentences in its own form", crfsuite(ready=True), CRFSUITE),
     ),
     sizes=Sizes(_TOKENS, _TOKENS),
+    data=CONLL,
 )

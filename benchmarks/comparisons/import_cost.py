@@ -7,7 +7,7 @@ import subprocess
 import sys
 from statistics import median
 
-from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Target
+from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Subject, Target
 
 _PAIRS = 3
 
@@ -24,20 +24,23 @@ def askance(case: Case, n: int) -> Reading:
 
 
 def _cpu_seconds(code: str) -> float:
-    before = _children()
+    before = children_seconds()
     subprocess.run([sys.executable, "-c", code], check=True)
-    return _children() - before
+    return children_seconds() - before
 
 
-def _children() -> float:
+def children_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 COMPARISON = Comparison(
     name="import",
+    question="How long does `import askance` take beyond `import numpy`?",
+    subject=Subject.FOOTPRINT,
     unit="s",
     cases=tuple({"statement": code} for code in ("import askance", "from askance import RandomizedResponse")),
     ours=Side("askance", askance),
     target=Target(0.3, at_least=False),
+    better="less",
 )

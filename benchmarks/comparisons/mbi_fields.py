@@ -12,7 +12,16 @@ import os
 from itertools import combinations
 from typing import Any
 
-from benchmarks.harness.comparison import Case, Comparison, Environment, Side, Sizes, Throughput, WrongResultError
+from benchmarks.harness.comparison import (
+    Case,
+    Comparison,
+    Environment,
+    Side,
+    Sizes,
+    Subject,
+    Throughput,
+    WrongResultError,
+)
 
 MBI = Environment("mbi", ("mbi==2.0.0",), ("mbi", "jax", "numpy"))
 RESPONDENTS = 100_000
@@ -156,6 +165,8 @@ def mbi(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="mbi-fields",
+    question="How fast are random fields fitted to noisy tables, once everything is compiled?",
+    subject=Subject.FIELDS,
     unit="fits/s",
     cases=CASES,
     ours=Side("askance", askance),

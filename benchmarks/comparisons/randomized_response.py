@@ -1,7 +1,12 @@
 """k-ary randomized response on the person's side: reports per CPU second, at privacy level 1.
 
-The same mechanism everywhere, P(truth) = e / (e + k − 1). askance draws from a cryptographic source; both peers draw
-from a Mersenne Twister, which is cheaper and protects nobody who can be observed for a while.
+The same mechanism everywhere, P(truth) = e / (e + k − 1). askance and OpenDP draw from a cryptographic source, OpenDP
+with exact arithmetic for the probability it is given, askance against integer thresholds from which its level is
+computed. multi-freq-ldpy and pure-ldp draw from a Mersenne Twister, which is cheaper and protects nobody who can be
+observed for a while.
+
+OpenDP takes one value a call, by design: one person's device. For k = 2 there is a way to give it many at once, its
+randomized response of a bit vector, meant for the bits of one person.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.harness.comparison import Case, Comparison, Environment, Side, Throughput, WrongResultError
+from benchmarks.harness.comparison import Case, Comparison, Environment, Side, Subject, Throughput, WrongResultError
 
 LEVEL = 1.0
 _SEED = 7  # of the true answers only
@@ -77,6 +82,56 @@ def pure_ldp(case: Case, n: int) -> Throughput:
     return Throughput(lambda: [privatise(item) for item in items], _checker(truth, k))
 
 
+def opendp_loop(case: Case, n: int) -> Throughput:
+    """Its documented use: a measurement takes one value, so a list comprehension."""
+    import opendp.prelude as dp  # type: ignore[import-not-found]
+
+    k = int(case["k"])
+    dp.enable_features("contrib")
+    measurement = dp.m.make_randomized_response(list(range(k)), _keep(k))
+    _check_level(measurement.map(1))
+    truth = _truth(k, n)
+    return Throughput(lambda: [measurement(value) for value in truth], _checker(truth, k))
+
+
+def opendp_boolean(case: Case, n: int) -> Throughput:
+    """Its documented use for yes and no."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    measurement = dp.m.make_randomized_response_bool(_keep(2))
+    _check_level(measurement.map(1))
+    truth = [bool(value) for value in _truth(2, n)]
+    return Throughput(lambda: [measurement(value) for value in truth], _checker(truth, 2))
+
+
+def opendp_bits(case: Case, n: int) -> Throughput:
+    """Its best for yes and no: the answers of all people as one vector of bits, each of them flipped by itself."""
+    import numpy as np
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain, flips = dp.bitvector_domain(max_weight=1), 2 * (1 - _keep(2))  # f/2 is the probability of a flip
+    measurement = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=flips)
+    _check_level(measurement.map(1) / 2)  # its map is for vectors that differ in two bits
+    truth = np.random.default_rng(_SEED).integers(2, size=n)
+
+    def run() -> Any:
+        released = measurement(np.packbits(truth).tobytes())
+        return np.unpackbits(np.frombuffer(released, dtype=np.uint8), count=n)
+
+    return Throughput(run, _checker(truth.tolist(), 2))
+
+
+def _keep(k: int) -> float:
+    return math.exp(LEVEL) / (math.exp(LEVEL) + k - 1)
+
+
+def _check_level(level: float) -> None:
+    if not math.isclose(level, LEVEL, rel_tol=1e-9):
+        raise WrongResultError(f"the level is {level} instead of {LEVEL}")
+
+
 def _truth(k: int, n: int) -> list[int]:
     return random.Random(_SEED).choices(range(k), k=n)
 
@@ -87,7 +142,7 @@ def _checker(truth: Sequence[int], k: int) -> Callable[[Any], None]:
     def check(reports: Any) -> None:
         if len(reports) != len(truth) or min(reports) < 0 or max(reports) >= k:
             raise WrongResultError(f"{len(reports)} reports from {min(reports)} to {max(reports)}, k = {k}")
-        expected = math.exp(LEVEL) / (math.exp(LEVEL) + k - 1)
+        expected = _keep(k)
         seen = sum(int(a) == b for a, b in zip(reports, truth, strict=True)) / len(truth)
         if abs(seen - expected) > 6 * math.sqrt(expected * (1 - expected) / len(truth)):
             raise WrongResultError(f"the truth is told with frequency {seen:.4f} instead of {expected:.4f}")
@@ -98,9 +153,13 @@ def _checker(truth: Sequence[int], k: int) -> Callable[[Any], None]:
 MULTI_FREQ = Environment("multi-freq-ldpy", ("multi-freq-ldpy==0.2.5",), packages=("multi-freq-ldpy", "numpy", "numba"))
 # Importing any of its oracles imports scikit-learn and statsmodels, which its metadata do not declare.
 PURE_LDP = Environment("pure-ldp", ("pure-ldp==1.2.0", "scikit-learn", "statsmodels"), packages=("pure-ldp", "numpy"))
+OPENDP = Environment("opendp", ("opendp==0.16.0", "numpy"), packages=("opendp", "numpy"))
+_YES_OR_NO: tuple[Case, ...] = ({"k": 2},)
 
 COMPARISON = Comparison(
     name="randomized-response",
+    question="How fast are answers noised by k-ary randomized response, at privacy level 1?",
+    subject=Subject.NOISING,
     unit="reports/s",
     cases=tuple({"k": k} for k in (2, 16, 256)),
     ours=Side("askance", askance_batch),
@@ -108,6 +167,9 @@ COMPARISON = Comparison(
         Side("multi-freq-ldpy", multi_freq_ldpy_loop, MULTI_FREQ),
         Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, MULTI_FREQ),
         Side("pure-ldp", pure_ldp, PURE_LDP),
+        Side("opendp", opendp_loop, OPENDP),
+        Side("opendp, booleans", opendp_boolean, OPENDP, _YES_OR_NO),
+        Side("opendp, all answers as one bit vector", opendp_bits, OPENDP, _YES_OR_NO),
         Side("askance, one answer a call", askance_single),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.harness.comparison import Case, Comparison, Side, Target, Throughput, WrongResultError
+from benchmarks.harness.comparison import Case, Comparison, Side, Subject, Target, Throughput, WrongResultError
 
 VARIABLES = 8
 _VALUES = 4  # of every variable
@@ -44,6 +44,8 @@ def askance(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="statistics-channels",
+    question="How fast are tables of labels noised: subset selection, and one of 28 tables of eight variables?",
+    subject=Subject.NOISING,
     unit="reports/s",
     cases=(
         {"channel": "subset-selection", "outputs": 16},

@@ -10,7 +10,7 @@ import sys
 
 from benchmarks.comparisons.statistics_wide import wide_channel
 from benchmarks.comparisons.streaming_memory import peak_megabytes
-from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Target
+from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Subject, Target, no_warm_up
 
 _CHUNK = 10**4
 _CHUNKS = 100
@@ -24,7 +24,7 @@ def askance(case: Case, n: int) -> Reading:
         child = subprocess.run([sys.executable, "-m", __name__], check=True, capture_output=True, text=True)
         return float(child.stdout)
 
-    return Reading(read)
+    return Reading(read, warm_up=no_warm_up)
 
 
 def growth_while_streaming() -> float:
@@ -43,10 +43,15 @@ def growth_while_streaming() -> float:
 
 COMPARISON = Comparison(
     name="statistics-memory",
+    question=(
+        "How much does the peak of memory grow while 10⁶ respondents' 1024 statistics are noised and summed in chunks?"
+    ),
+    subject=Subject.FOOTPRINT,
     unit="MB",
     cases=({"reports": "10⁶ of 1024 bits in chunks of 10⁴"},),
     ours=Side("askance", askance),
     target=Target(5.0, at_least=False),
+    better="less",
 )
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.comparisons.statistics_wide import DIMENSION, check_means, wide_channel
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Target, Throughput
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Target, Throughput
 
 
 def askance(case: Case, n: int) -> Throughput:
@@ -31,6 +31,8 @@ def askance(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="statistics-sums",
+    question="How fast do reports of 1024 bits become means?",
+    subject=Subject.COUNTING,
     unit="reports/s",
     cases=({"statistics": DIMENSION},),
     ours=Side("askance", askance),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Target, Throughput, WrongResultError
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Target, Throughput, WrongResultError
 
 DIMENSION = 1024
 NORM = 8
@@ -43,6 +43,8 @@ def askance(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="statistics-wide",
+    question="How fast are 1024 statistics noised as 1024 bits?",
+    subject=Subject.NOISING,
     unit="reports/s",
     cases=({"statistics": DIMENSION},),
     ours=Side("askance", askance),

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.comparisons.tagger_node import L2, askance_labels
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Throughput
+from benchmarks.comparisons.tagger_node import CONLL, L2, askance_labels
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Throughput
 
 
 def _labelled(case: Case, n: int) -> Throughput:
@@ -53,6 +53,8 @@ def _pass(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="tagger-counts",
+    question="How much faster than our fits to counts is our fit to all labels?",
+    subject=Subject.TAGGING,
     unit="fits/s",
     cases=tuple({"window": window} for window in (5, 10, 20, "sentence")),
     ours=Side("all labels", _labelled),
@@ -62,4 +64,5 @@ COMPARISON = Comparison(
         Side("one exact pass (sentence: pruned)", _pass),
     ),
     sizes=Sizes(1, 1),
+    data=CONLL,
 )

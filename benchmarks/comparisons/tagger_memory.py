@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from benchmarks.comparisons.streaming_memory import peak_megabytes
-from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Target
+from benchmarks.harness.comparison import Case, Comparison, Reading, Side, Subject, Target, no_warm_up
 
 _TOKENS, _TYPES, _TAGS, _LENGTH = 1_000_000, 60_000, 40, 20
 
@@ -22,7 +22,7 @@ def askance(case: Case, n: int) -> Reading:
         child = subprocess.run([sys.executable, "-m", __name__], check=True, capture_output=True, text=True)
         return float(child.stdout)
 
-    return Reading(read)
+    return Reading(read, warm_up=no_warm_up)
 
 
 def peak_of_training() -> float:
@@ -47,10 +47,13 @@ def peak_of_training() -> float:
 
 COMPARISON = Comparison(
     name="tagger-memory",
+    question="How much memory does training on a million tokens take?",
+    subject=Subject.FOOTPRINT,
     unit="MB",
     cases=({"tokens": "10⁶ in 50,000 sentences"},),
     ours=Side("askance", askance),
     target=Target(2000.0, at_least=False),
+    better="less",
 )
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Target, Throughput, WrongResultError
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Target, Throughput, WrongResultError
 
 _CATEGORIES = 16
 
@@ -28,6 +28,8 @@ def askance(case: Case, n: int) -> Throughput:
 
 COMPARISON = Comparison(
     name="tally",
+    question="How fast are 10⁷ reports over 16 categories counted?",
+    subject=Subject.COUNTING,
     unit="reports/s",
     cases=tuple({"type": kind, "data": data} for kind in ("uint8", "int64") for data in ("uniform", "all equal")),
     ours=Side("askance", askance),

@@ -1,8 +1,11 @@
 """Unary encoding of 128 labels on the person's side, from labels to reports: reports per CPU second, at level 1.
 
 The same mechanism everywhere: a label becomes 128 bits of which one is set, and every bit is kept with probability
-√e/(√e + 1). askance draws from a cryptographic source and sends 128 bits; both peers draw from a Mersenne Twister and
-send 128 numbers of eight bytes.
+√e/(√e + 1). askance and OpenDP draw from a cryptographic source and send 128 bits; OpenDP draws with exact arithmetic.
+multi-freq-ldpy and pure-ldp draw from a Mersenne Twister and send 128 numbers of eight bytes.
+
+OpenDP's randomized response of a bit vector takes one person's bits a call. Bits are flipped each by itself, so many
+people's can be given as one long vector: a row of its own.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from benchmarks.comparisons.randomized_response import MULTI_FREQ, PURE_LDP
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Throughput, WrongResultError
+from benchmarks.comparisons.randomized_response import MULTI_FREQ, OPENDP, PURE_LDP
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Throughput, WrongResultError
 
 LEVEL = 1.0
 LABELS = 128
@@ -86,6 +89,48 @@ def pure_ldp(case: Case, n: int) -> Throughput:
     return Throughput(lambda: [privatise(item) for item in items], lambda reports: _check_bits(reports, labels))
 
 
+def _opendp_measurement() -> Any:
+    """Its randomized response of a bit vector; its parameter f is twice the probability of a flip."""
+    import opendp.prelude as dp  # type: ignore[import-not-found]
+
+    dp.enable_features("contrib")
+    domain, distance = dp.bitvector_domain(max_weight=1), dp.discrete_distance()
+    measurement = dp.m.make_randomized_response_bitvec(domain, distance, f=2 * (1 - KEEP))
+    if not math.isclose(measurement.map(1), LEVEL, rel_tol=1e-9):
+        raise WrongResultError(f"the level is {measurement.map(1)} instead of {LEVEL}")
+    return measurement
+
+
+def opendp_loop(case: Case, n: int) -> Throughput:
+    """Its documented use: one person's bits, packed, a call; every label's bits are packed before."""
+    import numpy as np
+
+    measurement, labels = _opendp_measurement(), truth(n)
+    one_hot = [bits.tobytes() for bits in np.packbits(np.eye(LABELS, dtype=np.uint8), axis=1)]
+    values = labels.tolist()
+    return Throughput(
+        lambda: [measurement(one_hot[value]) for value in values],
+        lambda reports: _check_bits(_unpacked(b"".join(reports)), labels),
+    )
+
+
+def opendp_together(case: Case, n: int) -> Throughput:
+    """Its best: the bits of all people as one vector."""
+    import numpy as np
+
+    measurement, labels = _opendp_measurement(), truth(n)
+    one_hot = np.packbits(np.eye(LABELS, dtype=np.uint8), axis=1)
+    return Throughput(
+        lambda: measurement(one_hot[labels].tobytes()), lambda reports: _check_bits(_unpacked(reports), labels)
+    )
+
+
+def _unpacked(reports: bytes) -> Any:
+    import numpy as np
+
+    return np.unpackbits(np.frombuffer(reports, dtype=np.uint8)).reshape(-1, LABELS)
+
+
 def truth(n: int) -> Any:
     """Labels that are not all equally frequent."""
     import numpy as np
@@ -112,6 +157,8 @@ def _check_bits(reports: Any, labels: Any) -> None:
 
 COMPARISON = Comparison(
     name="unary-encoding",
+    question="How fast are 128 labels noised as 128 bits, at privacy level 1?",
+    subject=Subject.NOISING,
     unit="reports/s",
     cases=({"labels": LABELS},),
     ours=Side("askance", askance_batch),
@@ -119,6 +166,8 @@ COMPARISON = Comparison(
         Side("multi-freq-ldpy", multi_freq_ldpy_loop, MULTI_FREQ),
         Side("multi-freq-ldpy in a Numba loop", multi_freq_ldpy_compiled, MULTI_FREQ),
         Side("pure-ldp", pure_ldp, PURE_LDP),
+        Side("opendp", opendp_loop, OPENDP),
+        Side("opendp, all people as one bit vector", opendp_together, OPENDP),
         Side("askance, one report a call", askance_single),
     ),
     # A peer's report takes a kilobyte.

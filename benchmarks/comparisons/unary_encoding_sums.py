@@ -1,7 +1,7 @@
 """Unary encoding of 128 labels on the server's side, from reports to shares: reports per CPU second, at level 1.
 
-Every contender is given reports as its own client makes them: askance 128 packed bits, the peers 128 numbers of eight
-bytes. askance checks them on the way.
+Every contender is given reports as its own client makes them: askance and OpenDP 128 packed bits, the other peers 128
+numbers of eight bytes. askance checks them on the way.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.comparisons.randomized_response import MULTI_FREQ, PURE_LDP
+from benchmarks.comparisons.randomized_response import MULTI_FREQ, OPENDP, PURE_LDP
 from benchmarks.comparisons.unary_encoding import KEEP, LABELS, LEVEL, truth
-from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Target, Throughput, WrongResultError
+from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject, Target, Throughput, WrongResultError
 
 _SEED = 8
 
@@ -53,6 +53,17 @@ def pure_ldp(case: Case, n: int) -> Throughput:
     return Throughput(run, _checker(labels))
 
 
+def opendp(case: Case, n: int) -> Throughput:
+    """Its documented call: debias_randomized_response_bitvec takes a list of packed bits and gives counts."""
+    import numpy as np
+    import opendp.prelude as dp  # type: ignore[import-not-found]
+
+    dp.enable_features("contrib")
+    labels, flips = truth(n), 2 * (1 - KEEP)
+    reports = [bits.tobytes() for bits in np.packbits(_noised(labels, "uint8"), axis=1)]
+    return Throughput(lambda: np.array(dp.m.debias_randomized_response_bitvec(reports, flips)) / n, _checker(labels))
+
+
 def _noised(labels: Any, dtype: str) -> Any:
     """Reports as the peers' clients give them, made quickly."""
     import numpy as np
@@ -77,10 +88,16 @@ def _checker(labels: Any, *, clipped: bool = False) -> Callable[[Any], None]:
 
 COMPARISON = Comparison(
     name="unary-encoding-sums",
+    question="How fast do these reports become shares of the 128 labels?",
+    subject=Subject.COUNTING,
     unit="reports/s",
     cases=({"labels": LABELS},),
     ours=Side("askance", askance),
-    peers=(Side("multi-freq-ldpy", multi_freq_ldpy, MULTI_FREQ), Side("pure-ldp", pure_ldp, PURE_LDP)),
+    peers=(
+        Side("multi-freq-ldpy", multi_freq_ldpy, MULTI_FREQ),
+        Side("pure-ldp", pure_ldp, PURE_LDP),
+        Side("opendp", opendp, OPENDP),
+    ),
     # A peer's report takes a kilobyte.
     sizes=Sizes(smallest=2_000, largest=50_000),
     target=Target(20e6, at_least=True),

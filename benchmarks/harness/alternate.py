@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.harness.comparison import Case, Comparison, Side, case_label
 from benchmarks.harness.environments import PeerUnavailableError, python_of
 from benchmarks.harness.process import Worker, WorkerError
 from benchmarks.harness.progress import Progress
-from benchmarks.harness.results import Failure, Results, Row
+from benchmarks.harness.results import Failure, Origin, Record, Row
 
-_OUR_PACKAGES = ("askance", "numpy", "numba", "cryptography")
+#: Name of the environment that runs the harness and askance.
+OURS = "askance"
+_OUR_PACKAGES = ("askance", "numpy", "scipy", "numba", "cryptography")
 
 
 @dataclass
@@ -22,76 +27,93 @@ class _Contender:
 
 @dataclass(frozen=True)
 class Race:
-    """One comparison in one run: adds its rows, failures and versions to `results`."""
+    """One comparison, measured once."""
 
     comparison: Comparison
     module: str
-    results: Results
+    repetitions: int
     progress: Progress
+    long: bool = False
 
-    def run(self) -> None:
+    def run(self, origin: Origin) -> Record:
         """Measure every case; who fails is reported and left out from then on."""
+        comparison, start = self.comparison, time.perf_counter()
+        record = Record(comparison.name, comparison.unit, self.repetitions, origin, target=comparison.target)
         with ExitStack() as stack:
-            contenders = [c for side in self.comparison.sides if (c := self._enter(side, stack)) is not None]
-            for case in self.comparison.cases:
-                contenders = self._run_case(case, contenders)
+            contenders = [c for side in comparison.sides if (c := self._enter(side, stack, record)) is not None]
+            for case in (*comparison.cases, *(comparison.long_cases if self.long else ())):
+                contenders = self._run_case(case, contenders, record)
+        record.seconds = round(time.perf_counter() - start, 1)
+        return record
 
-    def _enter(self, side: Side, stack: ExitStack) -> _Contender | None:
+    def _enter(self, side: Side, stack: ExitStack, record: Record) -> _Contender | None:
         packages = _OUR_PACKAGES if side.environment is None else side.environment.packages
-        name = "askance" if side.environment is None else side.environment.name
         try:
             worker = stack.enter_context(Worker(python_of(side.environment, self.progress), self.module, side.name))
-            self.results.versions[name] = worker.ask("versions", packages=packages)
+            record.versions[_environment(side)] = worker.ask("versions", packages=packages)
         except (PeerUnavailableError, WorkerError) as error:
-            self._fail(side, str(error))
+            self._fail(side, str(error), record)
             return None
         return _Contender(side, worker)
 
-    def _run_case(self, case: Case, contenders: list[_Contender]) -> list[_Contender]:
+    def _run_case(self, case: Case, contenders: list[_Contender], record: Record) -> list[_Contender]:
         """Prepare all, then repeat: ours, first peer, second peer, …, ours, …; returns who is still alive."""
-        alive: list[_Contender] = []
-        sizes: dict[str, tuple[int, int]] = {}
         label = f"{self.comparison.name}, {case_label(case)}"
-        for contender in contenders:
+        sizes: dict[str, tuple[int, int]] = {}
+        values: dict[str, list[float]] = {}
+        racing = [contender for contender in contenders if contender.side.does(case)]
+        resting = [contender for contender in contenders if not contender.side.does(case)]
+        for contender in tuple(racing):
             self.progress.say(f"{label}: warming up {contender.side.name}")
-            try:
-                reply = contender.worker.ask("prepare", case=dict(case))
-            except WorkerError as error:
-                self._fail(contender.side, f"{case_label(case)}: {error}")
-                continue
-            sizes[contender.side.name] = reply["units"], reply["calls"]
-            alive.append(contender)
-        values: dict[str, list[float]] = {contender.side.name: [] for contender in alive}
-        for repetition in range(self.results.repetitions):
-            self.progress.say(f"{label}: repetition {repetition + 1} of {self.results.repetitions}")
-            for contender in tuple(alive):
-                try:
-                    values[contender.side.name].append(contender.worker.ask("measure")["value"])
-                except WorkerError as error:
-                    self._fail(contender.side, f"{case_label(case)}: {error}")
-                    alive.remove(contender)
-        for contender in alive:
-            self.results.rows.append(self._row(case, contender.side, sizes[contender.side.name], values))
-        return alive
+            reply = self._ask(contender, case, racing, record, {"what": "prepare", "case": dict(case)})
+            if reply is not None:
+                sizes[contender.side.name], values[contender.side.name] = (reply["units"], reply["calls"]), []
+        for repetition in range(self.repetitions):
+            self.progress.say(f"{label}: repetition {repetition + 1} of {self.repetitions}")
+            for contender in self._order(racing):
+                reply = self._ask(contender, case, racing, record, {"what": "measure"})
+                if reply is not None:
+                    values[contender.side.name].append(reply["value"])
+        for side in (contender.side for contender in racing):
+            record.rows.append(self._row(case, side, sizes[side.name], values[side.name]))
+        return [contender for contender in contenders if contender in racing or contender in resting]
 
-    def _row(self, case: Case, side: Side, size: tuple[int, int], values: dict[str, list[float]]) -> Row:
-        comparison, theirs = self.comparison, values[side.name]
-        is_ours = side is comparison.ours
-        ours = values.get(comparison.ours.name, [])
-        complete = not is_ours and len(ours) == len(theirs)
-        return Row(
-            comparison=comparison.name,
-            case=case,
-            side=side.name,
-            is_ours=is_ours,
-            unit=comparison.unit,
-            units_per_call=size[0],
-            calls=size[1],
-            values=tuple(theirs),
-            ratios=tuple(a / b for a, b in zip(ours, theirs, strict=True)) if complete else (),
-            target=comparison.target if is_ours else None,
+    def _order(self, racing: list[_Contender]) -> tuple[_Contender, ...]:
+        """Who comes first in a repetition: a copy, because who fails is taken out on the way."""
+        return tuple(
+            sorted(
+                racing,
+                key=lambda contender: contender.side is self.comparison.ours,
+                reverse=not self.comparison.peers_first,
+            )
         )
 
-    def _fail(self, side: Side, message: str) -> None:
-        self.results.failures.append(Failure(self.comparison.name, side.name, message))
+    def _ask(
+        self, contender: _Contender, case: Case, racing: list[_Contender], record: Record, request: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """The reply; None from who fails, and is then taken out of the race."""
+        try:
+            return contender.worker.ask(**request)
+        except WorkerError as error:
+            self._fail(contender.side, f"{case_label(case)}: {error}", record)
+            racing.remove(contender)
+            return None
+
+    def _row(self, case: Case, side: Side, size: tuple[int, int], values: list[float]) -> Row:
+        return Row(
+            case=dict(case),
+            side=side.name,
+            environment=_environment(side),
+            is_ours=side is self.comparison.ours,
+            units_per_call=size[0],
+            calls=size[1],
+            values=tuple(values),
+        )
+
+    def _fail(self, side: Side, message: str, record: Record) -> None:
+        record.failures.append(Failure(side.name, message))
         self.progress.complain(f"{self.comparison.name}: {side.name} could not be measured: {message}")
+
+
+def _environment(side: Side) -> str:
+    return OURS if side.environment is None else side.environment.name

@@ -18,7 +18,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM
 # What would let the surrounding environment leak into a worker's.
 # The last would have our own sources, unlike installed packages, compiled anew in every process.
 _NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
-_PATIENCE_SECONDS = 900.0
+_PATIENCE_SECONDS = 1800.0
 
 
 class WorkerError(Exception):
@@ -51,7 +51,7 @@ class Worker:
         """Send one request and wait for the reply.
 
         Raises:
-            WorkerError: the worker ended instead, or took longer than two minutes.
+            WorkerError: the worker ended instead, or took longer than the harness waits.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -1,18 +1,19 @@
-"""Results for people (a table on screen, Markdown) and for machines (JSON)."""
+"""Results for people (a table on screen) and for machines (JSON)."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.harness.comparison import Target, case_label
-from benchmarks.harness.results import Results, Row
+from benchmarks.harness.comparison import Comparison, Target, case_label
+from benchmarks.harness.results import Record, Row
 
-_COLUMNS = ("comparison", "case", "contender", "median (range)", "ours ÷ theirs (range)", "target")
 # Of a table that goes into a file or a log, where no terminal says how wide it is.
 _PIPED_WIDTH = 150
 
@@ -25,64 +26,73 @@ def quantity(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}".rstrip()
 
 
-def as_json(results: Results) -> str:
+def gain_text(gains: Sequence[float], *, by_difference: bool) -> str:
+    """The median and, in brackets, the range: × 12.3 (11.8–12.9), or +0.12 (+0.11 to +0.13)."""
+    low, middle, high = min(gains), median(gains), max(gains)
+    if by_difference:
+        return f"{_difference(middle)} ({_difference(low)} to {_difference(high)})"
+    return f"× {_factor(middle)} ({_factor(low)}–{_factor(high)})"
+
+
+def _factor(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _difference(value: float) -> str:
+    return f"{value:+,.0f}" if abs(value) >= 100 else f"{value:+.3f}"
+
+
+def wish(target: Target, unit: str) -> str:
+    """A target in words."""
+    return f"{'≥' if target.at_least else '≤'} {quantity(target.limit, unit)}"
+
+
+def columns(comparison: Comparison) -> tuple[str, ...]:
+    """Heads of the table of a comparison, with one line a contender and case."""
+    return "case", "contender", "median (range)", f"{comparison.ours.name}: better by (range)", "target"
+
+
+def cells(comparison: Comparison, record: Record, row: Row) -> list[str]:
+    """One line of the table of a comparison."""
+    gains, met = record.gains(comparison, row), record.target_met(row)
+    gain = gain_text(gains, by_difference=comparison.by_difference) if gains else ""
+    verdict = "" if met is None or record.target is None else wish(record.target, record.unit)
+    verdict += "" if met is None else ": met" if met else ": MISSED"
+    low, high = quantity(min(row.values), ""), quantity(max(row.values), "")
+    value = f"{quantity(row.value, record.unit)} ({low} to {high})"
+    return [case_label(row.case), row.side, value, gain, verdict]
+
+
+def version_lines(record: Record) -> list[str]:
+    """What ran in every environment."""
+    return [
+        f"{environment}: " + ", ".join(f"{package} {version}" for package, version in versions.items())
+        for environment, versions in record.versions.items()
+    ]
+
+
+def as_json(comparisons: Mapping[str, Comparison], records: Sequence[Record]) -> str:
     """Everything, medians included."""
-    content: dict[str, Any] = asdict(results)
-    for row, entry in zip(results.rows, content["rows"], strict=True):
-        entry |= {"median": row.value, "median_ratio": row.ratio, "target_met": row.target_met}
-    return json.dumps(content, indent=2)
+    content: list[dict[str, Any]] = []
+    for record in records:
+        entry = asdict(record)
+        for row, line in zip(record.rows, entry["rows"], strict=True):
+            gains = record.gains(comparisons[record.name], row)
+            gain = median(gains) if gains else None
+            line |= {"median": row.value, "median_gain": gain, "target_met": record.target_met(row)}
+        content.append(entry)
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-def show(results: Results) -> None:
-    """A table on standard output."""
-    table = Table(*_COLUMNS)
-    for row in results.rows:
-        table.add_row(*_cells(row), style="bold" if row.is_ours else None)
+def show(comparison: Comparison, record: Record) -> None:
+    """The table of one comparison on standard output."""
+    table = Table(*columns(comparison), title=record.name, title_justify="left")
+    for case in record.cases:
+        for row in record.rows_of(case):
+            table.add_row(*cells(comparison, record, row), style="bold" if row.is_ours else None)
     console = Console()
     if not console.is_terminal:
         console.width = _PIPED_WIDTH
     console.print(table)
-    for line in _versions(results):
+    for line in version_lines(record):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def as_markdown(results: Results) -> str:
-    """The same table with the command, the date, the machine and the versions."""
-    lines = [
-        "# Benchmarks",
-        "",
-        f"`{results.command}`, {results.date}; {results.machine}.",
-        f"Medians of {results.repetitions} alternating repetitions, CPU time, one thread. A ratio is the median of the "
-        "repetitions' ratios, its range in brackets.",
-        "",
-        _markdown_line(_COLUMNS),
-        _markdown_line(["---"] * len(_COLUMNS)),
-        *(_markdown_line(_cells(row)) for row in results.rows),
-        "",
-        *(f"- {line}" for line in _versions(results)),
-        *(f"- not measured: {f.comparison}, {f.side}: {f.message}" for f in results.failures),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _cells(row: Row) -> list[str]:
-    ratio = "" if row.ratio is None else f"{row.ratio:.3g} ({min(row.ratios):.3g}–{max(row.ratios):.3g})"
-    verdict = "" if row.target is None else f"{_wish(row.target, row.unit)}: {'met' if row.target_met else 'MISSED'}"
-    low, high = quantity(min(row.values), ""), quantity(max(row.values), "")
-    value = f"{quantity(row.value, row.unit)} ({low}–{high})"
-    return [row.comparison, case_label(row.case), row.side, value, ratio, verdict]
-
-
-def _wish(target: Target, unit: str) -> str:
-    return f"{'≥' if target.at_least else '≤'} {quantity(target.limit, unit)}"
-
-
-def _versions(results: Results) -> list[str]:
-    return [
-        f"{environment}: " + ", ".join(f"{package} {version}" for package, version in versions.items())
-        for environment, versions in results.versions.items()
-    ]
-
-
-def _markdown_line(cells: list[str] | tuple[str, ...]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -14,13 +14,27 @@ TARGET_SECONDS = 0.6
 _TRUSTED_SECONDS = TARGET_SECONDS / 10
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A warm contender: `take` gives one value, units per CPU second or whatever is read."""
+# A sizing run that took longer is as good as a repetition, and is counted as the first one.
+_LONG_SECONDS = 5.0
 
-    take: Callable[[], float]
+
+@dataclass
+class Prepared:
+    """A warm contender: `take` gives one value, units per CPU second or whatever is read.
+
+    Attributes:
+        first: the value of a long sizing run, which is given before anything is measured anew.
+    """
+
+    measure: Callable[[], float]
     units: int
     calls: int
+    first: float | None = None
+
+    def take(self) -> float:
+        """The next value."""
+        value, self.first = self.first, None
+        return self.measure() if value is None else value
 
 
 def prepare(build: Builder, case: Case, sizes: Sizes) -> Prepared:
@@ -28,32 +42,40 @@ def prepare(build: Builder, case: Case, sizes: Sizes) -> Prepared:
     units = sizes.smallest
     task = build(case, units)
     if isinstance(task, Reading):
-        task.read()
+        (task.warm_up or task.read)()
         return Prepared(task.read, units=1, calls=1)
-    result = task.run()
-    if task.check is not None:
-        task.check(result)
-    del result
-    while (seconds := _warm_seconds(task)) < _TRUSTED_SECONDS and units < sizes.largest:
+    seconds = _checked_seconds(task)
+    while seconds < _TRUSTED_SECONDS and units < sizes.largest:
         units = min(10 * units, sizes.largest)
         task = _timed(build, case, units)
+        task.run()  # a new size may take another path, which may have to be compiled first
+        seconds = _seconds(task, calls=1)
     wanted = int(units / seconds * TARGET_SECONDS)
     chosen = min(max(wanted, sizes.smallest), sizes.largest)
     calls = max(1, round(wanted / chosen))
+    is_repetition = chosen == units and calls == 1 and seconds > _LONG_SECONDS
     if chosen != units:
         task = _timed(build, case, chosen)
-    return Prepared(lambda: chosen * calls / _seconds(task, calls), chosen, calls)
+    return Prepared(
+        lambda: chosen * calls / _seconds(task, calls), chosen, calls, chosen / seconds if is_repetition else None
+    )
+
+
+def _checked_seconds(task: Throughput) -> float:
+    """Warm up, check one result, and return the CPU seconds of a warm run."""
+    (task.warm_up or task.run)()
+    start = time.process_time()
+    result = task.run()
+    seconds = max(time.process_time() - start, 1e-9)
+    if task.check is not None:
+        task.check(result)
+    return seconds
 
 
 def _timed(build: Builder, case: Case, units: int) -> Throughput:
     task = build(case, units)
     assert isinstance(task, Throughput), "a builder gives the same kind of work for every size"
     return task
-
-
-def _warm_seconds(task: Throughput) -> float:
-    task.run()  # a new size may take another path, which may have to be compiled first
-    return _seconds(task, calls=1)
 
 
 def _seconds(task: Throughput, calls: int) -> float:

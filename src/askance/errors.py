@@ -18,6 +18,7 @@ Every message names the value received, what is allowed, and the way out.
   - UnaskedTagsWarning            tags that nobody looked for cannot be told apart
   - MultipleMaximaWarning         starts of a non-convex fit ended in different places
   - ConvergenceWarning            an iteration stopped before it converged
+  - BlindSpotWarning              a channel made for some θ tells nothing about others between them
 """
 
 from __future__ import annotations
@@ -94,3 +95,7 @@ class MultipleMaximaWarning(AskanceWarning):
 
 class ConvergenceWarning(AskanceWarning):
     """An iteration stopped before it converged."""
+
+
+class BlindSpotWarning(AskanceWarning):
+    """A channel made for some θ cannot tell them apart, or tells nothing about others between them."""

@@ -16,18 +16,21 @@ from typing import Any
 
 import numpy as np
 
+from askance._kernels import splitmix
 from askance._kernels.compiler import compile_loop
-
-# What the numbers of the groups in keys are made of (the mixer of SplitMix64).
-_GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from askance._kernels.splitmix import GAMMA
 
 
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    for helper in (_mixed, _later, _find, _fits, _layers, _pull):
+    globals()["_mix"] = splitmix.compiled_mix()
+    for helper in (_later, _find, _fits, _layers, _pull):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_lattices)
+
+
+_mix = splitmix.mix
 
 
 def _sum_lattices(
@@ -73,7 +76,7 @@ def _sum_lattices(
     scales, later = np.empty(longest), np.empty((longest + 1, widest), dtype=np.int16)
     names, clock = np.empty(widest, dtype=np.uint64), np.zeros(1, dtype=np.int64)
     for g in range(widest):
-        names[g] = _mixed(np.uint64(g + 1))
+        names[g] = _mix(np.uint64(g + 1) * GAMMA)
     for r in members:
         begin, length, at = layout.entry_offsets[r], layout.length[r], layout.place[r]
         count = layout.entry_offsets[r + 1] - begin
@@ -102,13 +105,6 @@ def _sum_lattices(
         )  # fmt: skip
 
 
-def _mixed(number: Any) -> Any:
-    number = number * _GOLDEN
-    number = (number ^ (number >> np.uint64(30))) * _MIX_1
-    number = (number ^ (number >> np.uint64(27))) * _MIX_2
-    return number ^ (number >> np.uint64(31))
-
-
 def _later(chosen: Any, group: Any, length: Any, count: Any, groups: Any, later: Any) -> None:
     """How many tokens from t on may be in each group."""
     for g in range(groups):
@@ -124,7 +120,7 @@ def _later(chosen: Any, group: Any, length: Any, count: Any, groups: Any, later:
 def _find(key: Any, j: Any, keys: Any, entry: Any, table: Any, stamp: Any, now: Any) -> Any:
     """Where the node (key, j) of this layer is in the table, or the free place where it belongs."""
     mask = np.uint64(table.size - 1)
-    place = (key ^ (np.uint64(j) * _GOLDEN)) & mask
+    place = (key ^ (np.uint64(j) * GAMMA)) & mask
     while stamp[place] == now:
         node = table[place]
         if keys[node] == key and entry[node] == j:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
+from askance._kernels import digits
 from askance._kernels.compiler import compile_loop
 
 #: Regions that are summed side by side; `_get`, `_put` and the like write them out.
@@ -81,9 +82,13 @@ class Boundary(NamedTuple):
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
+    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
     for helper in (_get, _put, _times, _plus_times, _split, _sizes, _load, _forward, _end, _backward, _store):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_blocks)
+
+
+_count_up, _count_down = digits.count_up, digits.count_down
 
 
 def _get(table: Any, row: Any) -> _Lanes:
@@ -254,13 +259,7 @@ def _forward(
                     total = _plus_times(total, _get(forward, _U(state * entries + i)), _get(local, _U(i * entries + j)))
                 target = _U((state + stride[group[j]]) * entries + j)
                 _put(forward, target, _times(total, _get(w, _U(used * entries + j))))
-        for g in range(groups):
-            if digit[g] < high[g]:
-                digit[g] += 1
-                used += 1
-                break
-            used -= digit[g]
-            digit[g] = 0
+        used += _count_up(digit, high, 0)
 
 
 def _end(
@@ -328,13 +327,7 @@ def _backward(
                     _put(joint, edge, _plus_times(_get(joint, edge), found, onward))
                 _put(backward, _U(base + i), sent)
                 _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), found, sent))
-        for g in range(groups):
-            if digit[g] > 0:
-                digit[g] -= 1
-                used -= 1
-                break
-            digit[g] = high[g]
-            used += high[g]
+        used += _count_down(digit, high, 0)
     # `step` is what the last state, the empty one, left there: w_1(j) B(e_j, j); Z from it.
     z = _ZEROS
     for j in range(entries):

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray, WordArray
+from askance._kernels import splitmix
 from askance._kernels.compiler import compile_loop
+from askance._kernels.splitmix import GAMMA
 from askance.errors import AskanceError
 
 #: What a standard deviation of 1 is in the integers of a component.
@@ -35,10 +37,6 @@ _ROUNDING = 1 << (SQUARE_SHIFT - 1)
 _CELLS = 1 << 16
 _SCALE = 2896.31
 _OUTERMOST = (11_522, 12_979)
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 _16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _LOW = np.uint64(_CELLS - 1)
 # The plain twins work out about this many components at a time.
@@ -76,18 +74,11 @@ def words_per_candidate(width: int) -> int:
 # -- plain twins -------------------------------------------------------------------------------------------------------
 
 
-def mix_plain(state: WordArray) -> WordArray:
-    """SplitMix64's output function, a bijection of 64-bit words."""
-    state = (state ^ (state >> _30)) * _FIRST
-    state = (state ^ (state >> _27)) * _SECOND
-    return np.asarray(state ^ (state >> _31))
-
-
 def candidates_plain(seeds: WordArray, candidates: AnyArray, width: int) -> IntArray:
     """The candidates of some numbers: seeds (n,) and numbers (n, c) give components (n, c, width)."""
     stride = words_per_candidate(width)
     counters = candidates.astype(np.uint64)[..., None] * np.uint64(stride) + np.arange(1, stride + 1, dtype=np.uint64)
-    words = mix_plain(np.asarray(seeds[:, None, None] + counters * _GAMMA, dtype=np.uint64))
+    words = splitmix.mix(np.asarray(seeds[:, None, None] + counters * GAMMA, dtype=np.uint64))
     table = normal_table().astype(np.int64)
     even = table[words & _LOW] + table[(words >> _16) & _LOW]
     odd = table[(words >> _32) & _LOW] + table[words >> _48]
@@ -176,23 +167,21 @@ class CompiledDirections(NamedTuple):
 @cache
 def compiled() -> CompiledDirections:
     """Compile the loops, or load them from the cache of an earlier run."""
-    for helper in (_mix, _score, _make, _of_rank):
+    globals()["_mix"] = splitmix.compiled_mix()
+    for helper in (_score, _make, _of_rank):
         globals()[helper.__name__] = compile_loop(helper)
     loops = (_choose, _ranks, _directions, _sum_vectors, _sum_products)
     return CompiledDirections(*(compile_loop(loop) for loop in loops))
 
 
-def _mix(state: Any) -> Any:
-    state = (state ^ (state >> _30)) * _FIRST
-    state = (state ^ (state >> _27)) * _SECOND
-    return state ^ (state >> _31)
+_mix = splitmix.mix
 
 
 def _score(state: Any, unit: Any, table: Any) -> Any:
     """⟨g, u⟩ of the candidate whose words follow `state`; `unit` has an even number of entries."""
     score = np.int64(0)
     for j in range(0, unit.size, 2):
-        state += _GAMMA
+        state += GAMMA
         word = _mix(state)
         score += unit[j] * (np.int64(table[word & _LOW]) + np.int64(table[(word >> _16) & _LOW]))
         score += unit[j + 1] * (np.int64(table[(word >> _32) & _LOW]) + np.int64(table[word >> _48]))
@@ -202,7 +191,7 @@ def _score(state: Any, unit: Any, table: Any) -> Any:
 def _make(state: Any, table: Any, out: Any) -> None:
     """The components of the candidate whose words follow `state`, an even number of them."""
     for j in range(0, out.size, 2):
-        state += _GAMMA
+        state += GAMMA
         word = _mix(state)
         out[j] = np.int64(table[word & _LOW]) + np.int64(table[(word >> _16) & _LOW])
         out[j + 1] = np.int64(table[(word >> _32) & _LOW]) + np.int64(table[word >> _48])
@@ -239,7 +228,7 @@ def _of_rank(keys: Any, rank: Any) -> Any:
 
 def _choose(units: Any, seeds: Any, ranks: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
     keys = np.empty(count, dtype=np.int64)
-    step = _GAMMA * np.uint64(units.shape[1] // 2)
+    step = GAMMA * np.uint64(units.shape[1] // 2)
     for row in range(seeds.size):
         unit, state, rank = units[row], seeds[row], np.int64(ranks[row])
         for i in range(count):
@@ -251,7 +240,7 @@ def _choose(units: Any, seeds: Any, ranks: Any, table: Any, count: Any, magnitud
 
 def _ranks(units: Any, seeds: Any, chosen: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
     truths, width = units.shape
-    step = _GAMMA * np.uint64(width // 2)
+    step = GAMMA * np.uint64(width // 2)
     made = np.empty(width, dtype=np.int64)
     mine = np.empty(truths, dtype=np.int64)
     for row in range(seeds.size):
@@ -274,7 +263,7 @@ def _ranks(units: Any, seeds: Any, chosen: Any, table: Any, count: Any, magnitud
 
 def _directions(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
     stride = (width + 1) // 2
-    step = _GAMMA * np.uint64(stride)
+    step = GAMMA * np.uint64(stride)
     made = np.empty(out.shape[1] + out.shape[1] % 2, dtype=np.int64)
     for row in range(seeds.size):
         _make(seeds[row] + np.uint64(chosen[row]) * step, table, made)
@@ -284,7 +273,7 @@ def _directions(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> No
 
 def _sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
     dim = out.shape[1]
-    step = _GAMMA * np.uint64((width + 1) // 2)
+    step = GAMMA * np.uint64((width + 1) // 2)
     made = np.empty(dim + dim % 2, dtype=np.int64)
     first, second = out[0], out[1]
     for row in range(seeds.size):
@@ -295,7 +284,7 @@ def _sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> N
 
 
 def _sum_products(seeds: Any, chosen: Any, table: Any, width: Any, dim: Any, out: Any) -> None:
-    step = _GAMMA * np.uint64((width + 1) // 2)
+    step = GAMMA * np.uint64((width + 1) // 2)
     made = np.empty(dim + dim % 2, dtype=np.int64)
     first, second = out[0], out[1]
     for row in range(seeds.size):

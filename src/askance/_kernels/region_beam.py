@@ -13,24 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from askance._kernels import region_layout
+from askance._kernels import region_layout, splitmix
 from askance._kernels.compiler import compile_loop
-
-# The increment and multipliers of SplitMix64.
-_GAMMA, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-_30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
+from askance._kernels.splitmix import GAMMA
 
 
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_load_weights"] = region_layout.compiled_load()
+    globals()["_load_weights"], globals()["_mix"] = region_layout.compiled_load(), splitmix.compiled_mix()
     for helper in (_names, _extend, _merge, _go_back):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_beam)
 
 
-_load_weights = region_layout.load_weights
+_load_weights, _mix = region_layout.load_weights, splitmix.mix
 
 
 def _beam(
@@ -85,13 +82,10 @@ def _beam(
 
 
 def _names(groups: Any) -> Any:
-    """A number for each group, by SplitMix64."""
-    names, state = np.empty(groups, dtype=np.uint64), np.uint64(0)
+    """A number for each group: `splitmix.scattered`."""
+    names = np.empty(groups, dtype=np.uint64)
     for j in range(groups):
-        state += _GAMMA
-        mixed = (state ^ (state >> _30)) * _FIRST
-        mixed = (mixed ^ (mixed >> _27)) * _SECOND
-        names[j] = mixed ^ (mixed >> _31)
+        names[j] = _mix(np.uint64(j + 1) * GAMMA)
     return names
 
 

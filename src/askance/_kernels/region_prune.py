@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from askance._kernels import digits
 from askance._kernels.compiler import compile_loop
 
 # Where the entries that are left allow no sequence at all, the threshold falls by this, at most so often.
@@ -28,9 +29,13 @@ _FALL, _ATTEMPTS = 0.1, 3
 @cache
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
+    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
     for helper in (_root, _connect, _states, _push, _pull, _component, _components):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_prune)
+
+
+_count_up, _count_down = digits.count_up, digits.count_down
 
 
 def _prune(
@@ -141,15 +146,15 @@ def _component(
             gamma[i * groups + used[0]] = 1.0
             logarithm += np.log(kept[i * groups + used[0]])
         return logarithm - tilt[used[0]] * (size - (low[used[0]] if tilt[used[0]] > 0.0 else high[used[0]]))
-    stride = np.empty(used.size, dtype=np.int64)
-    cells = _states(used, high, size, stride)
+    stride, limits = np.empty(used.size, dtype=np.int64), np.minimum(high[used].astype(np.int64), size)
+    cells = _states(limits, stride)
     if cells * used.size > most_cost:
         for i in tokens:
             gamma[i * groups : (i + 1) * groups] = q[i * groups : (i + 1) * groups]
         return 0.0
     forward, backward = np.zeros(int(cells)), np.zeros(int(cells))
-    _push(kept, tokens, used, high, groups, stride, forward)
-    _pull(kept, tokens, used, low, high, tilt, groups, stride, forward, backward, gamma)
+    _push(kept, tokens, used, limits, groups, stride, forward)
+    _pull(kept, tokens, used, low, high, limits, tilt, groups, stride, forward, backward, gamma)
     if not backward[0] > 0.0:
         return -np.inf
     for i in tokens:
@@ -158,16 +163,16 @@ def _component(
     return np.log(backward[0])
 
 
-def _states(used: Any, high: Any, size: Any, stride: Any) -> Any:
-    """How many states there are, as a float, and what a digit is worth."""
+def _states(limits: Any, stride: Any) -> Any:
+    """How many states there are, as a float, with digits up to these limits, and what a digit is worth."""
     cells = 1.0
-    for a in range(used.size):
+    for a in range(limits.size):
         stride[a] = np.int64(min(cells, 2.0**62))
-        cells *= min(np.int64(high[used[a]]), size) + 1
+        cells *= limits[a] + 1
     return cells
 
 
-def _push(kept: Any, tokens: Any, used: Any, high: Any, groups: Any, stride: Any, forward: Any) -> None:
+def _push(kept: Any, tokens: Any, used: Any, limits: Any, groups: Any, stride: Any, forward: Any) -> None:
     """Forward sums from the empty state upwards; states that cannot be reached cost nothing."""
     width, size, total = used.size, tokens.size, 0
     digit = np.zeros(width, dtype=np.int64)
@@ -177,15 +182,9 @@ def _push(kept: Any, tokens: Any, used: Any, high: Any, groups: Any, stride: Any
             row = tokens[total] * groups
             for a in range(width):
                 weight = kept[row + used[a]]
-                if weight > 0.0 and digit[a] < min(np.int64(high[used[a]]), size):
+                if weight > 0.0 and digit[a] < limits[a]:
                     forward[state + stride[a]] += forward[state] * weight
-        for a in range(width):
-            if digit[a] < min(np.int64(high[used[a]]), size):
-                digit[a] += 1
-                total += 1
-                break
-            total -= digit[a]
-            digit[a] = 0
+        total += _count_up(digit, limits, 0)
 
 
 def _pull(
@@ -194,6 +193,7 @@ def _pull(
     used: Any,
     low: Any,
     high: Any,
+    limits: Any,
     tilt: Any,
     groups: Any,
     stride: Any,
@@ -202,11 +202,7 @@ def _pull(
     gamma: Any,
 ) -> None:
     """Backward sums from the last state downwards, and posteriors times the sum."""
-    width, size, total = used.size, tokens.size, 0
-    digit = np.empty(width, dtype=np.int64)
-    for a in range(width):
-        digit[a] = min(np.int64(high[used[a]]), size)
-        total += digit[a]
+    width, size, digit, total = used.size, tokens.size, limits.copy(), limits.sum()
     for state in range(forward.size - 1, -1, -1):
         if forward[state] > 0.0:
             if total == size:
@@ -220,14 +216,8 @@ def _pull(
                 row = tokens[total] * groups
                 for a in range(width):
                     weight = kept[row + used[a]]
-                    if weight > 0.0 and digit[a] < min(np.int64(high[used[a]]), size):
+                    if weight > 0.0 and digit[a] < limits[a]:
                         step = weight * backward[state + stride[a]]
                         backward[state] += step
                         gamma[row + used[a]] += forward[state] * step
-        for a in range(width):
-            if digit[a] > 0:
-                digit[a] -= 1
-                total -= 1
-                break
-            digit[a] = min(np.int64(high[used[a]]), size)
-            total += digit[a]
+        total += _count_down(digit, limits, 0)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from askance._kernels import region_layout
+from askance._kernels import digits, region_layout
 from askance._kernels.compiler import compile_loop
 from askance._kernels.region_layout import FLOOR
 
@@ -42,12 +42,14 @@ _U = np.uint64
 def compiled() -> Callable[..., None]:
     """Compile the loop, or load it from the cache of an earlier run."""
     globals()["_shared_probability"] = region_layout.compiled_shared_probability()
+    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
     for helper in (_load, _forward, _backward):
         globals()[helper.__name__] = compile_loop(helper)
     return compile_loop(_sum_blocks)
 
 
 _shared_probability = region_layout.shared_probability
+_count_up, _count_down = digits.count_up, digits.count_down
 
 
 def _sum_blocks(
@@ -149,13 +151,7 @@ def _forward(high: Any, length: Any, lanes: Any, p: Any, forward: Any, digit: An
             at, following = _U(used * lanes), base + _U(lanes)
             for x in range(size - _U(lanes)):
                 forward[following + x] += p[at + x] * forward[base + x]
-        for j in range(1, groups):
-            if digit[j] < high[j]:
-                digit[j] += 1
-                used += 1
-                break
-            used -= digit[j]
-            digit[j] = 0
+        used += _count_up(digit, high, 1)
 
 
 def _backward(
@@ -206,10 +202,4 @@ def _backward(
                     step = p[at + x] * backward[following + x]
                     backward[here + x] += step
                     gamma[at + x] += forward[here + x] * step
-        for j in range(1, groups):
-            if digit[j] > 0:
-                digit[j] -= 1
-                used -= 1
-                break
-            digit[j] = high[j]
-            used += high[j]
+        used += _count_down(digit, high, 1)

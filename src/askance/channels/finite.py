@@ -9,6 +9,7 @@ import os
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -150,6 +151,19 @@ class FiniteChannel(Described):
                 f"the model is about {outputs.shown()}, the channel about {self.outputs.shown()}.",
                 remedy="Build both from the same labels, in the same order.",
             )
+
+    def thresholds(self) -> dict[str, Any]:
+        """What a device in another language needs to draw the same law: whole numbers over 2⁶², plain JSON.
+
+        `columns` has a list for every output, in their order, with the weight of every observation, in theirs. To draw,
+        take a number below 2⁶² and go along the list of the true output: the observation is the first at which the sum
+        of the weights so far exceeds the number.
+
+        >>> from askance import Warner
+        >>> Warner("3/4").thresholds() == {"columns": [[3 * 2**60, 2**60], [2**60, 3 * 2**60]]}
+        True
+        """
+        return {"columns": self.integer_weights.T.tolist()}
 
     @cached_property
     def fingerprint(self) -> str:

@@ -231,6 +231,17 @@ class RandomizedResponse(FiniteChannel):
         word >>= draw.DISCARDED_BITS
         return truth if word < self._reveal_weight else bisect_right(self._cumulative_list, word)
 
+    def thresholds(self) -> dict[str, Any]:
+        """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.
+
+        To draw, take a number below 2⁶². Where it is below `reveal` the truth is told; otherwise take `reveal` off and
+        go along `base`: the answer is the first output at which the sum of the weights so far exceeds the number.
+
+        >>> RandomizedResponse("1/2", outputs=2).thresholds() == {"reveal": 2**61, "base": [2**60, 2**60]}
+        True
+        """
+        return {"reveal": self._reveal_weight, "base": self._base_weights.tolist()}
+
     def _fingerprint_parts(self) -> tuple[IntArray, ...]:
         return np.array([self._reveal_weight]), self._base_weights
 

@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
+from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
+from askance.cli.outputs import refuse_other, require_writable
 from askance.cli.progress import progress
-from askance.errors import FormatError, InputError
+from askance.errors import FormatError
 
 if TYPE_CHECKING:
     from askance.formats.reports import Aggregation
 
 
-@click.command("aggregate", short_help="Add up reports to a state.")
+@click.command(
+    "aggregate",
+    cls=GuidedCommand,
+    short_help="Add up reports to a state.",
+    examples=[
+        "askance aggregate reports.jsonl -o all.state",
+        "askance aggregate monday.jsonl tuesday.parquet last-week.state -o all.state --skip-bad",
+    ],
+)
 @click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", metavar="STATE", required=True, type=click.Path(path_type=Path), help="where the state goes"
@@ -24,16 +34,16 @@ if TYPE_CHECKING:
 @click.option("--skip-bad", is_flag=True, help="leave bad reports out and count them, instead of stopping at the first")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def aggregate_command(reports: tuple[Path, ...], output: Path, skip_bad: bool, as_json: bool) -> None:
-    """Add up REPORTS, files of reports or states of one channel, to one state.
+    """Add up REPORTS, files of reports (.jsonl, .parquet) or states of one channel, to one state.
 
-    A state holds integers only: it does not grow with the number of reports, and states of many machines are added up
-    by this same command. A report is bad when it comes from another channel, repeats an id, or is malformed. Example:
-
-        askance aggregate monday.jsonl tuesday.parquet last-week.state -o all.state
+    A state holds sums only: it does not grow with the number of reports, and states of many machines are added up by
+    this same command. `askance fit --state STATE` estimates from it. A report is bad when it comes from another
+    channel, repeats an id, or is malformed.
     """
     from askance.formats import aggregate, save
 
-    _refuse_reports(output)
+    require_writable(output, "-o")
+    refuse_other(output, "state")
     with progress() as doing:
         found = aggregate(reports, skip_bad, doing=doing)
         if found.refused and not found.evidence.n_observations:
@@ -44,22 +54,6 @@ def aggregate_command(reports: tuple[Path, ...], output: Path, skip_bad: bool, a
             )
         save(found.evidence, output)
     _print(found, output, as_json)
-
-
-def _refuse_reports(output: Path) -> None:
-    """A state may replace a state, but never the reports it is made of."""
-    from askance.formats.report_schema import kind_of_file
-
-    if not output.is_file():
-        return
-    if kind_of_file(output) != "other":
-        raise InputError(
-            f"-o {output} is a file of reports, which a state would replace.", remedy="Give the state another name."
-        )
-    if output.suffix in (".json", ".toml"):
-        raise InputError(
-            f"-o {output} is there already, and is no state.", remedy="Give the state a name of its own: all.state."
-        )
 
 
 def _print(found: Aggregation, output: Path, as_json: bool) -> None:

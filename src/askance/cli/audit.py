@@ -11,8 +11,9 @@ import click
 
 from askance.channels import registry
 from askance.channels.registry import AnyChannel, ChannelEntry
-from askance.cli.channel_options import build_from_flags, channel_options, example_flags
-from askance.cli.misuse import GuidedGroup
+from askance.cli.channel_options import CHANNEL_SECTIONS, build_from_flags, channel_options, example_flags, summary_of
+from askance.cli.guided import GuidedCommand, GuidedGroup
+from askance.cli.numbers import NUMBER, WholeNumber
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import progress
 
@@ -23,14 +24,22 @@ if TYPE_CHECKING:
 _DEFAULT_TRIALS = 200_000
 
 
-@click.group("audit", cls=GuidedGroup, short_help="Test the privacy level of a channel on its real sampler.")
+@click.group(
+    "audit",
+    cls=GuidedGroup,
+    short_help="Test the privacy level of a channel on its real sampler.",
+    sections=CHANNEL_SECTIONS,
+    examples=[
+        "askance audit forced-response --truth 2/3 --yes 1/6",
+        "askance audit file my-channel.toml --trials 1000000",
+    ],
+)
 def audit_group() -> None:
     """Test the privacy level of a channel by drawing from its real sampler.
 
     Prints a lower bound on the level that is right with the given confidence, and exits with code 1 when it exceeds
-    the stated level. Example:
-
-        askance audit forced-response --truth 2/3 --yes 1/6
+    the stated level. Draws come from the cryptographic source of the system, as on devices: there is no --seed, and
+    two audits differ a little. Every channel has its own options: askance audit CHANNEL --help.
     """
 
 
@@ -38,8 +47,22 @@ def _audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that all audits share."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="print JSON"),
-        click.option("--confidence", type=float, default=0.999, show_default=True, help="of the lower bound"),
-        click.option("--trials", type=int, default=_DEFAULT_TRIALS, show_default=True, help="reports to draw"),
+        click.option(
+            "--confidence",
+            type=NUMBER,
+            metavar="P",
+            default=0.999,
+            show_default=True,
+            help="probability that the lower bound is right, 0.5 to 1",
+        ),
+        click.option(
+            "--trials",
+            type=WholeNumber(),
+            metavar="N",
+            default=_DEFAULT_TRIALS,
+            show_default=True,
+            help="reports to draw, 1000 or more",
+        ),
     ):
         command = option(command)
     return command
@@ -83,10 +106,10 @@ def _level(value: float) -> str:
 
 
 def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = f"{entry.summary[0].upper()}{entry.summary[1:]}."
-    example = f"\b\nExample:\n  askance audit {entry.kind} {example_flags(entry)}"
+    summary = summary_of(entry)
+    examples = [f"askance audit {entry.kind} {example_flags(entry)}"]
 
-    @click.command(entry.kind, help=summary, short_help=entry.summary, epilog=example)
+    @click.command(entry.kind, cls=GuidedCommand, help=summary, short_help=entry.summary, examples=examples)
     @channel_options(entry)
     @_audit_options
     def command(trials: int, confidence: float, as_json: bool, **given: Any) -> int:
@@ -99,14 +122,15 @@ for _entry in registry.entries(None):
     audit_group.add_command(_command_for(_entry))
 
 
-@audit_group.command("file", short_help="a channel described in a TOML file")
+@audit_group.command(
+    "file",
+    short_help="a channel described in a TOML file",
+    examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],
+)
 @click.argument("path", type=click.Path(path_type=Path))
 @_audit_options
 def audit_file(path: Path, trials: int, confidence: float, as_json: bool) -> int:
-    """Audit the channel described in the TOML file PATH.
-
-    Example: askance audit file my-channel.toml
-    """
+    """Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file."""
     from askance.formats import read_channel
 
     return _run(read_channel(path), trials, confidence, as_json)

@@ -3,38 +3,75 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from askance._checks import shorten
+from askance._checks import as_positive_level, shorten
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, ChannelEntry
-from askance.cli.channel_options import build_from_flags, channel_options, example_flags
-from askance.cli.misuse import GuidedGroup
+from askance.cli.channel_options import CHANNEL_SECTIONS, build_from_flags, channel_options, example_flags, summary_of
+from askance.cli.guided import GuidedCommand, GuidedGroup
 from askance.cli.output import print_json, print_table
+from askance.cli.progress import progress
 
 
-@click.group("certify", cls=GuidedGroup, short_help="Prove the privacy level of a channel.")
+@click.group(
+    "certify",
+    cls=GuidedGroup,
+    short_help="Prove the privacy level of a channel.",
+    sections=CHANNEL_SECTIONS,
+    examples=[
+        "askance certify forced-response --truth 2/3 --yes 1/6",
+        "askance certify file my-channel.toml",
+        "askance certify file my-channel.toml --at-most 1",
+    ],
+)
 def certify_group() -> None:
-    """Prove the privacy level of a channel, and that unbiased estimation is possible.
+    """Prove the privacy level of a channel, and whether unbiased estimation is possible.
 
-    Exact arithmetic on the very thresholds the sampler uses. Example:
-
-        askance certify forced-response --truth 2/3 --yes 1/6
+    Exact arithmetic on the very thresholds that the sampler compares random numbers with. Nothing is drawn; `askance
+    audit` tests the sampler itself. With --at-most it exits with code 1 when the level is larger, as tests want it.
+    Every channel has its own options: askance certify CHANNEL --help.
     """
 
 
-def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
+def _certify_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that all certificates share."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="print JSON"),
+        click.option(
+            "--at-most", metavar="LEVEL", help="exit with code 1 when the privacy level is larger; above 0, at most 30"
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _run(channel: AnyChannel, at_most: str | None, as_json: bool) -> int:
+    limit = None if at_most is None else as_positive_level(at_most, "--at-most")
+    level = _print_certificate(channel, as_json)
+    if limit is None or level <= float(limit):  # as floats: a level of 0.1 is stated as the float next to 1/10
+        return 0
+    shown = "unbounded" if math.isinf(level) else f"{level:.10g}"
+    click.echo(f"askance: the privacy level of {channel.kind} is {shown}; allowed: at most {at_most}.", err=True)
+    return 1
+
+
+def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
+    """Prove and print; the level."""
     from askance.design import certify
 
-    certificate = certify(channel)
+    with progress() as doing:
+        doing("proving the level")
+        certificate = certify(channel)
     if as_json:
-        sampler = {} if isinstance(channel, FiniteChannel) else {"thresholds": channel.thresholds(), "of": 2**62}
-        print_json({"channel": channel.specification(), **certificate.to_json(), **sampler})
-        return
+        named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
+        print_json({**named, **certificate.to_json(), "thresholds": channel.thresholds(), "of": 2**62})
+        return certificate.privacy_level
     level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
     rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
     hidden = "no, not of every output (of the statistics of a model, perhaps)"
@@ -52,17 +89,18 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> None:
         ("proved by", certificate.proved_by),
     ]
     print_table(f"certificate of {channel.kind}", ["", ""], rows)
+    return certificate.privacy_level
 
 
 def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = f"{entry.summary[0].upper()}{entry.summary[1:]}."
-    example = f"\b\nExample:\n  askance certify {entry.kind} {example_flags(entry)}"
+    summary = summary_of(entry)
+    examples = [f"askance certify {entry.kind} {example_flags(entry)}"]
 
-    @click.command(entry.kind, help=summary, short_help=entry.summary, epilog=example)
+    @click.command(entry.kind, cls=GuidedCommand, help=summary, short_help=entry.summary, examples=examples)
     @channel_options(entry)
-    @click.option("--json", "as_json", is_flag=True, help="print JSON")
-    def command(as_json: bool, **given: Any) -> None:
-        _print_certificate(build_from_flags(entry, given), as_json)
+    @_certify_options
+    def command(at_most: str | None, as_json: bool, **given: Any) -> int:
+        return _run(build_from_flags(entry, given), at_most, as_json)
 
     return command
 
@@ -71,14 +109,15 @@ for _entry in registry.entries(None):
     certify_group.add_command(_command_for(_entry))
 
 
-@certify_group.command("file", short_help="a channel described in a TOML file")
+@certify_group.command(
+    "file",
+    short_help="a channel described in a TOML file",
+    examples=["askance certify file my-channel.toml", "askance certify file my-channel.toml --at-most 1"],
+)
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-def certify_file(path: Path, as_json: bool) -> None:
-    """Certify the channel described in the TOML file PATH.
-
-    Example: askance certify file my-channel.toml
-    """
+@_certify_options
+def certify_file(path: Path, at_most: str | None, as_json: bool) -> int:
+    """Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file."""
     from askance.formats import read_channel
 
-    _print_certificate(read_channel(path), as_json)
+    return _run(read_channel(path), at_most, as_json)

@@ -8,8 +8,24 @@ from typing import Any
 
 import click
 
+from askance.channels import registry
 from askance.channels.registry import ChannelEntry, Parameter, ParameterKind
 from askance.errors import InputError
+
+# Channels that are told one label of each respondent.
+_OF_ANSWERS = [
+    entry.kind
+    for entry in registry.entries(None)
+    if entry in registry.entries() or any(parameter.name == "outputs" for parameter in entry.parameters)
+]
+#: How groups of commands, one for each channel, are listed.
+CHANNEL_SECTIONS = {
+    "Channels for one answer of each respondent": _OF_ANSWERS,
+    "Channels for records of numbers (statistics)": [
+        entry.kind for entry in registry.entries(None) if entry.kind not in _OF_ANSWERS
+    ],
+    "Channels in files": ["file", "records", "release"],
+}
 
 
 class KindType(click.ParamType[Any]):
@@ -65,17 +81,30 @@ def example_flags(entry: ChannelEntry) -> str:
     return " ".join(words())
 
 
+def summary_of(entry: ChannelEntry) -> str:
+    """What a channel does, and when to use it, as the help of a command."""
+    return f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nUse it when {entry.use}."
+
+
 def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the flags of a channel to a command."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for parameter in reversed(entry.parameters):
-            text = f"{parameter.description}: {parameter.kind.syntax}  [{need(parameter)}]"
+            text = _help_of(parameter)
             option = click.option(flag(parameter.name), parameter.name, type=KindType(parameter.kind), help=text)
             command = option(command)
         return command
 
     return decorate
+
+
+def _help_of(parameter: Parameter) -> str:
+    """What a flag means, how it is written where the placeholder does not say so, and whether it is needed."""
+    choice = parameter.kind.syntax == parameter.kind.placeholder.replace("|", " or ")
+    text = parameter.description if choice else f"{parameter.description}; {parameter.kind.syntax}"
+    needed = need(parameter)
+    return text if needed == "optional" else f"{text}  [{needed}]"
 
 
 def build_from_flags(entry: ChannelEntry, given: dict[str, Any]) -> Any:

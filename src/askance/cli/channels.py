@@ -9,14 +9,23 @@ import click
 from askance.channels import registry
 from askance.channels.registry import ChannelEntry
 from askance.cli.channel_options import flag, need
+from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
 
 
-@click.command("channels", short_help="List the channels, or show one in full.")
+@click.command(
+    "channels",
+    cls=GuidedCommand,
+    short_help="List the channels, or show one in full.",
+    examples=["askance channels", "askance channels forced-response"],
+)
 @click.argument("kind", required=False)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def channels_command(kind: str | None, as_json: bool) -> None:
-    """List the channels, or show one (KIND) with its parameters and an example."""
+    """List the channels, or show one (KIND) with its parameters, when to use it, and an example as a TOML file.
+
+    A channel is how the truth becomes what is seen: a survey design, noise on a device, labels that may be wrong.
+    """
     if kind is None:
         everything = registry.entries(None)
         if as_json:

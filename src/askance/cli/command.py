@@ -11,9 +11,11 @@ from askance.cli.certify import certify_group
 from askance.cli.channels import channels_command
 from askance.cli.demo import demo_command
 from askance.cli.fit import fit_command
-from askance.cli.misuse import GuidedGroup, run_or_exit
+from askance.cli.guided import GuidedGroup
+from askance.cli.misuse import run_or_exit
 from askance.cli.optimal import optimal_command
 from askance.cli.plan import plan_group
+from askance.cli.questions import questions_command
 from askance.cli.randomize import randomize_group
 from askance.cli.regions import regions_command
 from askance.cli.reproduce import reproduce_command
@@ -23,12 +25,38 @@ from askance.cli.tag import evaluate_command, tag_command
 from askance.cli.train import train_command
 
 
-@click.group(cls=GuidedGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="askance")
+@click.group(
+    cls=GuidedGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    sections={
+        "Surveys": ["plan", "fit", "sensitivity", "optimal"],
+        "Devices that send noised records": ["randomize", "aggregate", "synth"],
+        "Taggers from counts": ["questions", "regions", "train", "tag", "evaluate"],
+        "Channels": ["channels", "certify", "audit"],
+        "To see it work": ["demo", "reproduce"],
+    },
+    examples=[
+        "askance demo",
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        "askance fit --help",
+    ],
+)
+@click.version_option(__version__, prog_name="askance", help="print the version")
 def askance() -> None:
-    """Learn a model from what people are willing to tell you.
+    """Learn a model from what people are willing to tell you: noised answers, counts, partial labels.
 
-    Every command prints a table for people; --json prints the same for programs.
+    Every command prints a table for people; --json prints the same for programs. The words used throughout:
+
+    \b
+        channel        how the truth becomes what is seen; in surveys: a design,
+                       such as a die that says when to answer truthfully
+        report         one noised answer or record; all that leaves a device
+        privacy level  how much a report may tell: at level 1 no report is
+                       more than e = 2.7 times likelier under one truth than
+                       under another (ε of local differential privacy)
+        state          sums of many reports, in a file
+        statistics     the numbers of a record, of which means are learned
+        region         a stretch of a sentence in which tags are counted
     """
 
 
@@ -40,6 +68,7 @@ askance.add_command(demo_command)
 askance.add_command(fit_command)
 askance.add_command(optimal_command)
 askance.add_command(plan_group)
+askance.add_command(questions_command)
 askance.add_command(randomize_group)
 askance.add_command(regions_command)
 askance.add_command(reproduce_command)

@@ -10,48 +10,62 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from askance.cli.guided import GuidedCommand
+from askance.cli.numbers import SEED, WholeNumber
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import one_line_warnings
-from askance.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from askance.experiments.tables import Table
 
+# Simulated people, all in memory.
+_MOST = 10**7
 
-@click.command("demo", short_help="Show what can be learned from noised answers and counts.")
+
+@click.command(
+    "demo",
+    cls=GuidedCommand,
+    short_help="Show what can be learned from noised answers and counts.",
+    examples=["askance demo", "askance demo --out demo-output --seed 1 --respondents 5000"],
+)
 @click.option(
     "--out",
+    metavar="FOLDER",
     type=click.Path(path_type=Path),
     default=Path("demo-output"),
     show_default=True,
-    help="folder for the results",
+    help="where numbers, pictures and report.html go",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="seed of the simulation")
-@click.option("--respondents", type=int, default=20_000, show_default=True, help="how many people answer the survey")
+@click.option(
+    "--respondents",
+    metavar="N",
+    type=WholeNumber(100, _MOST, "The default is 20000."),
+    default=20_000,
+    show_default=True,
+    help="how many simulated people answer the survey, 100 or more",
+)
+@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is drawn")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
 
-    Numbers (JSON) and pictures of each go to --out, and report.html there tells all three stories in one file.
+    Takes about ten seconds. Numbers (JSON) and pictures of each go to --out, and report.html there tells all three
+    stories in one file.
     """
     from rich.console import Console
 
     from askance.experiments.demo_report import PARTS, require_places, write_demo
     from askance.formats.disk import as_path
 
-    if respondents < 100:
-        raise InputError(f"--respondents is {respondents}; allowed: at least 100.", remedy="The default is 20000.")
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="The default is 0.")
     require_places(as_path(out))
-    with one_line_warnings():
+    with one_line_warnings() as told:
         results, pictures = _run(seed, respondents, Console(stderr=True))
     again = ["askance", "demo", "--out", str(out), "--seed", str(seed), "--respondents", str(respondents)]
     page = write_demo(out, results, pictures, shlex.join(again))
     if as_json:
-        print_json(_for_programs(results))
+        print_json({**_for_programs(results), "warnings": told})
         return
     _print_results(results)
     for name in PARTS:

@@ -3,109 +3,158 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from askance._checks import shorten
+from askance.cli.guided import GuidedCommand
+from askance.cli.numbers import NUMBER
 from askance.cli.output import print_json
+from askance.cli.outputs import PICTURES, refuse_inputs, refuse_other, refuse_twice, require_writable
 from askance.cli.progress import one_line_warnings, progress
-from askance.cli.survey_options import fit_survey, survey_options
+from askance.cli.survey_options import (
+    DESIGN_SECTION,
+    design_arguments,
+    fit_survey,
+    flag_of_argument,
+    survey_options,
+)
 from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.estimation.regression_fit import RegressionFit
+    from askance.estimation.results import Prevalence
     from askance.survey.misfit import ChannelTest
 
 
-@click.command("fit", short_help="Regress a hidden answer on covariates, or estimate from a state.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="of the intervals")
+_METHODS = {
+    "one-step": "as precise as the likelihood",
+    "marginal": "maximum likelihood",
+    "moments": "unbiased averages",
+    "supervised": "where the truth was told (--design direct)",
+    "projection": "with --state, the closest distribution",
+    "ridge": "with --field",
+}
+_STATE = ("states", "model", "names", "field", "variables", "tables", "release")
+
+
+@click.command(
+    "fit",
+    cls=GuidedCommand,
+    short_help="Regress a hidden answer on covariates, or estimate from a state.",
+    sections={"From a state, instead of DATA": _STATE, DESIGN_SECTION: design_arguments()},
+    examples=[
+        'askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6 '
+        "--by region",
+        "askance fit --state telemetry.state",
+        "askance fit --state monday.state --state tuesday.state --model habits.json",
+        "askance fit --state all.state --field --variables people.toml --tables tables.csv --save people.field",
+        "askance fit --state all.state --release release.json",
+    ],
+)
+@survey_options(_METHODS, "one-step; moments for fields and statistics")
 @click.option(
-    "--save", metavar="FILE", type=click.Path(path_type=Path), help="keep coefficients and covariance (not the formula)"
+    "--confidence",
+    metavar="P",
+    type=NUMBER,
+    default=0.95,
+    show_default=True,
+    help="confidence of the intervals, above 0 and below 1",
 )
 @click.option(
-    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="picture of the coefficients (.png, .svg, .pdf)"
+    "--save",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="keep the fit: coefficients and covariance, not the formula",
 )
+@click.option(
+    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the coefficients (.png, .svg, .pdf)"
+)
+@click.option(
+    "--by", metavar="COLUMN", help="shares by the groups of this column too: one of the formula, --cluster or --weights"
+)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
 @click.option(
     "--state",
     "states",
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="a state of `askance aggregate`, instead of DATA (repeatable: answers of several channels are pooled)",
+    help="a state of `askance aggregate` (repeatable: answers of several channels are pooled)",
 )
 @click.option(
     "--model",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="with --state: fit the model of this JSON file, as for `askance optimal` and `askance plan model`",
+    help="fit the model of this JSON file, as for `askance optimal` and `askance plan model`",
 )
-@click.option("--names", metavar="A,B,…", help="with --state: what the statistics are called")
-@click.option("--field", is_flag=True, help="with --state of clique release: fit a random field")
+@click.option("--names", metavar="A,B,…", help="what the statistics are called, in the order of the channel")
+@click.option("--field", is_flag=True, help="fit a random field; the state is one of clique-release")
 @click.option(
-    "--variables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: TOML of names and labels"
+    "--variables",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="with --field: the TOML file of names and labels that was planned with",
 )
 @click.option(
-    "--tables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: where tables go (.csv, .json)"
+    "--tables", metavar="FILE", type=click.Path(path_type=Path), help="with --field: where its tables go (.csv, .json)"
 )
 @click.option(
     "--release",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="with --state: a linear regression, as `askance plan regression` planned it",
+    help="fit the private linear regression that `askance plan regression` wrote here",
 )
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-@survey_options
 def fit_command(
-    confidence: float,
-    save: Path | None,
-    plot: Path | None,
-    states: tuple[Path, ...],
-    model: Path | None,
-    names: str | None,
-    field: bool,
-    variables: Path | None,
-    tables: Path | None,
-    release: Path | None,
-    as_json: bool,
-    **given: Any,
+    confidence: float, save: Path | None, plot: Path | None, states: tuple[Path, ...], as_json: bool, **given: Any
 ) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
     DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav. The formula names the column of reports,
-    then ~, then the terms. Quote it with single quotes where it contains backticks. Example:
+    then ~, then the terms. Quote it with single quotes where it contains backticks.
 
-        askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6
+    Below the coefficients stands the share of every answer (of yes, where there are two), with an interval for the
+    population that the respondents were drawn from.
 
-    Or, without covariates, print the shares of answers or the means of statistics behind aggregated reports:
-
-        askance fit --state telemetry.state
-
-    Answers that were given through different channels are estimated together, and to a model of one's own:
-
-        askance fit --state monday.state --state tuesday.state --model habits.json
-
-    With --field, a random field from a state of clique release; with --release, a private linear regression.
+    Or, without covariates, estimate from states of aggregated reports (--state): shares of answers, means of
+    statistics, a model of one's own, a random field, or a private linear regression.
     """
-    from askance.cli.outputs import PICTURES, require_writable
     from askance.estimation.fit import normal_quantile
-    from askance.survey.misfit import channel_fit_test
 
     # What is wrong is refused before any work is done.
     normal_quantile(confidence)
-    if plot is not None:
-        require_writable(plot, "--plot", PICTURES)
-    if save is not None:
-        require_writable(save, "--save")
-    of_states = {"model": model, "names": names, "field": field}
-    of_states |= {"variables": variables, "tables": tables, "release": release}
+    of_states = {name: given.pop(name) for name in _STATE if name != "states"}
+    _check_places(save, plot, [*states, *(path for path in (given["data"], *of_states.values()) if path)])
     _refuse_without_state(states, **of_states)
     if states:
         _refuse_beside_state(given)
         _fit_states(states, given["method"], confidence, save, plot, as_json, **of_states)
-        return
-    with one_line_warnings(), progress() as doing:
+    else:
+        _fit_table(confidence, save, plot, as_json, given)
+
+
+def _check_places(save: Path | None, plot: Path | None, inputs: Sequence[object]) -> None:
+    if plot is not None:
+        require_writable(plot, "--plot", PICTURES)
+    if save is not None:
+        require_writable(save, "--save")
+        refuse_inputs(save, [path for path in inputs if isinstance(path, Path)], "--save")
+        refuse_other(save, "fit", "--save")
+    refuse_twice({"--save": save, "--plot": plot})
+
+
+def _fit_table(confidence: float, save: Path | None, plot: Path | None, as_json: bool, given: dict[str, Any]) -> None:
+    """A regression on the answers of a table."""
+    from askance.survey.misfit import channel_fit_test
+
+    by = given.pop("by")
+    with one_line_warnings() as told, progress() as doing:
         result = fit_survey(doing, **given)
+        doing("averaging over respondents")
+        shares = _shares(result, by, confidence)
         doing("testing the design")
         assert result.evidence is not None
         test = channel_fit_test(result.evidence)
@@ -119,11 +168,35 @@ def fit_command(
             doing("drawing")
             plot_coefficients(result, plot, confidence)
     if as_json:
-        print_json(fit_as_json(result, confidence, test))
+        print_json({**fit_as_json(result, confidence, test), **_shares_as_json(shares), "warnings": told})
         return
     click.echo(result.summary(confidence))
+    for table in shares:
+        click.echo(f"\n{table.summary()}")
     if test.p_value < 1:
         click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+
+
+def _shares(fit: RegressionFit, by: str | None, confidence: float) -> list[Prevalence]:
+    """Prevalence over all respondents, and by group where asked.
+
+    The errors are those of the population: what a reader takes an interval of a survey for.
+    """
+    assert fit.design is not None
+    names = fit.design.respondents.names
+    if by is not None and by not in names:
+        raise InputError(
+            f"--by is {by!r}; allowed: {shorten(names) or 'no column, for the formula has none'}.",
+            remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
+        )
+    return [
+        fit.prevalence(by=column, confidence=confidence, population=True)
+        for column in (None, *([] if by is None else [by]))
+    ]
+
+
+def _shares_as_json(shares: list[Prevalence]) -> dict[str, Any]:
+    return {"prevalence": shares[0].to_json(), "prevalence_by": shares[1].to_json() if len(shares) > 1 else None}
 
 
 def _fit_states(
@@ -156,7 +229,8 @@ def _refuse_beside_state(given: dict[str, Any]) -> None:
     others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
     if others:
         raise InputError(
-            f"--state is given with {', '.join(others)}; allowed: --model, --method, --confidence, --save, --json.",
+            f"--state is given with {', '.join(map(flag_of_argument, others))}; allowed: --model, --method, "
+            "--confidence, --save, --json.",
             remedy="A state knows its own channel; covariates need DATA and --formula.",
         )
 

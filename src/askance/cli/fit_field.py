@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.output import print_json
-from askance.cli.progress import one_line_warnings
-from askance.errors import InputError
+from askance.cli.outputs import refuse_inputs, refuse_precious, refuse_twice, require_writable
+from askance.cli.progress import one_line_warnings, progress
 
 if TYPE_CHECKING:
     from askance.evidence import StatisticsTally
@@ -38,15 +38,19 @@ def fit_field(
     from askance.estimation.field_estimation import estimate_field
     from askance.formats.field_fit_file import field_for, write_field_fit, write_field_tables
 
-    if tables is not None and tables.suffix not in (".csv", ".json"):
-        raise InputError(f"--tables is {tables}; allowed: a name ending in .csv or .json.", remedy="Name it so.")
-    with one_line_warnings():
+    if tables is not None:
+        require_writable(tables, "--tables", (".csv", ".json"))
+        refuse_inputs(tables, [] if variables is None else [variables], "--tables")
+        refuse_twice({"--save": save, "--tables": tables})
+        refuse_precious(tables, "--tables")
+    with one_line_warnings() as told, progress() as doing:
+        doing("fitting the field")
         fit = estimate_field(field_for(evidence.channel, variables), evidence, method)  # type: ignore[arg-type]
     if save is not None:
         write_field_fit(fit, save)
     if tables is not None:
         write_field_tables(fit, tables, confidence)
     if as_json:
-        print_json(fit.to_json(confidence))
+        print_json({**fit.to_json(confidence), "warnings": told})
     else:
         click.echo(fit.summary(confidence))

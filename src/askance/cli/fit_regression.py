@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.output import print_json
-from askance.cli.progress import one_line_warnings
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
     if isinstance(planned, ScalePilot):
         _print_scales(planned, evidence, as_json)
         return
-    with one_line_warnings():
+    with one_line_warnings() as told, progress() as doing:
+        doing("fitting")
         fit = estimate_linear(planned, evidence)
     if as_json:
-        print_json(fit.to_json(confidence))
+        print_json({**fit.to_json(confidence), "warnings": told})
     else:
         click.echo(fit.summary(confidence))
 
@@ -51,11 +52,12 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
 def _print_scales(pilot: ScalePilot, evidence: StatisticsTally, as_json: bool) -> None:
     from askance.cli.output import print_table
 
-    found = pilot.estimate(evidence)
+    with one_line_warnings() as told:
+        found = pilot.estimate(evidence)
     rows = list(zip(pilot.field.names, found.centres.tolist(), found.scales.tolist(), strict=True))
     if as_json:
         columns = [{"name": name, "centre": centre, "scale": scale} for name, centre, scale in rows]
-        print_json({"model": "scale-pilot", "n": found.n_observations, "columns": columns})
+        print_json({"model": "scale-pilot", "n": found.n_observations, "columns": columns, "warnings": told})
         return
     shown = [(name, f"{centre:.5g}", f"{scale:.5g}") for name, centre, scale in rows]
     print_table(f"pilot of {found.n_observations:,} reports", ["column", "centre", "scale"], shown)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance.cli.output import print_json, print_table
-from askance.cli.progress import one_line_warnings
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def fit_state(
     if names is not None:
         raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
     try:
-        fit = _estimated(Enumerated.saturated(evidence.channel.outputs), evidence, method)
+        fit, told = _estimated(Enumerated.saturated(evidence.channel.outputs), evidence, method)
     except NotIdentifiedError as error:
         raise NotIdentifiedError(
             error.message, remedy="A model with fewer parameters may be possible: give it with --model model.json."
         ) from None
     _keep(fit, save)
     if as_json:
-        print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)})
+        print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence), "warnings": told})
         return
     _print_shares(_title(fit, evidence), fit, confidence)
     _print_notes(fit)
@@ -94,9 +94,10 @@ def _fit_means(
         raise InputError(
             "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
         )
-    means = _named(estimate_mean(evidence), names)
+    with one_line_warnings() as told:
+        means = _named(estimate_mean(evidence), names)
     if as_json:
-        print_json(means.to_json(confidence))
+        print_json({**means.to_json(confidence), "warnings": told})
     else:
         click.echo(means.summary(confidence))
 
@@ -213,12 +214,12 @@ def _fit_model(
             err=True,
         )
         method = "marginal"
-    fit = _estimated(model, evidence, method)
+    fit, told = _estimated(model, evidence, method)
     _keep(fit, save)
     if as_json:
-        told = {**_fit_as_json(fit, confidence), "converged": bool(fit.converged)}
+        found = {**_fit_as_json(fit, confidence), "converged": bool(fit.converged)}
         parts = {"parameters": _parameters_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)}
-        print_json({**told, "log_likelihood": _finite(fit.log_likelihood), **parts})
+        print_json({**found, "log_likelihood": _finite(fit.log_likelihood), **parts, "warnings": told})
         return
     columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
     _print_rows(_title(fit, evidence), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
@@ -239,11 +240,16 @@ def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> 
     return True
 
 
-def _estimated(model: Enumerated, evidence: Tally | StatisticsTally, method: str | None) -> DistributionFit:
+def _estimated(
+    model: Enumerated, evidence: Tally | StatisticsTally, method: str | None
+) -> tuple[DistributionFit, list[str]]:
+    """The fit, and the warnings that came with it."""
     from askance.estimation import estimate
 
-    with one_line_warnings():
-        return estimate(model, evidence, method)
+    with one_line_warnings() as told, progress() as doing:
+        doing("fitting")
+        fit = estimate(model, evidence, method)
+    return fit, told
 
 
 def _keep(fit: DistributionFit, path: Path | None) -> None:
@@ -308,8 +314,15 @@ def _print_shares(title: str, fit: DistributionFit, confidence: float) -> None:
 
 
 def _print_rows(title: str, names: tuple[str, str], rows: Iterable[tuple[Any, ...]], confidence: float) -> None:
-    cells = [(str(label), f"{v:.4f}", f"{error:.4f}", f"{low:.4f} … {high:.4f}") for label, v, error, low, high in rows]
+    cells = [(str(label), f"{v:.4f}", *_spread(error, low, high)) for label, v, error, low, high in rows]
     print_table(title, [*names, "std. error", f"{100 * confidence:g} % interval"], cells)
+
+
+def _spread(error: float, low: float, high: float) -> tuple[str, str]:
+    """Standard error and interval; projections onto the edge of what is possible claim none."""
+    if not math.isfinite(error):
+        return "unknown", "unknown"
+    return f"{error:.4f}", f"{low:.4f} … {high:.4f}"
 
 
 def _print_notes(fit: DistributionFit) -> None:

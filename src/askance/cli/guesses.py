@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from askance._checks import as_fraction
+from askance.cli.numbers import read_number
 from askance.cli.plan_common import read_columns
 from askance.errors import InputError, ProbabilityError
 
@@ -16,8 +18,32 @@ if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.models.enumerated import Enumerated
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 # How far shares may be from a sum of 1; and how far without a word.
 _SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
+
+
+def guess_options(function: _Function) -> _Function:
+    """--theta, --fit and --prior."""
+    for option in reversed(
+        [
+            click.option("--theta", metavar="X,X,…", help="guess: one number per parameter, as in 5,-1"),
+            click.option(
+                "--fit",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="guess: the fit of a pilot (`askance fit --save`), with what it leaves open",
+            ),
+            click.option(
+                "--prior",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
 
 
 def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
@@ -31,16 +57,17 @@ def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
             remedy="Write --theta 5,-1.",
         )
     if given["theta"] is not None:
-        return {"theta": _read_numbers(given["theta"])}
+        return {"theta": read_numbers(given["theta"])}
     if given["fit"] is not None:
         return {"fit": _read_fit(model, given["fit"])}
     return {flags[0]: _read_points(model, given[flags[0]], f"--{flags[0]}")}
 
 
-def _read_numbers(text: str) -> list[float]:
+def read_numbers(text: str) -> list[float]:
+    """The numbers of --theta."""
     try:
-        return [float(Fraction(part.strip())) if "/" in part else float(part) for part in text.split(",")]
-    except (ValueError, ZeroDivisionError):
+        return [read_number(part) for part in text.split(",")]
+    except ValueError:
         raise InputError(
             f"--theta is {text!r}; allowed: numbers with commas between them.", remedy="Write --theta 5,-1."
         ) from None
@@ -55,7 +82,7 @@ def _read_fit(model: Enumerated, path: Path) -> Any:
     fit = load(path)
     if not isinstance(fit, HasEstimate):
         raise InputError(
-            f"--fit {path} holds no fit but {type(fit).__name__}.", remedy="Save one with `askance fit … --save`."
+            f"--fit {path} is no fit, but a state of reports.", remedy="Save one with `askance fit … --save`."
         )
     require_fit_of(model, fit, dimension=model.dimension, name=f"--fit {path}")
     return fit

@@ -21,12 +21,13 @@ _OUTSIDE = "O"
 scheme_option = click.option(
     "--scheme",
     type=click.Choice(["bio", "plain"]),
-    help="tags of spans in files of annotation tools  [default: bio where all tags are B-…, I-… or O, else plain]",
+    help="how spans of annotation tools become tags of words: bio (B-X first, then I-X) or plain (X)  "
+    "[default: bio where all known tags are B-…, I-… or O, else plain]",
 )
 outside_option = click.option(
     "--outside",
     metavar="TAG",
-    help="of words without a span in files of annotation tools  [default: O with bio, else none]",
+    help="tag of words without a span, in files of annotation tools  [default: O with bio, else none]",
 )
 
 

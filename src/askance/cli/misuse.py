@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,24 +10,52 @@ from typing import Any
 import click
 
 from askance._checks import did_you_mean
-from askance.errors import AskanceError, InputError
+from askance.cli.numbers import flag_of
+from askance.errors import AskanceError
+
+# Where messages of Python name an argument: they begin with it, give its value, or advise about it.
+_NAMED = (
+    r"^{name}(?= (?:is|has|holds|contains)\b)",
+    r"(?<= ){name}(?= = )",
+    r"(?<=\bGive ){name}(?= as )",
+    r"(?<=\bLeave ){name}(?= out\b)",
+    r"(?<=\bWiden ){name}\b",
+)
+# What both Python and the command line are told, and the part for the command line.
+_FOR_BOTH = (
+    (r"""\b\w+=(?:True|["'][\w-]+["']) \((--[^)]+)\)""", r"\1"),
+    (r"\b\w+ \(on the command line: ([\w-]+)\)", r"\1"),
+    (r"Write 0\.25 or \"1/4\"", "Write 0.25 or 1/4"),
+)
+# A vector of the wrong length.
+_SHAPES = r"^theta has shape \((\d+),\); allowed: \((\d+),\)"
 
 
-class GuidedGroup(click.Group):
-    """A group that suggests the command that was probably meant."""
+def by_flags(error: AskanceError, command: click.Command) -> AskanceError:
+    """The same refusal, with the options of a command in place of the arguments that Python has for them."""
+    flags = {str(param.name): flag_of(param) for param in command.params if isinstance(param, click.Option)}
+    return type(error)(_in_flags(error.message, flags), remedy=_in_flags(error.remedy, flags))
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which are allowed."""
-        name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
-            known = self.list_commands(ctx)
-            raise InputError(
-                f"`{ctx.command_path}` has no command {name!r}; allowed: {', '.join(known)}.",
-                remedy=did_you_mean(name, known, f"See `{ctx.command_path} --help`."),
-            )
-        return super().resolve_command(ctx, args)
+
+def _in_flags(text: str, flags: dict[str, str]) -> str:
+    """A text with flags in place of names.
+
+    >>> _in_flags("n_trials is 0; allowed: 1 or more.", {"trials": "--trials"})
+    '--trials is 0; allowed: 1 or more.'
+    >>> _in_flags("Use method='one-step'.", {"method": "--method"})
+    'Use --method one-step.'
+    >>> _in_flags("Warner(question='2/3') is no pilot.", {"question": "--question"})
+    "Warner(question='2/3') is no pilot."
+    """
+    for pattern, words in _FOR_BOTH:
+        text = re.sub(pattern, words, text)
+    for name, flag in flags.items():
+        if flag == "--theta":
+            text = re.sub(_SHAPES, rf"{flag} has \1 numbers; allowed: \2", text)
+        text = re.sub(rf"""(?<!\()(?<!, )\b{name}=["']([\w-]+)["']""", rf"{flag} \1", text)
+        for pattern in _NAMED:
+            text = re.sub(pattern.format(name=rf"(?:n_)?{name}"), flag, text)
+    return text
 
 
 def run_or_exit(command: Callable[..., Any]) -> None:
@@ -40,6 +69,8 @@ def run_or_exit(command: Callable[..., Any]) -> None:
         _stop(_one_line(error))
     except AskanceError as error:
         _stop(str(error))
+    except MemoryError:
+        _stop("there is not enough memory for this. Take smaller numbers, or fewer rows at a time.")
     except click.Abort:
         _stop("stopped.", 130)
     else:
@@ -47,11 +78,39 @@ def run_or_exit(command: Callable[..., Any]) -> None:
 
 
 def _one_line(error: click.ClickException) -> str:
+    """What is wrong with a command line, and the way out."""
+    context = getattr(error, "ctx", None)
+    path = "askance" if context is None else context.command_path
+    see = "" if context is None else f"See `{path} --help`."
+    if isinstance(error, click.NoSuchOption):
+        known = [] if context is None else [flag for param in context.command.params for flag in param.opts]
+        return f"`{path}` has no option {error.option_name!r}. {did_you_mean(error.option_name, known, see)}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_missing(error.param)} is missing. {see}"
+    if isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):
+        return _no_choice(error, see)
     text = " ".join(error.format_message().split())
     if not text.endswith((".", "?", "!")):
         text += "."
-    context = getattr(error, "ctx", None)
-    return text if text.endswith("?") or context is None else f"{text} See `{context.command_path} --help`."
+    return text if text.endswith("?") else f"{text} {see}".strip()
+
+
+def _missing(param: click.Parameter) -> str:
+    if not isinstance(param, click.Option):
+        return str(param.human_readable_name)
+    names = " / ".join(param.opts)
+    return f"{names} ({param.help})" if param.help else names
+
+
+def _no_choice(error: click.BadParameter, see: str) -> str:
+    """What was given instead of one of a few words."""
+    param = error.param
+    assert param is not None
+    assert isinstance(param.type, click.Choice)
+    known = [str(choice) for choice in param.type.choices]
+    given = re.match(r"'(.*)' is not one of", error.message, re.DOTALL)
+    value = given[1] if given else ""
+    return f"{flag_of(param)} is {value!r}; allowed: {', '.join(known)}. {did_you_mean(value, known, see)}"
 
 
 def _stop(text: str, code: int = 2) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.guesses import read_guess, read_shares
+from askance.cli.guesses import guess_options, read_guess, read_shares
+from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json
-from askance.cli.progress import progress
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,33 +19,49 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.command("optimal", short_help="Find the channel of a privacy level with the least error.")
+@click.command(
+    "optimal",
+    cls=GuidedCommand,
+    short_help="Find the channel of a privacy level with the least error.",
+    examples=[
+        "askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml",
+        "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml",
+    ],
+)
 @click.argument("model", type=_FILE, required=False)
 @click.option(
     "--share",
     "shares",
     multiple=True,
     metavar="LABEL=P",
-    help="instead of MODEL and --theta: an answer and its guessed share (repeatable; they sum to 1)",
+    help="instead of MODEL and another guess: an answer and its guessed share (repeatable; they sum to 1)",
 )
-@click.option("--privacy-level", metavar="LEVEL", required=True, help="of one answer; the channel spends it whole")
-@click.option("--theta", metavar="NUMBERS", help="guess of the parameters, as in 5,-1")
-@click.option("--fit", type=_FILE, help="guess: this saved fit of a pilot, with what it leaves open")
 @click.option(
-    "--prior", type=_FILE, help="guess: a CSV file with a column for every parameter; the error is averaged over rows"
+    "--privacy-level", metavar="LEVEL", required=True, help="what one report may tell, above 0, at most 30; 1 is usual"
 )
-@click.option("--minimax", type=_FILE, help="guess: such a file; the largest error over its rows is made least")
+@guess_options
 @click.option(
-    "--for", "matters", metavar="WHAT", help="what matters: parameters, or shares (default: shares with --share)"
+    "--minimax",
+    metavar="FILE",
+    type=_FILE,
+    help="guess: a file as for --prior; the largest error over its rows is made least",
+)
+@click.option(
+    "--for",
+    "matters",
+    type=click.Choice(["parameters", "shares"]),
+    help="whose error is to be small: of the model's parameters, or of the shares of answers  "
+    "[default: shares with --share, else parameters]",
 )
 @click.option(
     "--by",
     "target",
+    type=click.Choice(["likelihood", "moments"]),
     default="likelihood",
     show_default=True,
-    help="how it will be estimated: likelihood, or moments (an unbiased β then exists)",
+    help="how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
 )
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="write the channel here (.toml)")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes (.toml)")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def optimal_command(
     model: Path | None,
@@ -59,43 +76,28 @@ def optimal_command(
     """Find the channel of a privacy level with the least error.
 
     It is made for a question with several answers whose shares are guessed (--share), or for the model that the JSON
-    file MODEL describes:
+    file MODEL describes, with one guess of its parameters (--theta, --fit, --prior or --minimax):
 
     \b
         {"kind": "saturated", "outputs": ["never", "once", "often"]}
         {"kind": "enumerated", "table": [[0, 0, 1, 1], [0, 1, 0, 1]]}
 
-    The proof comes with it: how far the error may be above that of the best channel there is. Examples:
-
-        askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml
-
-        askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml
+    A saturated model has a parameter for every answer but the first, its log-odds against the first; an enumerated one
+    has a row for every parameter and a column for every answer. The proof comes with the channel: how far its error
+    may be above that of the best channel there is.
     """
     from askance.cli.outputs import CHANNELS, refuse_other, require_writable
-    from askance.design import Prior, optimal_channel
+    from askance.design import optimal_channel
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
-    from askance.planning.model_file import read_model
 
     if output is not None:
         require_writable(output, "-o", CHANNELS)
         refuse_other(output, "channel")
-    if matters not in (None, "parameters", "shares"):
-        raise InputError(f"--for is {matters!r}; allowed: parameters, shares.", remedy="Leave it out for the default.")
-    if (model is None) == (not shares):
-        raise InputError(
-            "give either MODEL or --share, not both and not neither.", remedy="Write --share no=0.9 --share yes=0.1."
-        )
-    if model is None:
-        described, guess = _guessed_shares(shares, given)
-    else:
-        described = read_model(model)
-        guess = read_guess(described, given)
-    if "fit" in guess:
-        guess = {"prior": Prior.of_fit(guess["fit"])}
+    described, guess = _guessed(model, shares, given)
     if matters is None:
         matters = "shares" if shares else "parameters"
-    with progress() as doing:
+    with one_line_warnings() as told, progress() as doing:
         doing("searching for the best channel")
         found = optimal_channel(
             described,
@@ -107,11 +109,28 @@ def optimal_command(
     if output is not None:
         write_whole(output, (channel_to_toml(found) + "\n").encode("utf-8"))
     if as_json:
-        print_json({**found.to_json(), "output": None if output is None else str(output)})
+        print_json({**found.to_json(), "output": None if output is None else str(output), "warnings": told})
         return
     click.echo(found.summary())
     if output is not None:
         click.echo(f"written to {output}; prove it with: askance certify file {output}")
+
+
+def _guessed(model: Path | None, shares: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:
+    """The model, and the guess as `optimal_channel` takes it."""
+    from askance.design import Prior
+    from askance.planning.model_file import read_model
+
+    if (model is None) == (not shares):
+        raise InputError(
+            f"given of MODEL and --share: {'neither' if model is None else 'both'}; allowed: one of them.",
+            remedy="Write --share no=0.9 --share yes=0.1, or name the file of a model.",
+        )
+    if model is None:
+        return _guessed_shares(shares, given)
+    described = read_model(model)
+    guess = read_guess(described, given)
+    return described, {"prior": Prior.of_fit(guess["fit"])} if "fit" in guess else guess
 
 
 def _guessed_shares(texts: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from askance.errors import InputError
@@ -12,6 +15,18 @@ from askance.errors import InputError
 PICTURES = (".png", ".svg", ".pdf")
 #: Ending of channels.
 CHANNELS = (".toml",)
+# How files begin that askance writes: with the name of their format, or, channels, with their kind.
+_FORMAT = re.compile(rb'\s*\{\s*"askance":\s*"([a-z]+)/')
+_CHANNEL = re.compile(rb"kind = ")
+# What is written, and the formats it may have.
+_KINDS = {
+    "state": ("tally", "statistics"),
+    "fit": ("fit", "field"),
+    "tagger": ("tagger",),
+    "release": ("release", "pilot"),
+    "file of regions": ("regions",),
+    "channel": ("channel",),
+}
 
 
 def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> None:
@@ -23,12 +38,12 @@ def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> No
         endings: that its name may have, such as (".png",); none for any.
     """
     if output.is_dir():
-        example = f"plan{endings[0]}" if endings else "a file in it"
-        raise InputError(f"{flag} {output} is a folder; allowed: a file.", remedy=f"Name {example}, say.")
+        example = output / f"new{endings[0] if endings else '.askance'}"
+        raise InputError(f"{flag} {output} is a folder; allowed: a file.", remedy=f"Name a file in it: {example}, say.")
     if endings and output.suffix.lower() not in endings:
         raise InputError(
             f"{flag} is {output}; allowed: a name that ends in {' or '.join(endings)}.",
-            remedy=f"Write {flag} {output.name.strip('.') or 'plan'}{endings[0]}.",
+            remedy=f"Write {flag} {output.stem.strip('.') or 'new'}{endings[0]}.",
         )
     folder = output.parent
     if not folder.is_dir():
@@ -37,32 +52,105 @@ def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> No
         raise InputError(f"{flag} {output}: nothing may be written there.", remedy="Choose a place where you may.")
 
 
-def refuse_replacing(output: Path) -> None:
-    """Reports cannot be had again without asking, and spending, again: a file of them is never replaced."""
-    from askance.formats.report_schema import kind_of_file
-
-    if output.is_file() and kind_of_file(output) != "other":
-        raise InputError(
-            f"{output} is there already, with reports; asking again for them would spend the level again.",
-            remedy="Give the new reports another name, or move the old ones away.",
-        )
-
-
-def refuse_inputs(output: Path, inputs: Sequence[Path]) -> None:
+def refuse_inputs(output: Path, inputs: Sequence[Path], flag: str = "-o") -> None:
     """Refuse to replace what is read."""
     for path in inputs:
         if output.exists() and path.exists() and output.samefile(path):
-            raise InputError(f"-o {output} is one of the inputs, which would be replaced.", remedy="Give another name.")
+            raise InputError(
+                f"{flag} {output} is one of the inputs, which would be replaced.", remedy="Give another name."
+            )
 
 
-def refuse_other(output: Path, what: str) -> None:
-    """Refuse to replace a file that is something else than a release (JSON) or a channel (TOML with a kind)."""
-    if not output.is_file():
+def refuse_twice(places: Mapping[str, Path | None]) -> None:
+    """Refuse one place for two outputs, the second of which would replace the first.
+
+    Args:
+        places: {flag: where it goes, or None}.
+    """
+    taken: dict[Path, str] = {}
+    for flag, place in places.items():
+        if place is None:
+            continue
+        other = taken.setdefault(place.resolve(), flag)
+        if other != flag:
+            raise InputError(
+                f"{other} and {flag} are both {place}; allowed: different files.", remedy=f"Give {flag} another name."
+            )
+
+
+def refuse_other(output: Path, what: str, flag: str = "-o") -> None:
+    """Refuse to replace a file by one of another kind; what is empty may be replaced.
+
+    Args:
+        output: where the file goes.
+        what: is written: "state", "fit", "tagger", "release", "file of regions" or "channel".
+        flag: how it was given.
+    """
+    if not _holds_something(output):
         return
-    start = output.read_bytes()[:4096]
-    known = b'"askance": "release/1"' in start or b'"askance": "pilot/1"' in start
-    if known if what == "release" else start.startswith(b"kind ="):
+    kind = _format_within(output)
+    if kind in _KINDS[what]:
         return
+    _refuse_reports(output, flag)
     raise InputError(
-        f"{output} is there already, and is no {what}.", remedy=f"Give the {what} another name, or move the file away."
+        f"{flag} {output} is there already, and is no {what}.",
+        remedy=f"Give the {what} another name, or move the file away.",
     )
+
+
+def refuse_precious(output: Path, flag: str = "-o") -> None:
+    """Refuse to replace reports, and whatever else askance needs: text that anybody writes may be replaced."""
+    if not _holds_something(output):
+        return
+    _refuse_reports(output, flag)
+    kind = _format_within(output)
+    if kind:
+        raise InputError(
+            f"{flag} {output} is there already, and is a {kind} file of askance.",
+            remedy="Give another name, or move the file away.",
+        )
+
+
+def refuse_replacing(output: Path, why: str, flag: str = "-o") -> None:
+    """Refuse to replace anything: what is written cannot be told from what may be there, or not be had again.
+
+    Args:
+        output: where the file goes.
+        why: in words, after the reason that something is there.
+        flag: how it was given.
+    """
+    if not _holds_something(output):
+        return
+    _refuse_reports(output, flag)
+    raise InputError(f"{flag} {output} is there already; {why}.", remedy="Give another name, or move the file away.")
+
+
+def _refuse_reports(output: Path, flag: str) -> None:
+    """Reports cannot be had again without asking, and spending, again: a file of them is never replaced."""
+    from askance.formats.report_schema import kind_of_file
+
+    if kind_of_file(output) != "other":
+        raise InputError(
+            f"{flag} {output} is there already, a file of reports; asking for them again would spend the level again.",
+            remedy="Give another name, or move the reports away.",
+        )
+
+
+def _holds_something(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _format_within(path: Path) -> str:
+    """The format that a file begins with, perhaps compressed, such as "tally"; "" where it is none of askance's."""
+    from askance.formats.report_schema import opened
+
+    with opened(path) as file:
+        start = file.read(256)
+        if start.startswith(b"\x1f\x8b"):
+            file.seek(0)
+            try:
+                start = gzip.GzipFile(fileobj=file).read(256)
+            except (OSError, EOFError, zlib.error):
+                return ""
+    found = _FORMAT.match(start)
+    return found[1].decode() if found else "channel" if _CHANNEL.match(start) else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import shorten, shown
+from askance.cli.outputs import refuse_inputs, refuse_replacing, require_writable
 from askance.errors import InputError, LabelError, MissingValueError
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ def read_people(path: Path, *, texts: bool = False) -> Columns:
     table = read_table(path, texts=texts)
     _refuse_headless(table, path)
     return table
+
+
+def refuse_place(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse, before anybody's record is read, a place where reports cannot go, or where something else is."""
+    from askance.formats.reports import require_suffix
+
+    require_suffix(output)
+    require_writable(output, "-o")
+    refuse_inputs(output, inputs)
+    refuse_replacing(output, "reports replace nothing")
 
 
 def complete_columns(table: Columns, names: Sequence[str], path: Path, *, drop: bool) -> tuple[list[Column], AnyArray]:

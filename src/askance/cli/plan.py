@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,8 @@ import click
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
-from askance.cli.misuse import GuidedGroup
+from askance.cli.guided import GuidedGroup
+from askance.cli.numbers import NUMBER, SEED, read_number
 from askance.cli.plan_common import GOALS, check_plot, goal_options, goals_of, read_columns, said_in_flags, show_plan
 from askance.cli.plan_model import model_command, shares_command
 from askance.cli.plan_private import field_command, regression_command
@@ -23,9 +23,26 @@ if TYPE_CHECKING:
 _NUMERIC = "Choose numeric columns with --x NAME, and drop incomplete rows first."
 
 
-@click.group("plan", cls=GuidedGroup, short_help="How many respondents are needed, and what devices send.")
+@click.group(
+    "plan",
+    cls=GuidedGroup,
+    short_help="How many respondents are needed, and what devices send.",
+    sections={
+        "One question": ["survey", "shares", "model"],
+        "Records on devices": ["regression", "field"],
+    },
+    examples=[
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        "askance plan shares --share no=0.8 --share yes=0.2 --privacy-level 1 --respondents 2000",
+        "askance plan field people.toml --privacy-level 2 -o channel.toml",
+    ],
+)
 def plan_group() -> None:
-    """Respondents needed for a goal, or what a number of respondents buys, design by design; and what devices send."""
+    """Before anybody is asked: respondents needed for a goal, or what a number of respondents buys, channel by channel.
+
+    Errors are predicted at a guess of the truth, for large numbers of respondents; what is too few for that is marked.
+    For private regressions and fields, this also writes the file that tells devices what to send.
+    """
 
 
 plan_group.add_command(model_command)
@@ -34,11 +51,35 @@ plan_group.add_command(regression_command)
 plan_group.add_command(field_command)
 
 
-@plan_group.command("survey")
-@click.option("--prevalence", type=float, required=True, metavar="P", help="guessed share of yes in the population")
-@click.option(
-    "--effects", metavar="NAME=B,…", default="", help="guessed coefficients, in log-odds per unit (others: 0)"
+@plan_group.command(
+    "survey",
+    short_help="Respondents or error for one sensitive yes/no question, all designs side by side.",
+    examples=[
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
+        "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
+    ],
 )
+@click.option(
+    "--prevalence", type=NUMBER, required=True, metavar="P", help="guessed share of yes in the population, as in 0.2"
+)
+@goal_options(
+    "difference to detect  [default with --coefficient: its guess]", "instead of a goal: what so many respondents buy"
+)
+@click.option(
+    "--design",
+    "designs",
+    multiple=True,
+    metavar="NAME[:P=V,…]",
+    help="a design, as in forced-response:truth=2/3,yes=1/6 (repeatable)  [default: all yes/no designs]",
+)
+@click.option(
+    "--privacy-level",
+    metavar="LEVEL",
+    help="compare all designs at this level, above 0, at most 30  [default: as textbooks set them]",
+)
+@click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
+@click.option("--coefficient", metavar="NAME", help="plan for this coefficient of a regression instead")
 @click.option(
     "--x",
     "covariates",
@@ -46,28 +87,30 @@ plan_group.add_command(field_command)
     metavar="NAME:LAW",
     help="a covariate: age:normal(40,15), educ:uniform(0,10), female:bernoulli(0.5); with --data a column (repeatable)",
 )
-@click.option("--data", type=click.Path(path_type=Path), help="CSV file with a sample of the covariates instead")
 @click.option(
-    "--design",
-    "designs",
-    multiple=True,
-    metavar="NAME[:P=V,…]",
-    help="a design, as in forced-response:truth=2/3,yes=1/6 (repeatable; default: all yes/no designs)",
+    "--data",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a table with a sample of the covariates, instead of laws",
 )
-@click.option("--privacy-level", metavar="LEVEL", help="compare all designs at this level (default: textbook settings)")
-@click.option("--coefficient", metavar="NAME", help="plan for this coefficient")
-@click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
-@click.option("--method", default="one-step", show_default=True, help="one-step, marginal or moments")
-@click.option("--seed", type=int, default=0, show_default=True, help="of the sample drawn from --x")
-@goal_options("difference to detect (default with --coefficient: its guess)")
+@click.option(
+    "--effects", metavar="NAME=B,…", default="", help="guessed coefficients, in log-odds per unit  [default: 0 each]"
+)
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="one-step",
+    show_default=True,
+    help="how estimates will be made: one-step, marginal (both by the likelihood), moments, or best",
+)
+@click.option(
+    "--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the sample drawn from the laws of --x"
+)
 def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan a survey with one sensitive yes/no question, all designs side by side.
 
-    Examples:
-
-        askance plan survey --prevalence 0.2 --standard-error 0.02
-
-        askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8
+    Give one goal (--standard-error, --width or --power), and respondents are worked out; or --respondents, and what
+    they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
     from askance.planning import Share, plan_survey
 
@@ -114,13 +157,11 @@ def _guess(given: dict[str, Any]) -> SurveyGuess:
     from askance.planning.survey_guess import guess_survey, sample_covariates
 
     effects = _read_effects(given["effects"])
-    coefficient, seed = given["coefficient"], given["seed"]
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="The default is 0.")
+    coefficient = given["coefficient"]
     if given["data"] is not None:
         columns = read_columns(given["data"], given["covariates"], "--data", _NUMERIC)
     else:
-        columns = sample_covariates(given["covariates"], np.random.default_rng(seed))
+        columns = sample_covariates(given["covariates"], np.random.default_rng(given["seed"]))
     if given["effect"] is not None and coefficient in columns:
         effects.setdefault(coefficient, given["effect"])  # the truth in which it is to be detected
     return guess_survey(given["prevalence"], effects, columns)
@@ -131,11 +172,11 @@ def _read_effects(text: str) -> dict[str, float]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         try:
-            effects[name] = float(Fraction(value)) if "/" in value else float(value)
-        except (ValueError, ZeroDivisionError):
+            effects[name] = read_number(value)
+        except ValueError:
             equals = ""
         if not equals or not name:
-            raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER, …", remedy="Write age=0.02,female=-0.5.")
+            raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER,….", remedy="Write age=0.02,female=-0.5.")
     return effects
 
 

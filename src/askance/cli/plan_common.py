@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from askance.cli.numbers import NUMBER, WholeNumber
 from askance.cli.output import print_json, print_table, terminal_width
 from askance.cli.outputs import PICTURES, require_writable
 from askance.errors import AskanceError, InputError
@@ -41,6 +42,7 @@ _IN_FLAGS = (
     (r"^Say which difference", "Say with --effect which difference"),
     (r"Describe it with x\b", "Describe it with --x"),
     (r"Leave channels out", "Leave --channel out"),
+    (r"take the larger n\b", "take the larger number of respondents"),
     (r"; see optimal_channel", "; see `askance optimal`"),
     (r"\(effect=…\)", "(--effect)"),
     (r"""\bmethod=["']([a-z-]+)["']""", r"--method \1"),
@@ -48,36 +50,43 @@ _IN_FLAGS = (
     (r"^power(?= [\d.e-]+ (?:would|is))", "--power"),
     (r"(?<=, )n(?= and )|\bn(?= and a goal)|^n(?= is )", "--respondents"),
     (r"(?<=, --respondents and )power\b|(?<=, )power(?=; allowed)", "--power"),
-    (r"^theta has shape \((\d+),\); allowed: \((\d+),\)", r"--theta has \1 numbers; allowed: \2"),
     (r"(?<!['\w-])privacy_level(?!['\w])", "--privacy-level"),
     (r"(?<!['\w-])standard_error(?!['\w])", "--standard-error"),
     (r"(?<!['\w-])interval_width(?!['\w])", "--width"),
 )
 #: The difference that a test is to detect, where nothing more can be said of it.
-_EFFECT = "difference to detect (default for a parameter: its guess)"
+_EFFECT = "difference to detect  [default for a parameter: its guess]"
 
 
-def goal_options(effect: str = _EFFECT) -> Callable[[_Function], _Function]:
+def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked") -> Callable[[_Function], _Function]:
     """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json.
 
     Args:
         effect: the help of --effect.
+        respondents: the help of --respondents.
     """
 
     def decorate(function: _Function) -> _Function:
         for option in reversed(
             [
-                click.option("--standard-error", type=float, metavar="S", help="goal: this standard error"),
-                click.option("--width", type=float, metavar="W", help="goal: an interval that wide from end to end"),
-                click.option("--power", type=float, metavar="P", help="goal: detect --effect with this probability"),
-                click.option("--effect", type=float, metavar="E", help=effect),
-                click.option("--respondents", type=int, metavar="N", help="instead of a goal: what N respondents buy"),
+                click.option("--respondents", type=WholeNumber(), metavar="N", help=respondents),
+                click.option(
+                    "--standard-error", type=NUMBER, metavar="S", help="goal: this standard error, as in 0.02"
+                ),
+                click.option(
+                    "--width", type=NUMBER, metavar="W", help="goal: a confidence interval that wide from end to end"
+                ),
+                click.option(
+                    "--power", type=NUMBER, metavar="P", help="goal: detect --effect with this probability, as in 0.8"
+                ),
+                click.option("--effect", type=NUMBER, metavar="E", help=effect),
                 click.option(
                     "--confidence",
-                    type=float,
+                    type=NUMBER,
+                    metavar="P",
                     default=0.95,
                     show_default=True,
-                    help="of intervals; tests have the rest",
+                    help="confidence of intervals; tests raise a false alarm in the rest",
                 ),
                 click.option(
                     "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the plan (.png, .svg, .pdf)"
@@ -146,7 +155,9 @@ def check_plot(plot: Path | None) -> None:
         require_writable(plot, "--plot", PICTURES)
 
 
-def show_plan(plan: Plan, plot: Path | None, as_json: bool, guess: str = "", **more: Any) -> None:
+def show_plan(
+    plan: Plan, plot: Path | None, as_json: bool, guess: str = "", warnings: Sequence[str] = (), **more: Any
+) -> None:
     """Draw and print a plan.
 
     Args:
@@ -154,12 +165,13 @@ def show_plan(plan: Plan, plot: Path | None, as_json: bool, guess: str = "", **m
         plot: where the picture goes, if anywhere.
         as_json: whether to print JSON.
         guess: more words about what was guessed.
+        warnings: that came with it, put last in the JSON.
         more: fields that are put first in the JSON.
     """
     if plot is not None:
         _draw(plan, plot)
     if as_json:
-        print_json({**more, **plan.to_json()})
+        print_json({**more, **plan.to_json(), "warnings": list(warnings)})
         return
     from askance.planning.plan_table import PARAMETERS, guess_of, has_parameters, notes_of, table_within, title_of
 

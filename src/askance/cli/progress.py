@@ -14,12 +14,14 @@ _PATIENCE = 2.0
 
 
 @contextmanager
-def one_line_warnings() -> Iterator[None]:
-    """Warnings as single lines on standard error, after the work."""
+def one_line_warnings() -> Iterator[list[str]]:
+    """Warnings as single lines on standard error, after the work; the list holds them from then on, for --json."""
+    told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        yield told
+    told += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+    for text in told:
         click.echo(f"askance: warning: {text}", err=True)
 
 

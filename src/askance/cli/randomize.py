@@ -14,17 +14,24 @@ from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, ChannelEntry
 from askance.channels.statistics.base import StatisticsChannel
-from askance.cli.channel_options import build_from_flags, channel_options, example_flags, in_flags
+from askance.cli.channel_options import (
+    CHANNEL_SECTIONS,
+    build_from_flags,
+    channel_options,
+    example_flags,
+    in_flags,
+    summary_of,
+)
 from askance.cli.channel_summary import channel_as_json, channel_rows
-from askance.cli.misuse import GuidedGroup
+from askance.cli.guided import GuidedCommand, GuidedGroup
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_replacing
 from askance.cli.people import (
     label_of,
     pieces_of,
     read_ids,
     read_labels,
     read_people,
+    refuse_place,
     require_complete,
     require_numbers,
 )
@@ -43,16 +50,22 @@ _SOURCE = (
 )
 
 
-@click.group("randomize", cls=GuidedGroup, short_help="Noise records on the device, before they are sent.")
+@click.group(
+    "randomize",
+    cls=GuidedGroup,
+    short_help="Noise records on the device, before they are sent.",
+    sections=CHANNEL_SECTIONS,
+    examples=[
+        "askance randomize forced-response --truth 2/3 --yes 1/6 --record yes",
+        "askance randomize per-value --dim 3 --privacy-level 2 --l1-norm 1 --input people.csv -o reports.jsonl",
+    ],
+)
 def randomize_group() -> None:
     """Noise the answers or statistics of respondents: what runs on the device, before anything is sent.
 
     Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
-    One record is printed as one line of JSON; a table becomes a file of reports. Examples:
-
-        askance randomize forced-response --truth 2/3 --yes 1/6 --record yes
-
-        askance randomize per-value --dim 3 --privacy-level 2 --l1-norm 1 --input people.csv -o reports.jsonl
+    One record is printed as one line of JSON; a table becomes a file of reports. Every channel has its own options:
+    askance randomize CHANNEL --help.
     """
 
 
@@ -60,13 +73,24 @@ def _own_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What is noised, and where it goes."""
     file = click.Path(path_type=Path)
     options = [
-        click.option("--record", metavar="X,X,…|ANSWER", help="one respondent: print one line of JSON"),
+        click.option("--record", metavar="X,X,…|ANSWER", help="one respondent: print their report as one line of JSON"),
         click.option("--id", metavar="TEXT", help="with --record: the id of the report"),
-        click.option("--input", metavar="FILE", type=file, help="a table: one row per respondent (.csv, .parquet, …)"),
-        click.option("--columns", metavar="A,B,…", help="with --input: what is noised  [default: all but the ids]"),
+        click.option(
+            "--input",
+            metavar="FILE",
+            type=file,
+            help="a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)",
+        ),
+        click.option(
+            "--columns", metavar="A,B,…", help="with --input: the columns that are noised  [default: all but the ids]"
+        ),
         click.option("--id-column", metavar="NAME", help="with --input: the column of ids"),
-        click.option("-o", "--output", metavar="FILE", type=file, help="with --input: .jsonl or .parquet"),
-        click.option("--header", is_flag=True, help="print the first line of a file of such reports, and stop"),
+        click.option(
+            "-o", "--output", metavar="FILE", type=file, help="with --input: where reports go (.jsonl, .parquet)"
+        ),
+        click.option(
+            "--header", is_flag=True, help="print the line that a file of single reports must begin with, and stop"
+        ),
         click.option("--json", "as_json", is_flag=True, help="with --input: print the summary as JSON"),
     ]
     for option in reversed(options):
@@ -75,12 +99,17 @@ def _own_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\n{_SOURCE}"
-    example = (
-        f"\b\nExample:\n  askance randomize {entry.kind} {example_flags(entry)} --input people.csv -o reports.jsonl"
-    )
+    summary = f"{summary_of(entry)}\n\n{_SOURCE}"
+    examples = [f"askance randomize {entry.kind} {example_flags(entry)} --input people.csv -o reports.jsonl"]
 
-    @click.command(entry.kind, help=summary, short_help=entry.summary, epilog=example)
+    @click.command(
+        entry.kind,
+        cls=GuidedCommand,
+        help=summary,
+        short_help=entry.summary,
+        sections={"What is noised, and where it goes": _OWN},
+        examples=examples,
+    )
     @channel_options(entry)
     @_own_options
     def command(**given: Any) -> None:
@@ -101,14 +130,20 @@ for _entry in registry.entries(None):
     randomize_group.add_command(_command_for(_entry))
 
 
-@randomize_group.command("file", short_help="a channel described in a TOML file")
+@randomize_group.command(
+    "file",
+    short_help="a channel described in a TOML file",
+    examples=[
+        "askance randomize file my-channel.toml --record yes",
+        "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
+    ],
+)
 @click.argument("path", type=click.Path(path_type=Path))
 @_own_options
 def randomize_file(path: Path, **own: Any) -> None:
-    """Noise records through the channel described in the TOML file PATH.
+    """Noise records through the channel that the TOML file PATH describes, such as one of `askance optimal -o`.
 
     Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
-    Example: askance randomize file my-channel.toml --record yes
     """
     from askance.formats import read_channel
 
@@ -121,7 +156,7 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
     chosen = [name for name, is_given in modes.items() if is_given]
     if len(chosen) != 1:
         raise InputError(
-            f"{' and '.join(chosen) or 'nothing to noise'} is given; allowed: one of {', '.join(modes)}.",
+            f"given: {' and '.join(chosen) or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
             remedy="Give --record for one respondent, --input for a table.",
         )
     needs = {"--id": "--record", "--columns": "--input", "--id-column": "--input", "--output": "--input"}
@@ -207,10 +242,9 @@ def _noise_table(
     channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None, as_json: bool
 ) -> None:
     """Noise the rows of a table into a file of reports."""
-    from askance.formats.reports import report_writer, require_suffix
+    from askance.formats.reports import report_writer
 
-    require_suffix(output)
-    refuse_replacing(output)
+    refuse_place(output, [path])
     with progress() as doing:
         doing(f"reading {path}")
         labels = _labels_of(channel)

@@ -7,24 +7,43 @@ from pathlib import Path
 import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
+from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_replacing
-from askance.cli.people import complete_columns, pieces_of, read_ids, read_labels, read_people
+from askance.cli.people import complete_columns, pieces_of, read_ids, read_labels, read_people, refuse_place
 from askance.cli.progress import progress
 from askance.errors import InputError
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.command("records", short_help="records of a random field, with labels")
-@click.argument("path", metavar="CHANNEL", type=_FILE)
-@click.option("--variables", metavar="FILE", type=_FILE, required=True, help="TOML of names and labels of variables")
-@click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with one column per variable")
-@click.option("--id-column", metavar="NAME", help="the column of ids")
-@click.option(
-    "--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="rows with gaps"
+@click.command(
+    "records",
+    cls=GuidedCommand,
+    short_help="records of a random field, as planned with `askance plan field`",
+    examples=[
+        "askance randomize records channel.toml --variables people.toml --input people.csv -o reports.jsonl",
+    ],
 )
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
+@click.argument("path", metavar="CHANNEL", type=_FILE)
+@click.option(
+    "--variables",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="the TOML file of names and labels that the channel was planned with",
+)
+@click.option(
+    "--input", metavar="FILE", type=_FILE, required=True, help="a table, one row per respondent, a column per variable"
+)
+@click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="what to do about rows with gaps: stop, or leave them out and count them",
+)
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where reports go (.jsonl, .parquet)")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def randomize_records(
     path: Path, variables: Path, input: Path, id_column: str | None, missing: str, output: Path, as_json: bool
@@ -32,9 +51,7 @@ def randomize_records(
     """Noise the records of a table through CHANNEL, a TOML file of `askance plan field`.
 
     Columns are found by name, and hold the labels of --variables; an unknown label stops the command. Random numbers
-    come from the cryptographic source of the system: nothing can be repeated, there is no --seed. Example:
-
-        askance randomize records channel.toml --variables people.toml --input people.csv -o reports.jsonl
+    come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
     """
     import numpy as np
 
@@ -42,10 +59,9 @@ def randomize_records(
     from askance.estimation.field_evidence import require_purpose
     from askance.formats import read_channel
     from askance.formats.field_fit_file import field_for
-    from askance.formats.reports import report_writer, require_suffix
+    from askance.formats.reports import report_writer
 
-    require_suffix(output)
-    refuse_replacing(output)
+    refuse_place(output, [path, variables, input])
     channel = read_channel(path)
     if not isinstance(channel, CliqueRelease):
         raise InputError(

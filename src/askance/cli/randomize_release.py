@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.channel_summary import channel_as_json, channel_rows
+from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_replacing
-from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people
+from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people, refuse_place
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -24,15 +24,30 @@ _FILE = click.Path(path_type=Path)
 _TWICE = "whoever was in the pilot as well has now spent both levels, which add up; ask others"
 
 
-@click.command("release", short_help="records of a private regression, as planned in a file")
-@click.argument("path", metavar="RELEASE", type=_FILE)
-@click.option("--input", metavar="FILE", type=_FILE, required=True, help="a table with the columns of the release")
-@click.option("--id-column", metavar="NAME", help="the column of ids")
-@click.option(
-    "--missing", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="rows with gaps"
+@click.command(
+    "release",
+    cls=GuidedCommand,
+    short_help="records of a private regression, as planned with `askance plan regression`",
+    examples=["askance randomize release release.json --input people.csv -o reports.jsonl"],
 )
-@click.option("--strict", is_flag=True, help="refuse records that would be clipped")
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help=".jsonl or .parquet")
+@click.argument("path", metavar="RELEASE", type=_FILE)
+@click.option(
+    "--input",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="a table, one row per respondent, with the columns planned",
+)
+@click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="what to do about rows with gaps: stop, or leave them out and count them",
+)
+@click.option("--strict", is_flag=True, help="refuse records that would be clipped, instead of counting them")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where reports go (.jsonl, .parquet)")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def randomize_release(
     path: Path, input: Path, id_column: str | None, missing: str, strict: bool, output: Path, as_json: bool
@@ -41,18 +56,15 @@ def randomize_release(
 
     Columns are found by name. Values outside the bounds, or many scales from the centre, are clipped, and counted in
     what is printed here, on the device; the counts are not private and do not go into the reports. Random numbers
-    come from the cryptographic source of the system: nothing can be repeated, there is no --seed. Example:
-
-        askance randomize release release.json --input people.csv -o reports.jsonl
+    come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
     """
     import numpy as np
 
     from askance.estimation.moment_release import MomentRelease
     from askance.formats.release_file import read_release
-    from askance.formats.reports import report_writer, require_suffix
+    from askance.formats.reports import report_writer
 
-    require_suffix(output)
-    refuse_replacing(output)
+    refuse_place(output, [path, input])
     release = read_release(path)
     names = release.field.names
     clipped = np.zeros(len(names), dtype=np.int64)

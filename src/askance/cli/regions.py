@@ -9,32 +9,68 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from askance.cli.guided import GuidedCommand
+from askance.cli.numbers import SEED, WholeNumber
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_inputs
+from askance.cli.outputs import refuse_inputs, refuse_other, require_writable
 from askance.cli.progress import progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.text.count_identifiability import Identifiability
     from askance.text.regions import RegionCounts
 
 
-@click.command("regions", short_help="Count tags in stretches of a labelled corpus.")
+@click.command(
+    "regions",
+    cls=GuidedCommand,
+    short_help="Count tags in stretches of a labelled corpus.",
+    examples=[
+        "askance regions train.tsv --window 5 --tags all -o regions.jsonl",
+        "askance regions train.conllu --window sentence --tags NOUN,VERB --tag-column upos -o regions.jsonl",
+        "askance regions train.tsv --window 3 --per-sentence 2 --check -o regions.jsonl",
+    ],
+)
 @click.argument("corpus", type=click.Path(path_type=Path))
-@click.option("--window", metavar="W", required=True, help="tokens of a region, or `sentence`; shorter sentences whole")
+@click.option(
+    "--window",
+    metavar="W",
+    required=True,
+    help="length of a region in tokens, or `sentence` for whole sentences; shorter sentences are taken whole",
+)
 @click.option(
     "--tags",
     metavar="T",
     default="all",
     show_default=True,
-    help="what is counted: `all`, a number of tags drawn anew for each region, or tags such as NN,VB",
-)
-@click.option("--per-sentence", metavar="M", type=int, default=1, show_default=True, help="regions of each sentence")
-@click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="of the random numbers")
-@click.option(
-    "--tag-column", metavar="C", help="name or number (from 1) of the column with the tags; default: the first"
+    help="what is counted: `all` tags, a number of tags drawn anew for each region, or tags such as NN,VB",
 )
 @click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="where they go (.jsonl)"
+    "--per-sentence",
+    metavar="M",
+    type=WholeNumber(1, 10**6, "Leave it out, for 1."),
+    default=1,
+    show_default=True,
+    help="how many regions of each sentence",
+)
+@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the random numbers")
+@click.option(
+    "--tag-column",
+    metavar="NAME|NUMBER",
+    help="column of CORPUS with the tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="where regions go (.jsonl, .jsonl.gz)",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="tell as well for which words the counts determine how often they have a tag, and which words to ask next",
 )
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 def regions_command(
@@ -45,27 +81,23 @@ def regions_command(
     seed: int,
     tag_column: str | None,
     output: Path,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Make region counts from CORPUS, a labelled file (.tsv, .conllu or .jsonl, also with .gz).
 
-    Each region is a stretch of a sentence with the number of times that tags appear in it: what an annotator would tell
-    who counts instead of labelling. `askance train` learns a tagger from them. Where tags have commas in them, put
-    them in double quotes, as in a CSV file. Example:
-
-        askance regions train.tsv --window 5 --tags all -o regions.jsonl
+    Each region is a stretch of a sentence, drawn at random, with the number of times that tags appear in it: what an
+    annotator would tell who counts instead of labelling. `askance train` learns a tagger from them. Where tags have
+    commas in them, put them in double quotes, as in a CSV file.
     """
     import numpy as np
 
+    from askance.text.count_identifiability import identifiability
     from askance.text.region_file import write_regions
     from askance.text.region_sampling import sample_regions
     from askance.text.tagged_text import read_tagged
 
     size = _read_window(window)
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Give any whole number, such as 1.")
-    if per_sentence < 1:
-        raise InputError(f"--per-sentence is {per_sentence}; allowed: 1 or more.", remedy="Leave it out, for 1.")
     _require_output(output, corpus)
     with progress() as doing:
         doing(f"reading {corpus}")
@@ -74,7 +106,10 @@ def regions_command(
         rng = np.random.default_rng(seed)
         regions = sample_regions(read, window=size, tags=_read_tags(tags), per_sentence=per_sentence, rng=rng)
         write_regions(output, regions)
-    _print(regions, {"window": window, "tags": tags, "seed": seed, "output": str(output)}, as_json)
+        if check:
+            doing("checking what the counts determine")
+        found = identifiability(regions) if check else None
+    _print(regions, {"window": window, "tags": tags, "seed": seed, "output": str(output)}, found, as_json)
 
 
 def _read_window(text: str) -> int | None:
@@ -106,10 +141,12 @@ def _require_output(output: Path, corpus: Path) -> None:
         raise InputError(
             f"-o is {output}; allowed: a name ending in .jsonl or .jsonl.gz.", remedy="Name it regions.jsonl."
         )
+    require_writable(output, "-o")
     refuse_inputs(output, [corpus])
+    refuse_other(output, "file of regions")
 
 
-def _print(regions: RegionCounts, asked: dict[str, object], as_json: bool) -> None:
+def _print(regions: RegionCounts, asked: dict[str, object], found: Identifiability | None, as_json: bool) -> None:
     corpus, tokens = regions.corpus, int(regions.lengths.sum())
     content = {
         "regions": len(regions),
@@ -120,7 +157,7 @@ def _print(regions: RegionCounts, asked: dict[str, object], as_json: bool) -> No
         **asked,
     }
     if as_json:
-        print_json(content)
+        print_json(content if found is None else {**content, "identifiability": found.to_json()})
         return
     rows = [
         ("regions", f"{len(regions):,}, of {tokens / max(1, len(regions)):.1f} tokens on average"),
@@ -130,3 +167,5 @@ def _print(regions: RegionCounts, asked: dict[str, object], as_json: bool) -> No
         ("seed", str(asked["seed"])),
     ]
     print_table(f"regions written to {asked['output']}", ["", ""], rows)
+    if found is not None:
+        click.echo(found.summary())

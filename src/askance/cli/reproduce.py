@@ -36,7 +36,7 @@ _VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
     "--workers",
     type=int,
     default=None,
-    help="processes; 1: in this process, with its threads  [default: one for each processor]",
+    help="processes, each with one thread; results do not depend on how many  [default: one for each processor]",
 )
 def reproduce_command(
     experiment: str, out: Path, quick: bool, seed: int, as_json: bool, replot: bool, workers: int | None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from askance._checks import did_you_mean
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.channel_options import build_from_flags, flag
@@ -20,8 +21,27 @@ if TYPE_CHECKING:
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
+    *("by", "refuse_as"),
 }
-_METHODS = ("one-step", "moments", "marginal", "supervised", "ridge")
+#: The section of the help with the parameters of all designs.
+DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains them"
+
+
+def design_arguments() -> list[str]:
+    """What the parameters of all designs are called inside."""
+    return list(dict.fromkeys(_argument(each.name) for entry in registry.entries() for each in entry.parameters))
+
+
+def flag_of_argument(name: str) -> str:
+    """What a user types for an argument of these commands.
+
+    >>> flag_of_argument("of_design_truth"), flag_of_argument("formula"), flag_of_argument("data")
+    ('--truth', '--formula', 'DATA')
+    """
+    if name == "data":
+        return "DATA"
+    inner = name.removeprefix(_argument(""))
+    return flag(name) if inner == name else _design_flag(inner)
 
 
 def _design_flag(name: str) -> str:
@@ -42,33 +62,57 @@ def _design_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, uses in reversed(found.items()):
         kinds = [entry.kind for entry, _ in uses]
         text = uses[0][1].description if len({use[1].description for use in uses}) == 1 else uses[-1][1].description
-        where = ", ".join(kinds) if len(kinds) < 5 else f"{len(kinds)} designs"
+        where = ", ".join(kinds) if len(kinds) < 5 else "most designs"
         placeholder = uses[0][1].kind.placeholder
         option = click.option(_design_flag(name), _argument(name), metavar=placeholder, help=f"{where}: {text}")
         command = option(command)
     return command
 
 
-def survey_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the data, the formula, the design with its flags, and how to fit."""
-    missing = click.Choice(["error", "drop"])
+def survey_options(
+    methods: dict[str, str], default: str = "one-step"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the data, the formula, the design with its flags, and how to fit.
+
+    Args:
+        methods: the estimators of the command, and what each is.
+        default: which is taken, in words.
+    """
+    explained = "; ".join(f"{name}: {what}" for name, what in methods.items())
     options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.argument("data", required=False, type=click.Path(path_type=Path)),
-        click.option("--formula", metavar="FORMULA", help='"answer ~ age + I(age**2) + C(region)"'),
-        click.option("--design", metavar="DESIGN", help="how the answers were given; see `askance channels`"),
         click.option(
-            "--channel", metavar="FILE", type=click.Path(path_type=Path), help="TOML file of any channel, for --design"
+            "--formula", metavar="FORMULA", help='the regression, as in "answer ~ age + I(age**2) + C(region)"'
         ),
-        click.option("--method", type=click.Choice(_METHODS), help="the estimator (ridge: fields) [default: one-step]"),
+        click.option(
+            "--design", metavar="DESIGN", help="how the answers were given; `askance channels` lists the designs"
+        ),
+        click.option(
+            "--channel",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="TOML file of the design or of any other channel for answers, instead of --design",
+        ),
         click.option("--positive", metavar="VALUE", help='the report that means yes  [default: 1, True, "yes"]'),
-        click.option("--missing", type=missing, default="error", show_default=True, help="rows with gaps"),
-        click.option("--cluster", metavar="COLUMN", help="groups whose answers may depend on each other"),
-        click.option("--weights", metavar="COLUMN", help="sampling weights"),
+        click.option(
+            "--missing",
+            type=click.Choice(["error", "drop"]),
+            default="error",
+            show_default=True,
+            help="what to do about rows with gaps: stop, or leave them out",
+        ),
+        click.option("--weights", metavar="COLUMN", help="column of sampling weights"),
+        click.option("--cluster", metavar="COLUMN", help="column of groups whose answers may depend on each other"),
+        click.option("--method", type=click.Choice(list(methods)), help=f"{explained}  [default: {default}]"),
         _design_options,
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
@@ -95,9 +139,11 @@ def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
 def _read_design(kind: str | None, path: Path | None, given: dict[str, Any]) -> FiniteChannel:
     """The channel of --design and its flags, or of --channel."""
     given = {name: value for name, value in given.items() if value is not None}
-    if (kind is None) == (path is None):
+    if kind is not None and path is not None:
+        raise InputError("--design and --channel are both given; allowed: one of them.", remedy="Leave one out.")
+    if kind is None and path is None:
         raise InputError(
-            f"{'neither' if kind is None else 'both'} of --design and --channel is given; allowed: one of them.",
+            "neither --design nor --channel is given; allowed: one of them.",
             remedy=f"Designs: {', '.join(entry.kind for entry in registry.entries())}.",
         )
     if path is not None:
@@ -109,7 +155,7 @@ def _read_design(kind: str | None, path: Path | None, given: dict[str, Any]) -> 
                 remedy=f"Write the parameters into {path}.",
             )
         return read_answer_channel(path)
-    entry = registry.entry(str(kind))
+    entry = _answer_design(str(kind))
     known = {parameter.name: parameter for parameter in entry.parameters}
     foreign = [_design_flag(name) for name in given if name not in known]
     if foreign:
@@ -120,3 +166,14 @@ def _read_design(kind: str | None, path: Path | None, given: dict[str, Any]) -> 
     read = {name: known[name].kind.read(text) for name, text in given.items()}
     built: FiniteChannel = build_from_flags(entry, read)
     return built
+
+
+def _answer_design(kind: str) -> registry.ChannelEntry:
+    """The design of that name; channels for numbers are none."""
+    known = [entry.kind for entry in registry.entries()]
+    if kind not in known:
+        raise InputError(
+            f"--design is {kind!r}; allowed: {', '.join(known)}.",
+            remedy=did_you_mean(kind, known, "See `askance channels`."),
+        )
+    return registry.entry(kind)

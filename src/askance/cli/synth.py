@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.guided import GuidedCommand
+from askance.cli.numbers import SEED, WholeNumber
 from askance.cli.output import print_json, print_table
-from askance.errors import InputError
+from askance.cli.outputs import refuse_inputs, refuse_replacing, require_writable
+from askance.cli.progress import progress
 
 if TYPE_CHECKING:
     from askance.estimation.field_fit import FieldFit
@@ -19,10 +22,25 @@ if TYPE_CHECKING:
 _MOST = 10**7
 
 
-@click.command("synth", short_help="Draw synthetic records from a fitted field.")
+@click.command(
+    "synth",
+    cls=GuidedCommand,
+    short_help="Draw synthetic records from a fitted field.",
+    examples=["askance synth people.field -n 10000 --seed 1 -o synthetic.csv"],
+)
 @click.argument("fit", type=click.Path(path_type=Path))
-@click.option("-n", "--records", "n", metavar="N", type=int, required=True, help="how many records")
-@click.option("--seed", metavar="S", type=int, required=True, help="of the random numbers: the same gives the same")
+@click.option(
+    "-n",
+    "--records",
+    "n",
+    metavar="N",
+    type=WholeNumber(1, _MOST, "Give a number of records such as 10000."),
+    required=True,
+    help="how many records, up to 10,000,000",
+)
+@click.option(
+    "--seed", metavar="S", type=SEED, required=True, help="seed of the random numbers: the same gives the same records"
+)
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="where they go (.csv)"
 )
@@ -31,28 +49,28 @@ def synth_command(fit: Path, n: int, seed: int, output: Path, as_json: bool) -> 
     """Draw N synthetic records from FIT, a random field that `askance fit --state STATE --field --save FIT` wrote.
 
     Records carry labels, one column per variable. They follow the fitted field: no record is anybody's, and as the
-    field was fitted to noised reports alone, drawing from it costs no privacy. Example:
-
-        askance synth people.field -n 10000 --seed 1 -o synthetic.csv
+    field was fitted to noised reports alone, drawing from it costs no privacy.
     """
     import numpy as np
 
-    from askance.formats.disk import write_whole
+    from askance.formats.disk import read_whole, write_whole
     from askance.formats.field_fit_file import read_field_fit
 
-    if not 1 <= n <= _MOST:
-        raise InputError(f"-n is {n}; allowed: 1 to {_MOST:,}.", remedy="Give a number of records such as 10000.")
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Give any whole number, such as 1.")
-    if output.suffix != ".csv":
-        raise InputError(f"-o is {output}; allowed: a name ending in .csv.", remedy="Name it records.csv, for example.")
+    require_writable(output, "-o", (".csv",))
+    refuse_inputs(output, [fit])
     found = read_field_fit(fit)
-    columns = found.sample(n, np.random.default_rng(seed))
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    write_whole(output, buffer.getvalue().encode("utf-8"))
+    with progress() as doing:
+        doing(f"drawing {n:,} records")
+        columns = found.sample(n, np.random.default_rng(seed))
+        doing(f"writing {output}")
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        data = buffer.getvalue().encode("utf-8")
+        if not (output.is_file() and output.stat().st_size == len(data) and read_whole(output) == data):
+            refuse_replacing(output, "synthetic records look like real ones, and replace nothing")
+        write_whole(output, data)
     _print(found, n, seed, output, as_json)
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.guided import GuidedCommand
 from askance.cli.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.numbers import NUMBER
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_inputs
+from askance.cli.outputs import refuse_inputs, refuse_precious, require_writable
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -25,7 +27,7 @@ _TOOLS = ("doccano", "label-studio", "prodigy")
 _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
     ".tsv": ("tsv",),
     ".tab": ("tsv",),
-    ".conllu": (),
+    ".conllu": ("conllu",),
     ".jsonl": ("jsonl", "doccano", "prodigy"),
     ".ndjson": ("jsonl", "doccano", "prodigy"),
     ".json": ("label-studio", "doccano", "prodigy"),
@@ -34,23 +36,34 @@ _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
 _MOST_CONFUSIONS = 10
 
 
-@click.command("tag", short_help="Tag text with a trained tagger.")
+@click.command(
+    "tag",
+    cls=GuidedCommand,
+    short_help="Tag text with a trained tagger.",
+    examples=[
+        "askance tag tagger.askance news.txt",
+        'echo "the dog barks" | askance tag tagger.askance',
+        "askance tag tagger.askance news.txt --to label-studio -o tasks.json",
+        "askance tag tagger.askance news.conllu -o tagged.conllu",
+    ],
+)
 @click.argument("model", type=_FILE)
 @click.argument("input", type=_FILE, required=False)
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
-    help="of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
-)
 @click.option("-o", "--output", metavar="FILE", type=_FILE, help="where tags go  [default: standard output]")
 @click.option(
     "--to",
     "target",
-    type=click.Choice(["tsv", "jsonl", *_TOOLS]),
-    help="format of the output: TSV, JSON lines, or what an annotation tool imports  [default: by FILE's name, or tsv]",
+    type=click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
+    help="format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
+    "[default: by FILE's name, or tsv]",
 )
-@click.option("--json", "as_json", is_flag=True, help="one JSON object a sentence, as --to jsonl")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
+    help="format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
+)
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object a sentence, as --to jsonl")
 def tag_command(
     model: Path, input: Path | None, kind: str | None, output: Path | None, target: TextFormat | None, as_json: bool
 ) -> None:
@@ -58,13 +71,7 @@ def tag_command(
 
     Text has one sentence a line, tokens separated by spaces. The output is TSV: word and tag, an empty line after each
     sentence. For an annotation tool it is spans to be corrected: one for each word, or for each entity where all tags
-    are B-…, I-… or O. Examples:
-
-        askance tag tagger.askance news.txt
-
-        echo "the dog barks" | askance tag tagger.askance
-
-        askance tag tagger.askance news.txt --to label-studio -o tasks.json
+    are B-…, I-… or O.
     """
     from askance.text.lines import line_writer
     from askance.text.tagged_text import read_sentences, tagged_lines
@@ -74,7 +81,9 @@ def tag_command(
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
     written = _written_format(output, target or ("jsonl" if as_json else None))
     if output is not None:
+        require_writable(output, "-o")
         refuse_inputs(output, [model, *([] if input is None else [input])])
+        refuse_precious(output)
     with progress() as doing:
         doing(f"reading {model}")
         tagger = CountTagger.load(model)
@@ -99,22 +108,41 @@ def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat
         return asked or "tsv"
     if asked in known:
         return asked
-    if asked is None and known[:1] in (("tsv",), ("jsonl",)):  # whose files a tool would not be meant by
+    if asked is None and known[0] in ("tsv", "conllu", "jsonl"):  # whose files a tool would not be meant by
         return known[0]
     what = f"--to is {asked}" if asked else "--to is not given"
-    allowed = f"with {ending}: {', '.join(known)}" if known else "another ending, such as .tsv"
     raise InputError(
-        f"{what}, and the output is called {output}; allowed {allowed}.", remedy="Change the name, or --to."
+        f"{what}, and the output is called {output}; allowed with {ending}: {', '.join(known)}.",
+        remedy="Change the name, or --to.",
     )
 
 
-@click.command("evaluate", short_help="Compare a tagger with true tags.")
+@click.command(
+    "evaluate",
+    cls=GuidedCommand,
+    short_help="Compare a tagger with true tags.",
+    examples=[
+        "askance evaluate tagger.askance test.tsv",
+        "askance evaluate tagger.askance test.conllu --tag-column xpos --json",
+    ],
+)
 @click.argument("model", type=_FILE)
 @click.argument("gold", type=_FILE)
-@click.option("--tag-column", metavar="NAME|NUMBER", help="of the true tags  [default: the first tag column]")
+@click.option(
+    "--tag-column",
+    metavar="NAME|NUMBER",
+    help="column of GOLD with the true tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
+)
 @scheme_option
 @outside_option
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="of the interval")
+@click.option(
+    "--confidence",
+    metavar="P",
+    type=NUMBER,
+    default=0.95,
+    show_default=True,
+    help="confidence of the interval of the accuracy, above 0 and below 1",
+)
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def evaluate_command(
     model: Path,
@@ -127,12 +155,8 @@ def evaluate_command(
 ) -> None:
     """Tag the sentences of GOLD with MODEL and compare with their true tags.
 
-    The interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
-    Example:
-
-        askance evaluate tagger.askance test.tsv
-
-    Files of annotation tools are read as `askance train --labelled` reads them.
+    GOLD is .tsv, .conllu or .jsonl, or a file of an annotation tool, read as `askance train --labelled` reads it. The
+    interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
     """
     from askance.estimation.fit import normal_quantile
     from askance.text.tagger import CountTagger

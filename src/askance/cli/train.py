@@ -3,130 +3,163 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from askance.cli.guided import GuidedCommand
 from askance.cli.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.numbers import NUMBER, WholeNumber
 from askance.cli.output import print_json, print_table
-from askance.cli.outputs import refuse_inputs
+from askance.cli.outputs import refuse_inputs, refuse_other, require_writable
 from askance.cli.progress import one_line_warnings, progress
+from askance.cli.tagger_values import percent, rate_fields, rates_of, read_classes, read_miscounts
 from askance.errors import AskanceError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from askance.text.annotation_spans import Scheme
-    from askance.text.miscounts import Miscounts
     from askance.text.region_file import RegionFile
     from askance.text.regions import RegionCounts
     from askance.text.tagger import CountTagger
 
 _FILE = click.Path(path_type=Path)
+# Weights of labels beyond this are refused.
+_HEAVIEST = 1e12
 
 
-@click.command("train", short_help="Train a tagger from counts of tags.")
+@click.command(
+    "train",
+    cls=GuidedCommand,
+    short_help="Train a tagger from counts of tags.",
+    sections={
+        "More to learn from": [
+            "labelled",
+            "labelled_weight",
+            "bare",
+            "bare_weight",
+            "classes",
+            "tag_column",
+            "scheme",
+            "outside",
+        ],
+        "How it is learned": ["method", "miscounts", "radius", "edges", "l2", "l1"],
+    },
+    examples=[
+        "askance train regions.jsonl -o tagger.askance",
+        "askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance",
+        "askance train regions.jsonl --miscounts estimate --radius 1 -o tagger.askance",
+        "askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
+    ],
+)
 @click.argument("regions", type=_FILE, nargs=-1, required=True)
 @click.option("-o", "--output", metavar="MODEL", type=_FILE, required=True, help="where the tagger goes")
-@click.option("--method", metavar="NAME", default="auto", show_default=True, help="auto, chain, node or moments")
-@click.option("--dev", metavar="FILE", type=_FILE, help="regions, or labelled sentences, that stop training in time")
-@click.option("--labelled", metavar="FILE", type=_FILE, multiple=True, help="labelled sentences to learn from as well")
-@click.option("--labelled-weight", metavar="W", type=float, help="of each label  [default: 1]")
+@click.option(
+    "--dev",
+    metavar="FILE",
+    type=_FILE,
+    help="regions or labelled sentences to learn nothing from: training stops when it gets worse on them",
+)
+@click.option("--skip-bad", is_flag=True, help="leave bad lines out and count them, instead of stopping at the first")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@click.option(
+    "--labelled",
+    metavar="FILE",
+    type=_FILE,
+    multiple=True,
+    help="labelled sentences to learn from as well (repeatable)",
+)
+@click.option(
+    "--labelled-weight",
+    metavar="W",
+    type=NUMBER,
+    help="how many regions each label counts for, 0 or more  [default: 1]",
+)
 @click.option(
     "--bare",
     metavar="FILE",
     type=_FILE,
     multiple=True,
-    help="text without tags, for classes of words that a chain uses",
+    help="text without tags (repeatable): a chain puts words into classes by the company they keep",
 )
-@click.option("--bare-weight", metavar="W", type=float, help="of each bare sentence  [default: 1]")
-@click.option("--tag-column", metavar="NAME|NUMBER", help="of labelled .tsv and .conllu files")
+@click.option(
+    "--bare-weight",
+    metavar="W",
+    type=NUMBER,
+    help="how much bare sentences count for these classes, 0 or more  [default: 1]",
+)
+@click.option(
+    "--classes",
+    metavar="N,…",
+    help="how many such classes: one number, several (coarse and fine), or none  [default: 40,150 with --bare, else "
+    "none]",
+)
+@click.option(
+    "--tag-column",
+    metavar="NAME|NUMBER",
+    help="column of labelled files with the tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
+)
 @scheme_option
 @outside_option
-@click.option("--radius", metavar="N", type=int, help="words around that a chain looks at  [default: 0 or 1, by size]")
-@click.option("--edges", metavar="NAME", help="of a chain: likelihood or cheap  [default: by size]")
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="auto",
+    show_default=True,
+    help="chain (tags of neighbours matter), node (each word by itself), moments (as node, by least squares: quick), "
+    "or auto: chain, or node where no neighbours are seen",
+)
 @click.option(
     "--miscounts",
     metavar="M,Q",
-    help="counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`",
+    help="counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`, from "
+    "regions that were counted twice",
 )
-@click.option("--l2", type=float, help="λ of the penalty λ/2 ‖θ‖²  [default: 0.3 to 1, by what was asked]")
-@click.option("--l1", type=float, default=0.0, show_default=True, help="μ of the penalty μ ‖θ‖₁ of a chain")
-@click.option("--seed", type=int, default=0, show_default=True, help="of methods with chance; those here have none")
-@click.option("--skip-bad", is_flag=True, help="leave bad lines out and count them, instead of stopping at the first")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@click.option(
+    "--radius",
+    metavar="N",
+    type=WholeNumber(),
+    help="words on each side that a chain looks at, 0 to 5  [default: 1 from 10,000 tokens on, else 0]",
+)
+@click.option(
+    "--edges",
+    metavar="NAME",
+    help="how a chain learns which tag follows which: likelihood, or cheap (quicker, a little worse)  "
+    "[default: cheap where likelihood would take an hour]",
+)
+@click.option(
+    "--l2", metavar="λ", type=NUMBER, help="strength of the penalty λ/2 ‖θ‖² on scores, above 0  [default: 0.3 to 1]"
+)
+@click.option(
+    "--l1",
+    metavar="μ",
+    type=NUMBER,
+    default=0.0,
+    show_default=True,
+    help="strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0",
+)
 def train_command(
-    regions: tuple[Path, ...],
-    output: Path,
-    method: str,
-    dev: Path | None,
-    labelled: tuple[Path, ...],
-    labelled_weight: float | None,
-    bare: tuple[Path, ...],
-    bare_weight: float | None,
-    tag_column: str | None,
-    scheme: Scheme | None,
-    outside: str | None,
-    radius: int | None,
-    edges: str | None,
-    miscounts: str | None,
-    l2: float | None,
-    l1: float,
-    seed: int,
-    skip_bad: bool,
-    as_json: bool,
+    regions: tuple[Path, ...], output: Path, dev: Path | None, skip_bad: bool, as_json: bool, **given: Any
 ) -> None:
-    """Train a tagger on REGIONS, files of counts (regions/1, JSON lines; `askance regions` makes such files).
+    """Train a tagger on REGIONS, files of counts (regions/1, JSON lines).
 
-    Examples:
-
-        askance train regions.jsonl -o tagger.askance
-
-        askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance
-
-        askance train regions.jsonl --miscounts estimate --radius 1 -o tagger.askance
-
-        askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance
+    A region is a stretch of a sentence with the number of times that tags appear in it. `askance questions --read`
+    makes such files from filled sheets, `askance regions` from labelled text. `askance tag` uses the tagger, `askance
+    evaluate` measures it. There is no chance in training: the same files give the same tagger.
     """
     from askance.text.region_file import read_regions
-    from askance.text.tagger import CountTagger
-    from askance.text.word_classes import WORD_CLASSES
 
-    _refuse_idle(method, edges, dev, seed)
-    _refuse_alone(
-        {
-            "--labelled or --dev": (
-                {"--tag-column": tag_column, "--scheme": scheme, "--outside": outside},
-                labelled or dev,
-            ),
-            "--labelled": ({"--labelled-weight": labelled_weight}, labelled),
-            "--bare": ({"--bare-weight": bare_weight}, bare),
-        }
-    )
-    _refuse_chain_options(
-        method, {"--radius": radius is not None, "--edges": edges is not None, "--l1": l1 > 0, "--bare": bare}
-    )
-    tagger = CountTagger(
-        method,  # type: ignore[arg-type]
-        l2=l2,
-        l1=l1,
-        radius=radius,
-        edges=edges,  # type: ignore[arg-type]
-        miscounts=_read_miscounts(miscounts),
-        classes=WORD_CLASSES if bare else (),
-        bare_weight=1.0 if bare_weight is None else bare_weight,
-    )
-    refuse_inputs(output, [*regions, *labelled, *bare, *([] if dev is None else [dev])])
-    _require_place(output)
-    _check_region_files(regions)
-    labels = LabelledFiles(tag_column, scheme, outside, skip_bad)
-    with one_line_warnings(), progress() as doing:
+    _refuse_combinations(dev, given)
+    tagger = _new_tagger(given)
+    _check_places(output, regions, [*given["labelled"], *given["bare"], *([] if dev is None else [dev])])
+    labels = LabelledFiles(given["tag_column"], given["scheme"], given["outside"], skip_bad)
+    may_miscount = given["miscounts"] is not None
+    with one_line_warnings() as told, progress() as doing:
         doing("reading regions")
-        read = read_regions(regions, skip_bad=skip_bad, may_miscount=miscounts is not None)
-        known = _joined(read, labelled, 1.0 if labelled_weight is None else labelled_weight, bare, labels, doing)
-        held_out = None if dev is None else _held_out(dev, labels, read, skip_bad, miscounts is not None)
+        read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
+        known = _joined(read, given, labels, doing)
+        held_out = None if dev is None else _held_out(dev, labels, read, skip_bad, may_miscount)
         labels.refuse_idle()
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
         doing("writing")
@@ -134,12 +167,29 @@ def train_command(
     left_out = read.n_bad + labels.left_out
     if as_json:
         assert tagger.training is not None
-        rates = {name: {"missed": m.missed, "extra": m.extra} for name, m in _rates(tagger).items()}
-        print_json({"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates})
+        rates = {name: rate_fields(each) for name, each in rates_of(tagger).items()}
+        found = {"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates}
+        print_json({**found, "warnings": told})
         return
     print_table(f"tagger written to {output}", ["", ""], [*_rows(tagger), ("left out", f"{left_out:,}")])
     for message in (*read.messages, *labels.messages):
         click.echo(f"note: {message}")
+
+
+def _new_tagger(given: dict[str, Any]) -> CountTagger:
+    """The tagger that the options describe, not trained yet."""
+    from askance.text.tagger import CountTagger
+
+    return CountTagger(
+        given["method"],
+        l2=given["l2"],
+        l1=given["l1"],
+        radius=given["radius"],
+        edges=given["edges"],
+        miscounts=read_miscounts(given["miscounts"]),
+        classes=read_classes(given["classes"], bool(given["bare"])),
+        bare_weight=1.0 if given["bare_weight"] is None else given["bare_weight"],
+    )
 
 
 def _rows(tagger: CountTagger) -> list[tuple[str, str]]:
@@ -172,44 +222,35 @@ def _rows(tagger: CountTagger) -> list[tuple[str, str]]:
     if not math.isnan(training.held_out):
         stopped = " (stopped early)" if training.stopped_early else ""
         rows.append(("held out, per region", f"{training.held_out:.4f}{stopped}"))
-    for name, rates in _rates(tagger).items():
+    for name, rates in rates_of(tagger).items():
         who = f"{name} miscounts" if name else "miscounts"
-        rows.append((who, f"{100 * rates.missed:.1f} % missed, {100 * rates.extra:.1f} % one too many"))
+        missed, extra = (percent(rates, name) for name in ("missed", "extra"))
+        rows.append((who, f"{missed} missed, {extra} one too many"))
     return rows
 
 
-def _rates(tagger: CountTagger) -> dict[str, Miscounts]:
-    """Miscounts by annotator, "" for all."""
-    from askance.text.miscounts import Miscounts
-
-    used = tagger.miscounts_used
-    return {} if used is None else {"": used} if isinstance(used, Miscounts) else dict(used)
-
-
-def _read_miscounts(text: str | None) -> Miscounts | Literal["estimate"] | None:
-    from askance.text.miscounts import Miscounts
-
-    if text is None:
-        return None
-    if text == "estimate":
-        return "estimate"
-    try:
-        missed, extra = map(float, text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--miscounts is {text!r}; allowed: two probabilities such as 0.05,0.02, or 'estimate'.",
-            remedy="Give how often a token is missed, and how often one is counted too many.",
-        ) from None
-    return Miscounts(missed, extra)
-
-
-def _refuse_idle(method: str, edges: str | None, dev: Path | None, seed: int) -> None:
-    """Flags that would do nothing."""
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="Leave it out.")
-    other = "--method moments" if method == "moments" else "--edges cheap" if edges == "cheap" else None
+def _refuse_combinations(dev: Path | None, given: dict[str, Any]) -> None:
+    """Options that would do nothing, alone or beside others."""
+    method, labelled, bare = given["method"], given["labelled"], given["bare"]
+    other = "--method moments" if method == "moments" else "--edges cheap" if given["edges"] == "cheap" else None
     if dev is not None and other is not None:
         raise InputError(f"--dev is given with {other}, which stops by itself.", remedy="Leave --dev out.")
+    of_files = {f"--{name.replace('_', '-')}": given[name] for name in ("tag_column", "scheme", "outside")}
+    _refuse_alone(
+        {
+            "--labelled or --dev": (of_files, labelled or dev),
+            "--labelled": ({"--labelled-weight": given["labelled_weight"]}, labelled),
+            "--bare": ({"--bare-weight": given["bare_weight"]}, bare),
+        }
+    )
+    of_chains = {"--radius": given["radius"] is not None, "--edges": given["edges"] is not None}
+    _refuse_chain_options(
+        method,
+        {**of_chains, "--l1": given["l1"] > 0, "--bare": bare, "--classes": given["classes"] not in (None, "none")},
+    )
+    weight = given["labelled_weight"]
+    if weight is not None and not 0 <= weight <= _HEAVIEST:
+        raise InputError(f"--labelled-weight is {weight:g}; allowed: 0 to {_HEAVIEST:g}.", remedy="1 is usual.")
 
 
 def _refuse_alone(options: dict[str, tuple[dict[str, object], object]]) -> None:
@@ -229,17 +270,12 @@ def _refuse_chain_options(method: str, given: dict[str, object]) -> None:
         )
 
 
-def _require_place(output: Path) -> None:
-    """Refuse what cannot be written, before hours of training."""
-    from askance.formats.disk import regular_target
-
-    folder = regular_target(output).parent
-    if not folder.is_dir():
-        raise InputError(f"cannot write {output}: {folder} is no folder.", remedy="Choose a folder that exists.")
-    if not os.access(folder, os.W_OK):
-        raise InputError(
-            f"cannot write {output}: {folder} is closed to you.", remedy="Choose a place where you may write."
-        )
+def _check_places(output: Path, regions: tuple[Path, ...], others: Sequence[Path]) -> None:
+    """Refuse what cannot be written, or read, before hours of training."""
+    refuse_inputs(output, [*regions, *others])
+    require_writable(output, "-o")
+    refuse_other(output, "tagger")
+    _check_region_files(regions)
 
 
 def _check_region_files(paths: tuple[Path, ...]) -> None:
@@ -250,6 +286,11 @@ def _check_region_files(paths: tuple[Path, ...]) -> None:
     for number, path in enumerate(paths):
         if any(path.exists() and other.exists() and path.samefile(other) for other in paths[:number]):
             raise InputError(f"{path} is given twice.", remedy="Give every file once; weights make regions count more.")
+        if path.suffix.lower() == ".csv":
+            raise InputError(
+                f"{path} is a table; allowed as REGIONS: files of counts (regions/1).",
+                remedy=f"Is it a filled sheet? Then run `askance questions --read {path} -o counts.jsonl`.",
+            )
         try:
             kind = format_within(path, None)
             first = next((line for _, line in byte_lines(path) if line.strip()), b"{")
@@ -267,21 +308,17 @@ def _check_region_files(paths: tuple[Path, ...]) -> None:
 
 
 def _joined(
-    read: RegionFile,
-    labelled: tuple[Path, ...],
-    weight: float,
-    bare: tuple[Path, ...],
-    labels: LabelledFiles,
-    doing: Callable[[str], None],
+    read: RegionFile, given: dict[str, Any], labels: LabelledFiles, doing: Callable[[str], None]
 ) -> RegionCounts:
-    """All that is known: regions, labels of that weight, and sentences of which nothing is."""
+    """All that is known: regions, labels of their weight, and sentences of which nothing is."""
     from askance.text.regions import RegionCounts
 
+    weight = 1.0 if given["labelled_weight"] is None else given["labelled_weight"]
     parts = [read.regions]
-    for path in labelled:
+    for path in given["labelled"]:
         doing(f"reading {path}")
         parts.append(_labels_of(path, labels, read).with_weight(weight))
-    for path in bare:
+    for path in given["bare"]:
         doing(f"reading {path}")
         parts.append(_nothing_of(path, read))
     return RegionCounts.join(parts)

@@ -1,6 +1,6 @@
 """What a channel costs and guarantees before any data exist: covariances, efficiency, certificates, audits."""
 
-from askance.design.audit import Audit, audit
+from askance.design.audit import Audit, audit, log_ratio_bound
 from askance.design.certificate import certify
 from askance.design.closed_forms import (
     SmallLevelTraces,
@@ -42,6 +42,7 @@ __all__ = [
     "conditional_asymptotics",
     "coordinate_release_excess_covariance",
     "crossover",
+    "log_ratio_bound",
     "optimal_channel",
     "optimal_cliques",
     "optimal_release",

@@ -119,10 +119,7 @@ def audit(
     if not isinstance(channel, StatisticsChannel):
         require_channel(channel)
     count = as_count(trials, "trials", minimum=_FEWEST_TRIALS, maximum=1 << 36)
-    if not 0.5 <= confidence <= 1 - 1e-12:
-        raise InputError(
-            f"confidence is {shown(confidence)}; allowed: 0.5 to 1 − 1e-12.", remedy="The default is 0.999."
-        )
+    _require_confidence(confidence)
     if rng is not None:
         require_generator(rng)
     promised = getattr(channel, "stated_level", channel.privacy_level) if stated_level is None else stated_level
@@ -149,6 +146,14 @@ def audit(
 def log_ratio_bound(hits: tuple[int, int], drawn: tuple[int, int], confidence: float) -> float:
     """A lower bound of log P(E|y)/P(E|y′) from hits among draws, by Clopper and Pearson; never below 0.
 
+    This is what an audit of a sampler of your own needs: draw from it with y and with y′, count an event E that was
+    chosen beforehand, and see whether the bound exceeds the level that is stated.
+
+    Args:
+        hits: how often E was seen with y, and with y′.
+        drawn: of how many draws each.
+        confidence: that the bound is right, 0.5 to 1 − 1e-12.
+
     >>> round(log_ratio_bound((900, 100), (1000, 1000), 0.95), 3)
     1.99
     >>> log_ratio_bound((5, 7), (10, 10), 0.95)
@@ -156,11 +161,20 @@ def log_ratio_bound(hits: tuple[int, int], drawn: tuple[int, int], confidence: f
     """
     from scipy.special import betainccinv, betaincinv
 
+    _require_confidence(confidence)
     tail = (1 - confidence) / 2
-    (a, b), (n, m) = hits, drawn
+    n, m = (as_count(each, "drawn", minimum=1) for each in drawn)
+    a, b = (as_count(each, "hits", maximum=most) for each, most in zip(hits, (n, m), strict=True))
     lowest = float(betaincinv(a, n - a + 1, tail)) if a else 0.0
     highest = float(betainccinv(b + 1, m - b, tail)) if b < m else 1.0
     return max(math.log(lowest / highest), 0.0) if lowest > 0 else 0.0
+
+
+def _require_confidence(confidence: float) -> None:
+    if not 0.5 <= confidence <= 1 - 1e-12:
+        raise InputError(
+            f"confidence is {shown(confidence)}; allowed: 0.5 to 1 − 1e-12.", remedy="The default is 0.999."
+        )
 
 
 @dataclass(frozen=True)

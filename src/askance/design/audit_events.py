@@ -126,7 +126,7 @@ def score_in_pieces(score: Score, reports: Reports) -> FloatArray:
 
 
 def stated_score(channel: StatisticsChannel, truths: tuple[AnyArray, AnyArray]) -> Candidate:
-    """Its log likelihood ratio; where it has no likelihood, its β along the difference of the two statistics."""
+    """What a channel itself says: its log likelihood ratio, or β along φ − φ′ where it has no likelihood."""
     if isinstance(channel, HasReportLikelihood):
         both = np.concatenate(truths)
 

@@ -27,7 +27,7 @@ from askance.channels.statistics.subset_selection import SubsetSelection
 from askance.design.certificate import certify
 from askance.design.covariances import asymptotics, invert_information
 from askance.design.optimum.release import optimal_release
-from askance.design.weights import read_weights
+from askance.design.weights import Weights, share_slopes, weights_at
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 
@@ -49,13 +49,15 @@ class Recommended:
         name: its kind, and how it was tuned.
         channel: the channel itself.
         summary: what it does.
-        trace: tr W Σ of the estimator that is ranked; the predicted mean square error of θ̂ times n.
+        trace: tr W Σ of the estimator that is ranked: the predicted squared error of θ̂, or of the shares of all
+            outputs, times n.
         method: that estimator: "likelihood" or "moments".
         moments: tr W Σ_mom; None where there is no unbiased β.
         likelihood: tr W Σ_marg; None for channels on statistics.
         ratio: `trace` over that of the best channel.
         privacy_level: as certified.
-        standard_errors: predicted for n respondents, shape (d,); None when n was not given.
+        standard_errors: predicted for n respondents, of θ̂, shape (d,), or of the shares of all outputs, shape (m,);
+            None when n was not given.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Recommendation:
         privacy_level: the level that was asked for.
         theta: where costs were predicted, shape (d,).
         n: respondents; None when not given.
+        of: what errors are of: "θ", or "shares", of all outputs.
         channels: sorted by `trace`.
         skipped: channels that could not be built for this model, and why.
     """
@@ -90,6 +93,7 @@ class Recommendation:
     privacy_level: float
     theta: FloatArray
     n: int | None
+    of: str
     channels: tuple[Recommended, ...]
     skipped: dict[str, str]
 
@@ -117,7 +121,8 @@ class Recommendation:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
-        table.append("tr Σ is the predicted error of θ, summed over the parameters, times the number of respondents.")
+        what = "of θ, summed over the parameters" if self.of == "θ" else "of the shares, summed over all outputs"
+        table.append(f"tr Σ is the predicted squared error {what}, times the number of respondents.")
         who = "" if self.n is None else f", {self.n:,} respondents"
         table.insert(0, f"privacy level {self.privacy_level:g}, θ = {shown(self.theta.tolist())}{who}")
         return "\n".join([*table, *(f"left out: {name}: {reason}" for name, reason in self.skipped.items())])
@@ -132,6 +137,7 @@ class ChannelCase(NamedTuple):
     level: Number
     theta: FloatArray
     weights: FloatArray  # W, (d, d)
+    slopes: FloatArray | None = None  # of the shares of all outputs, (m, d), where their errors are to be told
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -166,6 +172,17 @@ def _per_value(case: ChannelCase, *, tuned: bool) -> PerValue:
     return PerValue.for_model(case.model, case.level, case.theta, tuned=tuned)
 
 
+def _ball(model: Enumerated, level: Number) -> BallRelease:
+    """Ball release around 0, or around the middle of the ranges where that ball is smaller."""
+    middle = model.table.min(axis=1) + model.statistic_ranges / 2
+    radii = {
+        float(np.linalg.norm(model.table - centre[:, None], axis=0).max()): centre
+        for centre in (middle, np.zeros(model.dimension))
+    }
+    radius = min(radii)
+    return BallRelease(model.dimension, level, radius=radius, centre=radii[radius])
+
+
 #: Every way to build a channel for a model: name → builder. A new channel joins here.
 BUILDERS: dict[str, Callable[[ChannelCase], AnyChannel]] = {
     "randomized-response": lambda case: RandomizedResponse.for_privacy_level(case.level, outputs=case.model.outputs),
@@ -177,11 +194,10 @@ BUILDERS: dict[str, Callable[[ChannelCase], AnyChannel]] = {
     "per-value, one-hot": lambda case: PerValue(
         len(case.model.outputs), case.level, l1_norm=1, density=Fraction(1, len(case.model.outputs))
     ),
+    "per-value, one-hot symmetric": lambda case: PerValue(len(case.model.outputs), case.level, l1_norm=1),
     "hypercube": lambda case: Hypercube(case.model.dimension, case.level, **case.bounds),
     "hybrid": lambda case: Hybrid(case.model.dimension, case.level, **case.bounds),
-    "ball-release": lambda case: BallRelease(
-        case.model.dimension, case.level, radius=float(np.linalg.norm(case.model.table, axis=0).max())
-    ),
+    "ball-release": lambda case: _ball(case.model, case.level),
 }
 
 
@@ -191,10 +207,10 @@ def recommend(
     theta: ArrayLike | None = None,
     n: int | None = None,
     *,
-    weights: ArrayLike | None = None,
+    weights: Weights = None,
     ranked_by: RankedBy = "best",
 ) -> Recommendation:
-    """Rank all channels that fit a model at a privacy level by the predicted error of θ̂.
+    """Rank all channels that fit a model at a privacy level by the predicted error of θ̂, or of shares.
 
     Every channel is built to spend the level exactly, and certified. Its cost is tr W Σ, the limit of n E‖θ̂ − θ‖²_W.
 
@@ -203,7 +219,8 @@ def recommend(
         privacy_level: the level every channel may spend.
         theta: a guess of θ, shape (d,) (default: 0). Costs can depend on it a lot.
         n: respondents, to predict standard errors for.
-        weights: how much every parameter matters, shape (d,), or W, shape (d, d) (default: all alike).
+        weights: how much every parameter matters, shape (d,), or W, shape (d, d) (default: all alike); "shares" where
+            the shares of the outputs matter rather than the parameters, as in most surveys.
         ranked_by: "best", by the likelihood where the library has it and otherwise by moments; or "moments".
 
     Raises:
@@ -213,13 +230,17 @@ def recommend(
     >>> found = recommend(model, 1, [5, -1])
     >>> found.best.name, round(found.best.trace, 1), found.best.privacy_level
     ('coordinate-release, tuned', 22568.1, 1.0)
+    >>> found = recommend(Enumerated.saturated(12), 1, n=100_000, weights="shares")
+    >>> found.best.name, round(float(found.best.standard_errors.max()), 4)
+    ('subset-selection', 0.0056)
     """
     level = as_positive_level(privacy_level)
     at = np.zeros(model.dimension) if theta is None else as_parameter(theta, model.dimension)
     respondents = None if n is None else as_count(n, "n", minimum=1)
     require_choice(ranked_by, "ranked_by", ("best", "moments"))
     invert_information(model.fisher_information(at), model.parameter_names, "the model")
-    case = ChannelCase(model, level, at, read_weights(weights, model.dimension))
+    of_shares = isinstance(weights, str)  # "shares", or it is refused
+    case = ChannelCase(model, level, at, weights_at(weights, model, at), share_slopes(model, at) if of_shares else None)
     rows, skipped = [], {}
     for name, build in BUILDERS.items():
         try:
@@ -233,7 +254,7 @@ def recommend(
     # Among equals the order above decides, not the last digits.
     rows.sort(key=lambda row: float(f"{row.trace:.{_DIGITS}g}"))
     ranked = tuple(Recommended(**(row.__dict__ | {"ratio": row.trace / rows[0].trace})) for row in rows)
-    return Recommendation(float(level), at, respondents, ranked, skipped)
+    return Recommendation(float(level), at, respondents, "shares" if of_shares else "θ", ranked, skipped)
 
 
 def _row(name: str, channel: AnyChannel, case: ChannelCase, n: int | None, ranked_by: RankedBy) -> Recommended:
@@ -248,6 +269,7 @@ def _row(name: str, channel: AnyChannel, case: ChannelCase, n: int | None, ranke
         raise NotIdentifiedError(f"{name} has no unbiased β for this model.", remedy="Rank by the likelihood.")
     traces = [None if sigma is None else float(np.sum(case.weights * sigma)) for sigma in (ranked, moments, likelihood)]
     assert traces[0] is not None
+    told = ranked if case.slopes is None else case.slopes @ ranked @ case.slopes.T
     return Recommended(
         name=name,
         channel=channel,
@@ -258,5 +280,5 @@ def _row(name: str, channel: AnyChannel, case: ChannelCase, n: int | None, ranke
         likelihood=traces[2],
         ratio=math.nan,  # known when all are
         privacy_level=certify(channel).privacy_level,
-        standard_errors=None if n is None else np.sqrt(np.diag(ranked) / n),
+        standard_errors=None if n is None else np.sqrt(np.diag(told) / n),
     )

@@ -29,9 +29,19 @@ def weights_at(weights: Weights, model: Enumerated, theta: FloatArray) -> FloatA
                 f'weights are {shown(weights)}; allowed: numbers, a matrix, or "shares".',
                 remedy='Give "shares" where the shares of the outputs matter rather than the parameters.',
             )
-        slopes = model.probabilities(theta)[:, None] * (model.table.T - model.mean_statistics(theta))
+        slopes = share_slopes(model, theta)
         return np.asarray(slopes.T @ slopes)
     return read_weights(weights, model.dimension)
+
+
+def share_slopes(model: Enumerated, theta: FloatArray) -> FloatArray:
+    """∇p_θ(y) of every output, shape (m, d).
+
+    >>> share_slopes(Enumerated.saturated(["no", "yes"]), np.zeros(1))
+    array([[-0.25],
+           [ 0.25]])
+    """
+    return np.asarray(model.probabilities(theta)[:, None] * (model.table.T - model.mean_statistics(theta)))
 
 
 def read_weights(weights: ArrayLike | None, dimension: int) -> FloatArray:

@@ -1,5 +1,6 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
+from askance.estimation.combined_means import combine_means
 from askance.estimation.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.field_estimation import estimate_field
 from askance.estimation.field_evidence import NoisyTables
@@ -35,6 +36,7 @@ __all__ = [
     "ScalePilot",
     "TwoStage",
     "WaldTest",
+    "combine_means",
     "estimate",
     "estimate_field",
     "estimate_linear",

@@ -13,11 +13,12 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import as_floats, columns_by_name
 from askance.categories import Label
 from askance.errors import ShapeError
-from askance.estimation.field_fit import FieldDiagnostics, MarginalTable, split_tables, table_with_errors
-from askance.estimation.fit import Interval, normal_quantile
+from askance.estimation.field_fit import FieldDiagnostics, FieldEstimate, MarginalTable, table_with_errors
+from askance.estimation.fit import normal_quantile
 from askance.estimation.results import Result, as_json
 from askance.estimation.tilted_field import TiltedField
-from askance.models.random_field import DistinctRows, RandomField
+from askance.models.field_rows import DistinctRows
+from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates
 
 # Averages are over all rows of x; their errors take derivatives at no more than this many, evenly spread.
@@ -54,7 +55,7 @@ class CovariateEffects(Result):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConditionalFieldFit:
+class ConditionalFieldFit(FieldEstimate):
     """θ̂ of a random field with covariates, p_θ(y | x), with its covariance, and what follows from it.
 
     Attributes:
@@ -94,19 +95,9 @@ class ConditionalFieldFit:
     diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
 
     @property
-    def standard_errors(self) -> FloatArray:
-        """Of θ̂, shape (d,)."""
-        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
-
-    def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """θ̂ ± z · standard error; with the prior's deviation where parameters overlap."""
-        reach = normal_quantile(confidence) * self.standard_errors
-        return Interval(self.theta - reach, self.theta + reach)
-
-    @property
     def messages(self) -> tuple[str, ...]:
         """What a reader should know, in plain words."""
-        return self.diagnostics.messages()
+        return self.diagnostics.messages
 
     # -- effects and tables ----------------------------------------------------------------------------------------
 
@@ -144,8 +135,8 @@ class ConditionalFieldFit:
         counts = np.bincount(rows.inverse, minlength=len(rows.different)) / len(rows.inverse)
         per_row = self.field.marginal(self.theta, variables, DistinctRows(rows.different, np.arange(len(counts))))
         estimate = np.asarray(np.tensordot(counts, per_row, axes=1))
-        wanted = tuple(self.field.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
-        if not np.isfinite(self.covariance[0, 0]):
+        wanted = self._positions(variables)
+        if not self._has_covariance:
             return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
         chosen, weights = np.arange(len(counts)), counts
         if len(counts) > _ROWS_OF_ERRORS:
@@ -161,7 +152,7 @@ class ConditionalFieldFit:
 
     def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The table of every clique given x, as in `marginal`, by the names of its variables."""
-        names = [tuple(self.field.variables[v] for v in clique) for clique in self.field.cliques]
+        names = map(self._named, self.field.cliques)
         return {each: self.marginal(each, x, confidence) for each in names}
 
     def _rows(self, x: Covariates) -> DistinctRows:
@@ -174,11 +165,6 @@ class ConditionalFieldFit:
                 remedy=f"Give rows of {', '.join(self.field.terms)}.",
             )
         return self.field.distinct_rows(given[None] if given.ndim == 1 else given)
-
-    @property
-    def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
-        """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
-        return split_tables(self.field, self.measured, self.raw_statistics)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -215,15 +201,8 @@ class ConditionalFieldFit:
         """Plain values: parameters, effects, unbiased tables and diagnostics; tables given x come from `marginal`."""
         content: dict[str, Any] = as_json(
             {
-                "method": self.method,
-                "n": self.n_observations,
-                "privacy_level": self.privacy_level,
-                "channel": dict(self.channel),
-                "prior_scale": self.prior_scale,
-                "converged": self.converged,
-                "log_likelihood": self.log_likelihood,
-                "variables": {name: list(known.labels) for name, known in self.field.categories.items()},
-                "cliques": [[self.field.variables[v] for v in clique] for clique in self.field.cliques],
+                **self._origin(),
+                "cliques": list(map(self._named, self.field.cliques)),
                 "covariates": self.field.terms,
                 "parameters": dict(zip(self.field.parameter_names, self.theta.tolist(), strict=True)),
                 "effects": [self.effects(variable, confidence).to_json() for variable in self.field.variables],

@@ -14,7 +14,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import InputError
-from askance.estimation.fit import normal_quantile
+from askance.estimation.fit import log_odds_interval, normal_quantile
 from askance.estimation.results import MarginalEffects, Prevalence
 from askance.estimation.sample import Piece, Sample, column_of, is_binary
 from askance.models.softmax import Covariates, Softmax
@@ -29,6 +29,7 @@ def prevalence(
     covariance: FloatArray,
     sample: Sample,
     groups: tuple[tuple[object, ...], IntArray],
+    by: str | None = None,
     *,
     confidence: float,
     population: bool,
@@ -44,7 +45,7 @@ def prevalence(
     errors = np.sqrt(variance)
     lower, upper = log_odds_interval(mean, errors, z)
     outputs = tuple(model.outputs.labels)
-    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population)
+    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by)
 
 
 def group_means(
@@ -119,14 +120,6 @@ def _sampling_variance(
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(units > 1, units / (units - 1), np.nan)
     return np.asarray(squares * (correction / weight**2)[:, None])
-
-
-def log_odds_interval(p: FloatArray, errors: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
-    """Interval of a probability computed on the log-odds scale, so that it stays in (0, 1); NaN at 0 and 1 exactly."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logit = np.log(p) - np.log1p(-p)
-        reach = z * errors / (p * (1 - p))
-        return np.asarray(1 / (1 + np.exp(reach - logit))), np.asarray(1 / (1 + np.exp(-reach - logit)))
 
 
 def marginal_effects(

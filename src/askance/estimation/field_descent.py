@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.models.tree_inference import matrix_product
+from askance.models.table_maps import matrix_product
 
 # Steps that the curvature is guessed from.
 _MEMORY = 20

@@ -15,7 +15,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance.categories import Label
 from askance.estimation.field_tables import MeasuredField
-from askance.estimation.fit import Interval, normal_quantile
+from askance.estimation.fit import NormalEstimate, log_odds_interval, normal_quantile
 from askance.estimation.results import Result, as_json
 from askance.models.random_field import RandomField
 
@@ -54,6 +54,7 @@ class FieldDiagnostics(Result):
         """Whether the prior moved some cell noticeably: by more than a quarter of its standard error."""
         return not self.prior_pull <= NOTICEABLE_PULL
 
+    @property
     def messages(self) -> tuple[str, ...]:
         """What a reader should know, in plain words."""
         found = []
@@ -106,8 +107,53 @@ class MarginalTable(Result):
             yield labels, *values
 
 
+class FieldEstimate(NormalEstimate):
+    """What fits of random fields share, with covariates and without; attributes as in `FieldFit`."""
+
+    field: RandomField
+    method: str
+    prior_scale: float
+    n_observations: int
+    converged: bool
+    log_likelihood: float
+    measured: tuple[tuple[str, ...], ...]
+    raw_statistics: FloatArray
+    channel: Mapping[str, Any]
+    privacy_level: float
+
+    @property
+    def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
+        """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
+        return split_tables(self.field, self.measured, self.raw_statistics)
+
+    @property
+    def _has_covariance(self) -> bool:
+        return bool(np.isfinite(self.covariance[0, 0]))
+
+    def _positions(self, variables: Sequence[int | str]) -> tuple[int, ...]:
+        """Numbers of variables that are given by name or position."""
+        return tuple(self.field.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
+
+    def _named(self, clique: Iterable[int]) -> tuple[str, ...]:
+        """Names of variables."""
+        return tuple(self.field.variables[v] for v in clique)
+
+    def _origin(self) -> dict[str, Any]:
+        """How the fit came about, for JSON."""
+        return {
+            "method": self.method,
+            "n": self.n_observations,
+            "privacy_level": self.privacy_level,
+            "channel": dict(self.channel),
+            "prior_scale": self.prior_scale,
+            "converged": self.converged,
+            "log_likelihood": self.log_likelihood,
+            "variables": {name: list(known.labels) for name, known in self.field.categories.items()},
+        }
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FieldFit:
+class FieldFit(FieldEstimate):
     """θ̂ of a random field with its covariance, and the tables that follow from it.
 
     Attributes:
@@ -148,20 +194,7 @@ class FieldFit:
         """μ(θ̂): the cells of all cliques of the fitted field, shape (d,)."""
         return self.field.mean_statistics(self.theta)
 
-    @property
-    def standard_errors(self) -> FloatArray:
-        """Of θ̂, shape (d,)."""
-        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
-
-    def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """θ̂ ± z · standard error, of the posterior."""
-        reach = normal_quantile(confidence) * self.standard_errors
-        return Interval(self.theta - reach, self.theta + reach)
-
     # -- tables ----------------------------------------------------------------------------------------------------
-
-    def _named(self, clique: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self.field.variables[v] for v in clique)
 
     def tables(self, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The fitted table of every clique, by the names of its variables."""
@@ -181,25 +214,15 @@ class FieldFit:
         information = self.field.total_information(self.theta)
         return np.asarray(information @ self.covariance @ information)
 
-    @property
-    def _has_covariance(self) -> bool:
-        return bool(np.isfinite(self.covariance[0, 0]))
-
     def marginal(self, variables: Sequence[int | str], confidence: float = 0.95) -> MarginalTable:
         """The joint distribution of any variables, with delta-method errors."""
         estimate = self.field.marginal(self.theta, variables)  # refuses what are no variables
-        names = self.field.variables
-        wanted = tuple(names.index(v) if isinstance(v, str) else int(v) for v in variables)
+        wanted = self._positions(variables)
         if not self._has_covariance:
             return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
         slopes = MeasuredField(self.field, [wanted]).jacobian(self.theta)
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
         return table_with_errors(self.field, wanted, estimate, variances, confidence)
-
-    @property
-    def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
-        """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
-        return split_tables(self.field, self.measured, self.raw_statistics)
 
     @property
     def raw_errors(self) -> dict[tuple[str, ...], FloatArray]:
@@ -249,27 +272,20 @@ class FieldFit:
                 lines.append(
                     f"{cell:<{width}}  {share:>8.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>17}  {shown:>9}"
                 )
-        return "\n".join([*lines, "", *(f"note: {message}" for message in self.diagnostics.messages())])
+        return "\n".join([*lines, "", *(f"note: {message}" for message in self.diagnostics.messages)])
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values: fitted and unbiased tables, and diagnostics; parameters and covariances are in files."""
         content: dict[str, Any] = as_json(
             {
-                "method": self.method,
-                "n": self.n_observations,
-                "privacy_level": self.privacy_level,
-                "channel": dict(self.channel),
-                "prior_scale": self.prior_scale,
-                "converged": self.converged,
-                "log_likelihood": self.log_likelihood,
-                "variables": {name: list(known.labels) for name, known in self.field.categories.items()},
+                **self._origin(),
                 "tables": [table.to_json() for table in self.tables(confidence).values()],
                 "raw_tables": [
                     {"variables": names, "estimate": table, "standard_error": self.raw_errors[names]}
                     for names, table in self.raw_tables.items()
                 ],
                 "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
-                "messages": self.diagnostics.messages(),
+                "messages": self.diagnostics.messages,
             }
         )
         return content
@@ -304,10 +320,7 @@ def table_with_errors(
 ) -> MarginalTable:
     """A table of probabilities (sizes of the clique's variables) with intervals on the log-odds scale."""
     errors = np.sqrt(np.maximum(variances, 0)).reshape(estimate.shape)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logit = np.log(estimate) - np.log1p(-estimate)
-        reach = normal_quantile(confidence) * errors / (estimate * (1 - estimate))
-        lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+    lower, upper = log_odds_interval(estimate, errors, normal_quantile(confidence))
     certain = errors == 0  # structural zeros
     names = tuple(field.variables[v] for v in clique)
     return MarginalTable(

@@ -10,7 +10,8 @@ import numpy as np
 
 from askance._arrays import FloatArray, IntArray
 from askance.models.random_field import RandomField
-from askance.models.tree_inference import Beliefs, TreeInference, cells_within
+from askance.models.table_maps import cells_within
+from askance.models.tree_inference import Beliefs, TreeInference
 
 #: No matrix of parameters is made beyond this many of them: the solver does without, and there are no intervals.
 MOST_PARAMETERS = 4000

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
+from askance.channels.finite import FiniteChannel
+from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
@@ -20,6 +22,40 @@ class Interval(NamedTuple):
 
     lower: FloatArray
     upper: FloatArray
+
+
+def normal_quantile(confidence: float) -> float:
+    """z with P(|N(0,1)| ≤ z) = confidence."""
+    from scipy.special import ndtri
+
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+    return float(ndtri((1 + confidence) / 2))
+
+
+def log_odds_interval(p: FloatArray, errors: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
+    """Interval of a probability computed on the log-odds scale, so that it stays in (0, 1); NaN at 0 and 1 exactly."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logit = np.log(p) - np.log1p(-p)
+        reach = z * errors / (p * (1 - p))
+        return np.asarray(1 / (1 + np.exp(reach - logit))), np.asarray(1 / (1 + np.exp(-reach - logit)))
+
+
+class NormalEstimate:
+    """θ̂, shape (d,), around which the truth is normal with a covariance, shape (d, d)."""
+
+    theta: FloatArray
+    covariance: FloatArray
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Square roots of the diagonal of the covariance, shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """θ̂ ± z · standard error; see `covariance` for what it covers."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.theta - reach, self.theta + reach)
 
 
 @dataclass(frozen=True)
@@ -92,7 +128,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fit:
+class Fit(NormalEstimate):
     """θ̂ with its covariance, and how it came about.
 
     Attributes:
@@ -122,16 +158,6 @@ class Fit:
     channel: Mapping[str, Any]
     privacy_level: float
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        """Square roots of the diagonal of the covariance, shape (d,)."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
-
-    def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """θ̂ ± z · standard error."""
-        reach = normal_quantile(confidence) * self.standard_errors
-        return Interval(self.theta - reach, self.theta + reach)
 
     def wald_test(
         self,
@@ -221,18 +247,18 @@ class Fit:
         return "\n".join(lines)
 
 
-def normal_quantile(confidence: float) -> float:
-    """z with P(|N(0,1)| ≤ z) = confidence."""
-    from scipy.special import ndtri
-
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
-    return float(ndtri((1 + confidence) / 2))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DistributionFit(Fit):
-    """A fit of a model without covariates: one distribution over the outputs."""
+    """A fit of a model without covariates: one distribution over the outputs.
+
+    >>> from askance import ForcedResponse, Tally, estimate
+    >>> design = ForcedResponse("2/3", "1/6")
+    >>> fit = estimate(Enumerated.saturated(design.outputs), Tally(design, [600, 400]))
+    >>> fit.probabilities().estimate.round(3)  # (400/1000 − 1/6) / (2/3) say yes
+    array([0.65, 0.35])
+    >>> fit.privacy_level == design.privacy_level
+    True
+    """
 
     model: Enumerated
 
@@ -246,8 +272,29 @@ class DistributionFit(Fit):
         p = self.model.probabilities(self.theta)
         slopes = p[:, None] * (self.model.table.T - self.statistics)
         errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            logit = np.log(p) - np.log1p(-p)
-            reach = normal_quantile(confidence) * errors / (p * (1 - p))
-            lower, upper = 1 / (1 + np.exp(reach - logit)), 1 / (1 + np.exp(-reach - logit))
+        lower, upper = log_odds_interval(p, errors, normal_quantile(confidence))
         return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
+
+
+def distribution_fit(
+    model: Enumerated,
+    channel: FiniteChannel | StatisticsChannel,
+    n_observations: int,
+    outcome: Outcome,
+    log_likelihood: float,
+) -> DistributionFit:
+    """What a method found, from so many reports through a channel, put together."""
+    return DistributionFit(
+        model=model,
+        theta=outcome.theta,
+        covariance=outcome.covariance,
+        n_observations=n_observations,
+        method=outcome.method,
+        covariance_kind=outcome.covariance_kind,
+        converged=outcome.converged,
+        log_likelihood=log_likelihood,
+        raw_statistics=outcome.raw_statistics,
+        channel=channel.specification(),
+        privacy_level=channel.privacy_level,
+        diagnostics=outcome.diagnostics,
+    )

@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from askance._arrays import ArrayLike, FloatArray
-from askance.estimation.fit import Interval, normal_quantile
+from askance.estimation.fit import NormalEstimate
 from askance.estimation.moment_repair import MomentRepair
 from askance.models.gaussian_field import GaussianField
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearFit:
+class LinearFit(NormalEstimate):
     """Intercept and coefficients in the units of the data, and how they came about.
 
     Attributes:
@@ -76,16 +74,6 @@ class LinearFit:
         They do where the noise is small beside every direction of x, nothing was repaired, and nobody shrunk.
         """
         return self.repair.clear and not (self.repaired or self.weighted)
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        """Square roots of the diagonal of the covariance, shape (p + 1,)."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
-
-    def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """Theta ± z · standard error; see `covariance` for what it covers."""
-        reach = normal_quantile(confidence) * self.standard_errors
-        return Interval(self.theta - reach, self.theta + reach)
 
     def predict(self, x: ArrayLike) -> FloatArray:
         """Expected y for every row of x, in the units of the data; x is clipped as on the devices."""

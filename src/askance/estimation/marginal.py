@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_count, as_list, as_parameter, require_generator, shown
+from askance._checks import as_count, as_list, as_parameter, require_generator
+from askance.channels.statistics.choices import require_choice
 from askance.design.covariances import invert_information
 from askance.errors import ConvergenceWarning, InputError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
 from askance.estimation.common import (
@@ -59,34 +60,25 @@ def fit_marginal(
     """
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
-    if not isinstance(solver, str) or solver not in _SOLVERS:
-        raise InputError(f"solver is {shown(solver)}; allowed: {', '.join(_SOLVERS)}.", remedy="The default is newton.")
+    require_choice(solver, "solver", tuple(_SOLVERS))
     n = problem.n_observations
     points = _starting_points(problem, starts, rng)
     _require_identified(problem)
     if isinstance(starts, (int, np.integer)):
         points = _explored(problem, points, _SOLVERS[solver])
-    likelihood = problem.likelihood()
     ends = [_SOLVERS[solver](problem, point) for point in points]
-    escaped = [end for end in ends if end.escaped]
     finite = [end for end in ends if not end.escaped]
-    best_finite = min((end.value for end in finite), default=np.inf)
-    repaired = any(end.value < best_finite - 1e-10 for end in escaped)
-    if not repaired:
-        # On the very boundary the likelihood is flat far out, and a solver may stop there: see what the data say.
-        best = min(finite, key=lambda end: end.value)
-        spread = likelihood_covariance(problem, likelihood, best.theta, kind)
-        repaired = says_less_than_the_prior(problem, spread, prior_scale)
+    spread = _covariance_without_prior(problem, ends, kind, prior_scale)
     messages: tuple[str, ...] = ()
-    used = str(kind)
-    if repaired:
+    used, repaired = str(kind), spread is None
+    if spread is None:
         warnings.warn(f"marginal: {_ESCAPE_MESSAGE}.", RepairWarning, stacklevel=3)
         messages, used = (_ESCAPE_MESSAGE,), "posterior"
         likelihood = problem.likelihood(problem.standard.prior_precision(prior_scale) / n)
         finite = [newton(likelihood, point, problem.standard) for point in points]
-        best = min(finite, key=lambda end: end.value)
-        spread = np.asarray(np.linalg.inv(likelihood.hessian(best.theta)) / n)
-    maxima = _distinct(problem, finite)
+        spread = np.asarray(np.linalg.inv(likelihood.hessian(_best(finite).theta)) / n)
+    best = _best(finite)
+    maxima, escaped = _distinct(problem, finite), sum(end.escaped for end in ends)
     if len(maxima) > 1:
         text = (
             f"the likelihood has several maxima ({len(maxima)} found from {len(points)} starts); the best is returned"
@@ -103,9 +95,27 @@ def fit_marginal(
             covariance_kind=used,
             converged=best.converged,
             raw_statistics=None,
-            diagnostics=Diagnostics(best.iterations, repaired, False, maxima, len(escaped), messages),
+            diagnostics=Diagnostics(best.iterations, repaired, False, maxima, escaped, messages),
         )
     )
+
+
+def _best(ends: list[Solution]) -> Solution:
+    """The end where the likelihood is largest."""
+    return min(ends, key=lambda end: end.value)
+
+
+def _covariance_without_prior(
+    problem: Problem, ends: list[Solution], kind: CovarianceKind, prior_scale: float
+) -> FloatArray | None:
+    """Of the best end, shape (d, d); None where a prior is needed, since the likelihood has no finite maximum."""
+    finite = [end for end in ends if not end.escaped]
+    best_finite = min((end.value for end in finite), default=np.inf)
+    if any(end.escaped and end.value < best_finite - 1e-10 for end in ends):
+        return None
+    # On the very boundary the likelihood is flat far out, and a solver may stop there: see what the data say.
+    spread = likelihood_covariance(problem, problem.likelihood(), _best(finite).theta, kind)
+    return None if says_less_than_the_prior(problem, spread, prior_scale) else spread
 
 
 def _starting_points(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,45 +52,63 @@ def fit_one_step(
         start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
     for warning in caught:
         warnings.warn(warning.message, warning.category, stacklevel=3)
-    n, repaired, messages = problem.n_observations, start.diagnostics.repaired, start.diagnostics.messages
-    if not repaired:
-        likelihood = problem.likelihood()
-        theta, share, steps = _score(problem, likelihood, start.theta, None)
-        # The moments lie inside the model, but the likelihood may still have no finite maximum.
-        repaired = steps > 1 and (
-            problem.ran_off(theta)
-            or says_less_than_the_prior(
-                problem, likelihood_covariance(problem, likelihood, theta, "expected"), prior_scale
-            )
-        )
-        if repaired:
+    messages = start.diagnostics.messages
+    end = None if start.diagnostics.repaired else _without_prior(problem, start.theta, kind, prior_scale)
+    used, repaired = str(kind), end is None
+    if end is None:
+        if not start.diagnostics.repaired:
             messages += (UNCERTAIN_MESSAGE,)
             warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}.", RepairWarning, stacklevel=3)
-        else:
-            spread, used = likelihood_covariance(problem, likelihood, theta, kind), str(kind)
-    if repaired:
-        precision = problem.standard.prior_precision(prior_scale) / n
-        likelihood = problem.likelihood(precision)
-        theta, share, steps = _score(problem, likelihood, start.theta, precision)
-        spread = np.asarray(np.linalg.inv(likelihood.expected_information(theta) + precision) / n)
-        used = "posterior"
-    if share < 1:
-        messages += (f"the first scoring step was damped to {share:.3g} of its length",)
-    if steps > 1:
-        messages += (f"one scoring step was not enough here; {steps} were taken",)
+        end, used = _with_prior(problem, start.theta, prior_scale), "posterior"
+    if end.share < 1:
+        messages += (f"the first scoring step was damped to {end.share:.3g} of its length",)
+    if end.steps > 1:
+        messages += (f"one scoring step was not enough here; {end.steps} were taken",)
     if repaired and "robust" in problem.covariance_kinds and len(problem.covariance_kinds) == 1:
         messages += ("weights and clusters are not part of the posterior's spread",)
     return problem.fit(
         Outcome(
-            theta=theta,
-            covariance=np.asarray(spread),
+            theta=end.theta,
+            covariance=np.asarray(end.covariance),
             method="one-step",
             covariance_kind=used,
             converged=start.converged,
             raw_statistics=start.raw_statistics,
-            diagnostics=replace(start.diagnostics, repaired=repaired, damped=share < 1, messages=messages),
+            diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
         )
     )
+
+
+class _End(NamedTuple):
+    """Where scoring steps end: θ̂, the share of the first step that was taken, how many there were, and Cov θ̂."""
+
+    theta: FloatArray
+    share: float
+    steps: int
+    covariance: FloatArray
+
+
+def _without_prior(problem: Problem, start: FloatArray, kind: CovarianceKind, prior_scale: float) -> _End | None:
+    """The end of plain steps; None where the likelihood has no finite maximum, though the moments lie inside."""
+    likelihood = problem.likelihood()
+    theta, share, steps = _score(problem, likelihood, start, None)
+    if steps > 1:
+        if problem.ran_off(theta):
+            return None
+        expected = likelihood_covariance(problem, likelihood, theta, "expected")
+        if says_less_than_the_prior(problem, expected, prior_scale):
+            return None
+    return _End(theta, share, steps, likelihood_covariance(problem, likelihood, theta, kind))
+
+
+def _with_prior(problem: Problem, start: FloatArray, prior_scale: float) -> _End:
+    """The end of steps under the weak prior, with the covariance of the posterior."""
+    n = problem.n_observations
+    precision = problem.standard.prior_precision(prior_scale) / n
+    likelihood = problem.likelihood(precision)
+    theta, share, steps = _score(problem, likelihood, start, precision)
+    spread = np.asarray(np.linalg.inv(likelihood.expected_information(theta) + precision) / n)
+    return _End(theta, share, steps, spread)
 
 
 def _score(

@@ -97,16 +97,19 @@ class RegressionFit(Fit):
         Args:
             x: covariates of the respondents to average over; default: those who gave the reports, as often and with
                 the weights that they were given with.
-            by: groups: the name or number of a column of x, the name of a column of the data given for x, or, when x
-                is given, one label per row.
+            by: groups: the name of a column of the formula (or of clusters or weights), the name or number of a column
+                of x, the name of a column of the data given for x, or, when x is given, one label per row.
             weights: sampling weights of the rows of x, when x is given.
             confidence: of the intervals.
             population: whether to add the sampling variance of x.
         """
         sample, data = self._sample(x, weights, "prevalence")
+        if x is None and isinstance(by, str) and by not in self.model.terms:
+            sample, data = self._in_order_of_the_table(sample)
         groups = group_rows(sample, by, self.model, data, given=x is not None)
+        name = by if isinstance(by, str) else None
         return effects.prevalence(
-            self.model, self.theta, self.covariance, sample, groups, confidence=confidence, population=population
+            self.model, self.theta, self.covariance, sample, groups, name, confidence=confidence, population=population
         )
 
     def marginal_effects(
@@ -196,6 +199,14 @@ class RegressionFit(Fit):
                 remedy=f"Give them: fit.{asked}(x), with the columns {shorten(self.model.terms)}.",
             )
         return Sample.of_evidence(self.evidence), None
+
+    def _in_order_of_the_table(self, sample: Sample) -> tuple[Sample, Any]:
+        """The respondents of the fit in the order of the table that a formula was fitted to, and that table."""
+        table = getattr(self.design, "respondents", None)
+        if table is None or all(bool((piece.count == 1).all()) for piece in sample.pieces):
+            return sample, table
+        # Equal rows were folded into one, which is not done to weights and clusters.
+        return Sample.of_matrix(self._matrix(table)), table
 
     def _matrix(self, x: Any) -> Covariates:
         if is_matrix(x):

@@ -40,7 +40,7 @@ def regression_summary(fit: RegressionFit, confidence: float) -> str:
             lines += ([""] if block else []) + textwrap.wrap(f"{label} (against {labels[0]})", WIDTH)
         for j, term in enumerate(terms[:shown]):
             estimate, error, ratio, p, low, high = figures[block * len(terms) + j]
-            texts = [_number(estimate), _number(error), _ratio(ratio), _p_value(p), _number(low), _number(high)]
+            texts = [_number(estimate), _number(error), _ratio(ratio), p_value_text(p), _number(low), _number(high)]
             if len(term) > width:
                 lines += textwrap.wrap(term, WIDTH)
                 term = ""
@@ -111,6 +111,8 @@ def _brief(value: Any) -> str:
 
 def _notes(fit: RegressionFit) -> list[str]:
     notes = list(fit.diagnostics.messages)
+    if _has_weights(fit) and not any(note.startswith("weighted by ") for note in notes):
+        notes.append("weighted by sampling weights")
     if fit.covariance_kind == "posterior":
         notes.append("standard errors and intervals describe the posterior under the weak prior")
     if np.isnan(fit.standard_errors).any() and not any("standard errors" in note for note in notes):
@@ -120,6 +122,10 @@ def _notes(fit: RegressionFit) -> list[str]:
     return [
         line for note in notes for line in textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent=" " * len("note: "))
     ]
+
+
+def _has_weights(fit: RegressionFit) -> bool:
+    return fit.evidence is not None and any(chunk.weights is not None for chunk in fit.evidence.chunks)
 
 
 def _row(name: str, texts: list[str], width: int) -> str:
@@ -139,7 +145,12 @@ def _ratio(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 1e4 else f"{value:.1e}"
 
 
-def _p_value(value: float) -> str:
+def p_value_text(value: float) -> str:
+    """Three decimals, or that it is smaller.
+
+    >>> p_value_text(0.0251), p_value_text(1e-9)
+    ('0.025', '<0.001')
+    """
     if math.isnan(value):
         return "–"
     return "<0.001" if value < 5e-4 else f"{value:.3f}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.estimation.result_tables import effects_summary, predictions_summary, prevalence_summary
 
 #: What comes with every guess about a single respondent.
 POSTERIOR_WARNING = (
@@ -58,6 +59,7 @@ class Prevalence(Result):
         upper: upper ends.
         confidence: of the intervals.
         population: whether the sampling of x is part of the errors; otherwise they are conditional on these x.
+        by: the name of the column that made the groups, where it has one.
     """
 
     groups: tuple[Any, ...]
@@ -69,6 +71,11 @@ class Prevalence(Result):
     upper: FloatArray
     confidence: float
     population: bool
+    by: str | None = None
+
+    def summary(self) -> str:
+        """A table for people, in percent: of two answers the second alone, of more all."""
+        return prevalence_summary(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +104,10 @@ class MarginalEffects(Result):
     upper: FloatArray
     confidence: float
 
+    def summary(self) -> str:
+        """A table for people, in percentage points: of two answers the second alone, of more all."""
+        return effects_summary(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions(Result):
@@ -117,6 +128,10 @@ class Predictions(Result):
     lower: FloatArray
     upper: FloatArray
     confidence: float
+
+    def summary(self) -> str:
+        """A table for people, in percent: of two answers the second alone, of more all."""
+        return predictions_summary(self)
 
 
 @dataclass(frozen=True, eq=False)

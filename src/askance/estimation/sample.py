@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import shorten
+from askance._checks import is_missing, shorten
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
@@ -178,7 +178,7 @@ def group_rows(
         raise ShapeError(
             f"by has shape {labels.shape} for {sample.n_rows} rows of x.", remedy="Give one label per row."
         )
-    if any(_is_missing(label) for label in labels.tolist()):
+    if any(map(is_missing, labels.tolist())):
         raise MissingValueError("by holds missing labels.", remedy="Leave these rows out, or name their group.")
     try:
         names, codes = np.unique(labels, return_inverse=True)
@@ -205,7 +205,7 @@ def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: boo
             known = dict.fromkeys([*names, *model.terms])
             raise InputError(
                 f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
-                remedy=f"Give the table too: prevalence(table, by={by!r}); or an array of labels with x.",
+                remedy=f"Put it into the formula; or give the table too: prevalence(table, by={by!r}).",
             )
         return sample.column(model.terms.index(by))
     if isinstance(by, int | np.integer) and not isinstance(by, bool):
@@ -232,14 +232,6 @@ def _column_names(data: Any) -> list[str]:
     # Arrow, this library, pandas and polars, in this order: Arrow's `columns` are the columns themselves.
     found = (getattr(data, name) for name in ("column_names", "names", "columns") if hasattr(data, name))
     return [str(name) for name in next(found, ())]
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN, or a value that does not know whether it equals itself."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
 
 
 def _plain(label: Any) -> Any:

@@ -11,7 +11,7 @@ from askance.channels.statistics.base import Averaging
 from askance.design.covariances import Weighting, invert_information
 from askance.design.statistics_covariances import truths_of
 from askance.errors import EmptyDataError
-from askance.estimation.fit import DistributionFit, Outcome
+from askance.estimation.fit import DistributionFit, Outcome, distribution_fit
 from askance.estimation.matching import MomentMatching, is_outside
 from askance.estimation.noisy import NoisyMoments
 from askance.estimation.protocols import CovarianceKind
@@ -45,21 +45,7 @@ class StatisticsProblem:
 
     def fit(self, outcome: Outcome) -> DistributionFit:
         """Put a result together; sums of reports have no likelihood."""
-        channel = self.evidence.channel
-        return DistributionFit(
-            model=self.model,
-            theta=outcome.theta,
-            covariance=outcome.covariance,
-            n_observations=self.n_observations,
-            method=outcome.method,
-            covariance_kind=outcome.covariance_kind,
-            converged=outcome.converged,
-            log_likelihood=-math.inf,
-            raw_statistics=outcome.raw_statistics,
-            channel=channel.specification(),
-            privacy_level=channel.privacy_level,
-            diagnostics=outcome.diagnostics,
-        )
+        return distribution_fit(self.model, self.evidence.channel, self.n_observations, outcome, -math.inf)
 
 
 class StatisticsMoments:

@@ -9,7 +9,7 @@ from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError
-from askance.estimation.fit import DistributionFit, Outcome
+from askance.estimation.fit import DistributionFit, Outcome, distribution_fit
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, is_outside
 from askance.estimation.noisy import NoisyMoments
@@ -71,21 +71,8 @@ class TallyProblem:
 
     def fit(self, outcome: Outcome) -> DistributionFit:
         """Put a result together."""
-        channel = self.evidence.channel
-        return DistributionFit(
-            model=self.model,
-            theta=outcome.theta,
-            covariance=outcome.covariance,
-            n_observations=self.n_observations,
-            method=outcome.method,
-            covariance_kind=outcome.covariance_kind,
-            converged=outcome.converged,
-            log_likelihood=-self.n_observations * self.likelihood().value(outcome.theta),
-            raw_statistics=outcome.raw_statistics,
-            channel=channel.specification(),
-            privacy_level=channel.privacy_level,
-            diagnostics=outcome.diagnostics,
-        )
+        log_likelihood = -self.n_observations * self.likelihood().value(outcome.theta)
+        return distribution_fit(self.model, self.channel, self.n_observations, outcome, log_likelihood)
 
 
 class TallyMoments:

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray
+from askance.channels.differences import differences
 from askance.channels.finite import FiniteChannel
 from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
 from askance.models.softmax import Covariates
@@ -99,7 +100,8 @@ class Responses:
             )
         if self.channel.fingerprint != other.channel.fingerprint:
             raise IncompatibleEvidenceError(
-                f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}.",
+                f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}. "
+                f"{differences(self.channel, other.channel)}",
                 remedy="Keep evidence of different channels apart.",
             )
         if self.chunks and other.chunks:

@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import as_array, as_column, shorten, shown
+from askance.channels.differences import differences
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 
@@ -87,7 +88,8 @@ class Tally:
         if self.channel.fingerprint != other.channel.fingerprint:
             raise IncompatibleEvidenceError(
                 f"cannot merge tallies of different channels: {self.channel!r} ({self.channel.fingerprint[:12]}…) "
-                f"and {other.channel!r} ({other.channel.fingerprint[:12]}…).",
+                f"and {other.channel!r} ({other.channel.fingerprint[:12]}…). "
+                f"{differences(self.channel, other.channel)}",
                 remedy="Keep one tally per channel.",
             )
         return type(self)(self.channel, self.counts + other.counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # In place of the limit ε → 0: it moves no digit that is shown.
 _SMALLEST = 1e-6
 _SHOWN = (_SMALLEST, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+# Privacy levels in tables, which are to fit a phone; the figure has more.
+_SHOWN_LEVELS = (0.5, 1, 2, 4)
 # Beyond the digits that linear algebra agrees on from one machine to the next.
 _DIGITS = 10
 # The error of a simulated efficiency is found by leaving out one such group of repetitions after the other.
@@ -45,6 +48,15 @@ class EfficiencyExperiment(Experiment):
         "average share of the best precision that it reaches, on four outputs with a weak and with a strong signal. "
         "Beside the curves, which are computed, stand simulated surveys; a second figure compares channels of equal "
         "privacy."
+    )
+
+    captions = MappingProxyType(
+        {
+            "efficiency": "Efficiency against the reveal probability. Lines are computed; points are from simulated "
+            "surveys, with 95 % bars.",
+            "channels": "The variance of estimates through several channels of one privacy level, in units of the "
+            "optimal channel's. “As printed” is what the paper's formula makes of the level.",
+        }
     )
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
@@ -125,7 +137,7 @@ class EfficiencyExperiment(Experiment):
         at = [result["reveal_probability"].index(each) for each in _SHOWN]
         columns = ["signal", "→ 0", *(number(each) for each in _SHOWN[1:])]
         rows = [
-            [f"{signal}, θ = {_vector(result['signals'][signal])}", *(f"{curve['efficiency'][i]:.4f}" for i in at)]
+            [f"{signal}, θ = {_vector(result['signals'][signal])}", *(_share(curve["efficiency"][i]) for i in at)]
             for signal, curve in result["curves"].items()
         ]
         return [
@@ -266,11 +278,30 @@ def _at(result: Mapping[str, Plain], signal: str, reveal: float) -> float:
     return float(result["curves"][signal]["efficiency"][result["reveal_probability"].index(reveal)])
 
 
+def _share(efficiency: float) -> str:
+    """Four digits; 1 is 1.
+
+    >>> _share(0.81599), _share(1.0)
+    ('0.8160', '1')
+    """
+    return "1" if round(efficiency, 4) == 1 else f"{efficiency:.4f}"
+
+
+def _near(distance: float) -> str:
+    """A relative distance in words.
+
+    >>> _near(0.0), _near(0.02)
+    ('to five digits', 'to within 2%')
+    """
+    return "to five digits" if distance < 1e-5 else f"to within {distance:.0%}"
+
+
 def _vector(values: Sequence[float]) -> str:
     return f"({', '.join(number(value) for value in values)})"
 
 
 def _channel_table(signal: str, rows: Sequence[Mapping[str, Plain]]) -> Table:
+    rows = [row for row in rows if row["privacy_level"] in _SHOWN_LEVELS] or rows
     columns = ["channel and estimator", *(f"level {number(row['privacy_level'])}" for row in rows)]
     names = list(rows[0]["errors"])
     return Table(
@@ -299,8 +330,8 @@ def _findings_of_curves(result: Mapping[str, Plain]) -> Sequence[Finding]:
         ),
         Finding(
             "At θ = 0 moments lose nothing.",
-            f"The efficiency there is {lowest:.4f} at every reveal probability, with answers at random that are all "
-            "equally likely.",
+            f"The efficiency there is {number(round(lowest, 4))} at every reveal probability, where answers at random "
+            "are all equally likely.",
             "agrees" if round(lowest, 6) == 1 else "differs",
         ),
     ]
@@ -315,8 +346,8 @@ def _findings_of_estimators(result: Mapping[str, Plain]) -> Sequence[Finding]:
     return [
         Finding(
             "The lemma on randomized response announces the variance of the maximum marginal likelihood.",
-            f"Its formula is that of the moment estimator: it differs from Σ_mom by at most {near:.2%} of its size, "
-            f"and from Σ_marg by up to {far:.0%}.",
+            f"Its formula is the variance of the moment estimator ({_near(near)}); from the variance of the maximum "
+            f"marginal likelihood it is up to {far:.0%} away.",
             "differs",
             "A misprint: the formula itself is right.",
         ),
@@ -345,7 +376,8 @@ def _findings_of_channels(result: Mapping[str, Plain]) -> Sequence[Finding]:
         ),
         Finding(
             "Through coordinate release, averaged within coordinates, moments lose nothing on this model.",
-            f"Their efficiency is at least {lowest:.4f} for both signals at every level.",
+            f"Their efficiency is {'1 to four digits' if round(lowest, 4) == 1 else f'at least {lowest:.4f}'} for both "
+            "signals at every level.",
             "beyond",
         ),
         Finding(

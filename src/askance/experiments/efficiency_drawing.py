@@ -35,8 +35,8 @@ _CHANNELS = {
 
 def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
     """Efficiency against the reveal probability, a panel for each signal; simulated surveys with 95 % bars."""
-    figure = new_figure(8.4, 4.2)
-    panels = figure.subplots(1, 2, sharey=True)
+    figure = new_figure(4.7, 6.2)
+    panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for axis, signal in zip(panels, ("weak", "strong"), strict=True):
         axis.axhline(1, color=VERMILION, lw=1.6, ls="--", label="one-step, in the limit", zorder=2)
         axis.plot(
@@ -52,19 +52,19 @@ def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
                 fmt=marker, ms=5, capsize=3, lw=1.2, color=colour, mec="white", zorder=4,
                 label=f"{method}, simulated",
             )  # fmt: skip
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", "reveal probability")
-    panels[0].set_ylabel("efficiency  tr($\\Sigma_{marg}\\,\\Sigma^{-1}$) / d")
+        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.set_ylabel("efficiency  tr($\\Sigma_{marg}\\,\\Sigma^{-1}$) / d")
+    panels[-1].set_xlabel("reveal probability")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
-    surveys = f"{result['surveys']:,} simulated surveys a point, {result['respondents']:,} respondents each"
-    figure.suptitle(f"Randomized response: share of the best precision reached\n{surveys}", fontsize=11)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    figure.suptitle("Randomized response: share of the best precision reached", fontsize=11)
     return figure
 
 
 def draw_channels(result: Mapping[str, Plain]) -> Figure:
     """tr Σ of channels against the privacy level, in units of the optimal channel's; a panel for each signal."""
-    figure = new_figure(8.4, 4.4)
-    panels = figure.subplots(1, 2, sharey=True)
+    figure = new_figure(4.7, 6.2)
+    panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for axis, signal in zip(panels, ("weak", "strong"), strict=True):
         rows = result["channels"][signal]
         levels = [row["privacy_level"] for row in rows]
@@ -72,19 +72,19 @@ def draw_channels(result: Mapping[str, Plain]) -> Figure:
             costs = [row["errors"][name] / row["errors"]["optimal channel"] for row in rows]
             axis.plot(levels, costs, marker=marker, ms=5, lw=1.6, color=colour, label=name)
         axis.set_yscale("log")
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", "privacy level")
-    ticks = [1, 2, 3, 5, 10, 20, 50]
+        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.set_ylabel("variance / optimal variance")
+    panels[-1].set_xlabel("privacy level")
+    ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100) if tick <= panels[0].get_ylim()[1]]
     panels[0].set_yticks(ticks, [number_text(tick) for tick in ticks])
     panels[0].set_yticks([], minor=True)
-    panels[0].set_ylabel("variance, in units of the optimal channel's")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9, columnspacing=1.2)
     figure.suptitle("What a channel costs at one privacy level", fontsize=11)
     return figure
 
 
-def _finish(axis: Axes, title: str, xlabel: str) -> None:
+def _finish(axis: Axes, title: str) -> None:
     axis.set_title(title, fontsize=10, color=DARK)
-    axis.set_xlabel(xlabel)
     axis.grid(color=FAINT, lw=0.7)
     axis.spines[["top", "right"]].set_visible(False)

@@ -6,7 +6,7 @@
     figures = experiment.draw(result)                                              # from the result alone
 
 The runner (`runner.py`) runs trials in parallel, keeps the outcome of each on disk so that an interrupted run resumes,
-and adds seed, version and the fingerprint of the data to the result.
+adds seed, version and the fingerprint of the data to the result, and puts what was measured into a file of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -55,12 +56,14 @@ class Finding:
         found: with its numbers.
         verdict: "agrees", "differs" or "beyond" (what the paper leaves open).
         why: the reason for a difference; empty where there is none.
+        measured: it rests on what a clock gave, and may be another one in the next run.
     """
 
     claim: str
     found: str
     verdict: Verdict
     why: str = ""
+    measured: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,8 +94,10 @@ class Experiment(ABC):
     name: str
     #: Of the report's section.
     title: str
-    #: What the figure shows, in a few sentences for a reader who has not read the paper.
+    #: What the figures show, in a few sentences for a reader who has not read the paper; a line is a paragraph.
     description: str
+    #: What each figure shows, by its name, for the report.
+    captions: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
@@ -108,11 +113,14 @@ class Experiment(ABC):
 
     @abstractmethod
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
-        """Every plotted number, from the outcomes by key."""
+        """Every plotted number, from the outcomes by key; names of what a clock gave begin with "measured"."""
 
     @abstractmethod
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
-        """Figures by file name without ending, from what `collect` returned alone."""
+        """Figures by file name without ending, from what `collect` returned alone.
+
+        Numbers that a clock gave may be lacking; figures that need them are then left out.
+        """
 
     @abstractmethod
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from askance.channels.matrix import MatrixChannel
 from askance.evidence.tally import Tally
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.narrow import key_below
 from askance.experiments.printed import PRINTED_CHANNEL, printed_pair
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.geometry import Picture, likelihood_picture
+from askance.geometry.style import reports_text
 from askance.models.enumerated import Enumerated
 
 if TYPE_CHECKING:
@@ -36,6 +39,14 @@ class NonconvexExperiment(Experiment):
         "known 3 × 3 table of probabilities. EM climbs from several starts, and where it ends depends on where it "
         "began. The moment estimate needs no start. The first figure uses the frequencies that are expected, the "
         "second a sample."
+    )
+
+    captions = MappingProxyType(
+        {
+            "expected": "The likelihood of the frequencies that are expected. Below, where EM goes from each start, "
+            "step by step; hollow points on the curve are the starts.",
+            "sample": "The same for a sample.",
+        }
     )
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
@@ -86,10 +97,19 @@ class NonconvexExperiment(Experiment):
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """The likelihood of the expected frequencies, and that of the sample."""
-        expected = Picture(dict(result["expected"])).figure
-        maxima = len(result["expected"]["maxima"])
-        expected.suptitle(f"Marginal likelihood of the expected frequencies: {maxima} maxima", fontsize=12)
-        return {"expected": expected, "sample": Picture(dict(result["sample"])).figure}
+        words = {
+            "expected": "the expected frequencies",
+            "sample": reports_text(result["sample"]["n_observations"]),
+        }
+        figures = {}
+        for name, of in words.items():
+            figure = figures[name] = Picture(dict(result[name])).figure
+            key_below(figure, figure.axes[:2], 7.2, 2)
+            figure.axes[0].set_ylabel("average log-likelihood")
+            figure.axes[0].margins(y=0.08)  # the marks of the highest maximum are large
+            figure.axes[1].set_xlabel("$\\theta$")
+            figure.suptitle(f"Marginal likelihood of {of}", fontsize=11)
+        return figures
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
         """Maxima and estimates; where EM ends from each start."""
@@ -98,8 +118,8 @@ class NonconvexExperiment(Experiment):
             picture = result[name]
             maxima = [each["theta"][0] for each in picture["maxima"]]
             estimates = [picture[key]["theta"][0] for key in ("moment_estimate", "one_step")]
-            listed = ", ".join(number(each) for each in maxima)
-            rows.append([f"{name} frequencies", listed, *(number(each) for each in estimates)])
+            listed = ", ".join(_theta(each) for each in maxima)
+            rows.append([f"{name} frequencies", listed, *(_theta(each) for each in estimates)])
         starts = [
             [number(each["iterates"][0][0]), _end(each["maximum"], result["expected"])]
             for each in result["expected"]["em"]
@@ -201,7 +221,16 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 
 def _end(maximum: int | None, picture: Mapping[str, Plain]) -> str:
-    return "no maximum" if maximum is None else f"θ = {number(picture['maxima'][maximum]['theta'][0])}"
+    return "no maximum" if maximum is None else f"θ = {_theta(picture['maxima'][maximum]['theta'][0])}"
+
+
+def _theta(value: float) -> str:
+    """A parameter with three decimals and a real minus sign.
+
+    >>> _theta(-1.0999999), _theta(2.1198)
+    ('−1.100', '2.120')
+    """
+    return f"{value:.3f}".replace("-", "−")
 
 
 def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
@@ -239,8 +268,9 @@ def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
         ),
         Finding(
             "One scoring step from the moment estimate stays on the right slope and is more precise.",
-            f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. {samples['several_maxima']} "
-            f"of the samples have two maxima, and in {samples['highest_is_spurious']} the wrong one is the highest.",
+            f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. Of the {samples['samples']} "
+            f"samples, {samples['several_maxima']} have two maxima, and in {samples['highest_is_spurious'] or 'none'} "
+            "of them the wrong one is the highest.",
             "beyond",
         ),
     ]

@@ -25,13 +25,13 @@ def run_trials(trials: Sequence[Trial], workers: int) -> Generator[tuple[Trial, 
 
     Args:
         trials: in any order; the most costly are started first.
-        workers: how many processes, each with one thread. 1: in this process, with the threads it has; sums of linear
-            algebra may then differ in their last digits from those of a pool, unless OMP_NUM_THREADS=1 is set.
+        workers: how many processes, each with one thread: outcomes are the same to the last digit, however many there
+            are. 0: in this process, with the threads it has, on which the last digits of sums may depend.
 
     A caller that stops listening, or is interrupted, ends the processes.
     """
     ordered = sorted(trials, key=lambda trial: -trial.cost)
-    if workers == 1:
+    if workers == 0:
         for trial in ordered:
             yield trial, run_trial(trial)
     elif ordered:

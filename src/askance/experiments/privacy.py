@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,27 +13,21 @@ from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, Survey, as_data, describe
+from askance.experiments.privacy_drawing import SCHEMES, draw_data_set
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is compared, in the order of the key: words, colour, marker and line of each.
-SCHEMES = {
-    "printed": ("as printed", "#d55e00", "s", "-"),
-    "exact": ("exactly calibrated", "#e69f00", "^", "-"),
-    "repaired": ("exactly calibrated, repaired", "#009e73", "D", "--"),
-    "askance": ("the channel askance chooses", "#0072b2", "o", "-"),
-}
+# What each scheme is called in tables.
+_COLUMNS = {"printed": "as printed", "exact": "exact", "repaired": "exact, repaired", "askance": "askance"}
 _LEVELS = (0.1, 0.3, 1.0, 2.0, 4.0, 10.0)
 _QUICK_LEVELS = (0.1, 1.0, 10.0)
 # The chosen channel draws one report of 92 numbers in 0.2 ms at level 10 (0.02 ms at level 1): the largest survey would
 # take a quarter of an hour more for what is plain by then.
 _MOST = {"songs-many": 4.0}
 _KINDS = ("centred", "uncentred")
-_LOWEST = {"centred": -0.25, "uncentred": 0.0}
 
 
 def r_squared(y: FloatArray, predicted: FloatArray) -> dict[str, float]:
@@ -110,14 +105,23 @@ class PrivacyExperiment(Experiment):
     title = "Private linear regression: R² against the privacy level"
     description = (
         "Everybody noises products of their numbers before sending them; y is then regressed on x from the noised "
-        "products of all. The paper sends every product of the housing data as a noised bit (per-value release), and "
-        "of the songs data either x_i·y or the triple x_i², x_i·x_j, x_j² of a random pair. Shown is how well the test "
-        "part is predicted (R²; 1 is perfect), median and quartiles over trials; triangles at the bottom are below the "
-        "plot. Centred R² is 0 for predicting the mean; the uncentred one, which the paper shows, is not. Means and "
-        "deviations of columns are taken for public by all schemes, and values are clipped at three deviations. On the "
-        "largest survey the channel that askance chooses is run up to level 4, for the time it takes. The paper does "
-        "not say which housing data it used, nor how columns were scaled, and the picture is not part of its source: "
-        "what is compared is what its text says of it."
+        "products of all. Of the housing data, the paper sends every product as a noised bit (per-value release); of "
+        "the songs, either x_i·y or the triple x_i², x_i·x_j, x_j² of a random pair.\n"
+        "The figures show how well the test part is predicted (R²; 1 is perfect) at each privacy level, by four "
+        "schemes: the paper's as printed; the same with all of the level spent (exact); that with the noise repaired; "
+        "and the channel that askance chooses. Lines are medians over trials, bands reach from quartile to quartile, "
+        "and triangles at the bottom stand for what is below the plot. Centred R² is 0 for predicting the mean. The "
+        "uncentred one, which the paper shows, is near 1 for that already where y is far from 0.\n"
+        "Means and deviations of columns are taken for public by all schemes, and values are clipped at three "
+        "deviations. On the largest survey the channel that askance chooses is run up to level 4, for the time it "
+        "takes. The paper does not say which housing data it used, nor how columns were scaled, and the picture is not "
+        "part of its source: what is compared is what its text says of it."
+    )
+    captions = MappingProxyType(
+        {
+            key: f"{each.title}: R² against the privacy level, centred above and uncentred below."
+            for key, each in DATA_SETS.items()
+        }
     )
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
@@ -177,9 +181,8 @@ class PrivacyExperiment(Experiment):
         return {"levels": list(config["levels"]), "trials": config["trials"], "data_sets": found}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
-        """One figure for housing and one for songs: centred R² above, uncentred below."""
-        groups = dict.fromkeys(each["group"] for each in result["data_sets"])
-        return {f"privacy-{group}": _draw_group(result, group) for group in groups}
+        """One figure for each data set: centred R² above, uncentred below."""
+        return {each["key"]: draw_data_set(each, result) for each in result["data_sets"]}
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Against the paper's two sentences on its figure, its levels and its footnote."""
@@ -237,21 +240,19 @@ def _series(each: Mapping[str, Plain], scheme: str, levels: Sequence[float]) -> 
     >>> _series(each, "askance", [1.0, 2.0])
     '0.250 at level 1'
     """
-    places = _run(each, scheme)
-    values = " / ".join(_score(_median(each, scheme, i)) for i in places)
-    return f"{values} at level{'s' if len(places) > 1 else ''} {' / '.join(f'{levels[i]:g}' for i in places)}"
+    return ", ".join(f"{_score(_median(each, scheme, i))} at level {levels[i]:g}" for i in _run(each, scheme))
 
 
 def _table(each: Mapping[str, Plain], levels: Sequence[float]) -> Table:
     rows = []
     for i, level in enumerate(levels):
-        cells = [_score(_median(each, name, i)) if i in _run(each, name) else "not run" for name in SCHEMES]
+        cells = [_score(_median(each, name, i)) if i in _run(each, name) else "not run" for name in _COLUMNS]
         rows.append([f"{level:g}", number(each["schemes"]["printed"][i]["spent"], 3), *cells])
     lines = []
     for line, words in (("no_noise", "no noise"), ("mean_only", "the mean alone")):
         centred, uncentred = (each[line][kind]["median"] for kind in _KINDS)
         lines.append(f"{words} {_score(centred)} (uncentred {_score(uncentred, 5)})")
-    columns = ("level", "spent as printed", *(words for words, *_ in SCHEMES.values()))
+    columns = ("level", "spent as printed", *_COLUMNS.values())
     return Table(f"{_called(each)}, {each['train']:,} people: median centred R²; {', '.join(lines)}", columns, rows)
 
 
@@ -272,20 +273,21 @@ def _findings(result: Mapping[str, Plain]) -> list[Finding]:
     ]
     for each in sets:
         found.append(_moderate(each, moderate, levels))
-    spent = [number(each["schemes"]["printed"][moderate]["spent"] / levels[moderate], 3) for each in sets]
+    shares = [each["schemes"]["printed"][moderate]["spent"] / levels[moderate] for each in sets]
+    spent = " to ".join(dict.fromkeys(number(share, 3) for share in (min(shares), max(shares))))
     found.append(
         Finding(
             "Both schemes are α-private.",
-            f"A report as printed spends {' / '.join(spent)} of the stated level on {' / '.join(map(_called, sets))}. "
-            f"With all of it spent, and the moments still as they come, median centred R² on {_called(first)} is "
-            f"{_series(first, 'exact', levels)}; as printed {_series(first, 'printed', levels)}.",
+            f"A report as printed spends {spent} of the stated level, on every data set. With all of it spent, and the "
+            f"moments still as they come, median centred R² on {_called(first)} is "
+            f"{_series(first, 'exact', levels)}. As printed it is {_series(first, 'printed', levels)}.",
             "differs",
-            "Safe, but half of the level is given away: q = e^{α/2}/(1 + e^{α/2}) keeps a bit at level α/2. The triple "
+            "Safe, but half of the level is given away: q = e^(α/2)/(1 + e^(α/2)) keeps a bit at level α/2. The triple "
             "is three bits about the same two numbers, and its level is accounted for as a whole.",
         )
     )
     found.append(_footnote(sets, moderate, levels))
-    found.append(_reached(first, sets, levels))
+    found.append(_reached(sets, levels))
     return found
 
 
@@ -324,7 +326,7 @@ def _footnote(sets: Sequence[Mapping[str, Plain]], i: int, levels: Sequence[floa
     )
 
 
-def _reached(first: Mapping[str, Plain], sets: Sequence[Mapping[str, Plain]], levels: Sequence[float]) -> Finding:
+def _reached(sets: Sequence[Mapping[str, Plain]], levels: Sequence[float]) -> Finding:
     parts = [
         f"{_called(each)}, {each['train']:,} people: {_series(each, 'askance', levels)} (no noise "
         f"{_score(each['no_noise']['centred']['median'])})"
@@ -338,59 +340,5 @@ def _reached(first: Mapping[str, Plain], sets: Sequence[Mapping[str, Plain]], le
     )
 
 
-# -- picture -----------------------------------------------------------------------------------------------------------
-
-
-def _draw_group(result: Mapping[str, Plain], group: str) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    sets = [each for each in result["data_sets"] if each["group"] == group]
-    figure = Figure(figsize=(8, 7.4), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(2, len(sets), squeeze=False)
-    for column, each in enumerate(sets):
-        for row, kind in enumerate(_KINDS):
-            _draw_panel(panels[row, column], each, result["levels"], kind)
-        panels[0, column].set_title(
-            f"{each['title']} – {each['source'].upper()}\n{each['train']:,} people", fontsize=11
-        )
-        panels[1, column].set_xlabel("privacy level, as stated")
-    for row, kind in enumerate(_KINDS):
-        panels[row, 0].set_ylabel(f"R² on the test part, {kind}")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
-    figure.suptitle(
-        f"median of {result['trials']} trials, bands from quartile to quartile; ▼ below the plot", fontsize=10
-    )
-    return figure
-
-
-def _draw_panel(axis: Axes, each: Mapping[str, Plain], levels: Sequence[float], kind: str) -> None:
-    best, lowest = each["no_noise"][kind]["median"], _LOWEST[kind]
-    axis.axhline(best, color="#333333", ls="--", lw=1.2, label="least squares without noise")
-    axis.axhline(each["mean_only"][kind]["median"], color="#777777", ls=":", lw=1.5, label="the mean alone")
-    for order, (name, (words, colour, marker, line)) in enumerate(SCHEMES.items()):
-        places = _run(each, name)
-        at = np.array([levels[i] for i in places])
-        middle, low, high = (
-            np.array([each["schemes"][name][i][kind][part] for i in places]) for part in ("median", "low", "high")
-        )
-        axis.fill_between(at, np.maximum(low, lowest - 1), np.maximum(high, lowest - 1), color=colour, alpha=0.18, lw=0)
-        axis.plot(at, np.maximum(middle, lowest - 1), marker=marker, ms=5, ls=line, color=colour, label=words)
-        # Side by side, so that those of several schemes are seen.
-        below = at[middle < lowest] * 1.2 ** (order - 1)
-        if len(below):
-            axis.plot(below, np.full(len(below), lowest), "v", ms=7, color=colour, clip_on=False, zorder=5)
-    axis.set_xscale("log")
-    axis.set_xlim(levels[0] / 1.5, levels[-1] * 1.5)
-    axis.set_xticks(levels, [f"{level:g}" for level in levels], fontsize=9)
-    axis.minorticks_off()
-    top = best + 0.12 if kind == "centred" else 1.03
-    axis.set_ylim(lowest, top)
-    axis.grid(axis="y", color="#eeeeee")
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
-
-
+#: The experiment.
 PRIVACY = PrivacyExperiment()

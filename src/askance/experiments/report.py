@@ -14,7 +14,7 @@ from askance import __version__
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Experiment, Plain
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table, tables_of
+from askance.experiments.tables import Table, main_number_of, tables_of
 from askance.formats.disk import as_path, read_whole, write_whole
 
 TITLE = "Estimation from indirect supervision, reproduced"
@@ -29,12 +29,14 @@ _VERDICTS = {
     "differs": "Does not agree, and why",
     "beyond": "Beyond the paper",
 }
+_COUNTED = {"agrees": "agreeing with the paper", "differs": "differing from it", "beyond": "beyond it"}
 _SOURCES = {
     "real": "real data",
     "simulated": "simulated data",
     "stand-in": "stand-in data: not the data of the paper",
 }
-# Colours by role, light and dark; figures keep their own white ground, for their colours are made for it.
+# Colours by role, light and dark. Figures are drawn on white; on a dark page they are turned inside out, hues kept. The
+# figures of a report are narrow: side by side on a wide page, one below the other on a phone.
 #: Light and dark, readable on a phone.
 STYLE = """
 :root{color-scheme:light dark;--ground:#fff;--text:#1d1d1f;--soft:#5c5c66;--line:#d9d9e0;--panel:#f5f5f8;
@@ -49,14 +51,21 @@ h3{font-size:1.05rem;margin:1.6rem 0 .4rem}a{color:var(--beyond)}
 .soft,figcaption{color:var(--soft);font-size:.9rem}
 .wide{overflow-x:auto;max-width:100%;margin:1.2rem 0}figure{margin:1.2rem 0}figure .wide{margin:0 0 .3rem}
 figure img{display:block;width:100%;min-width:34rem;height:auto;background:#fff;border-radius:.4rem}
-table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;min-width:min(100%,26rem);font-size:.92rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding-bottom:.3rem}
 th,td{padding:.28rem .9rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
 th[scope=row]{font-weight:normal}
-ul{padding-left:1.1rem}li{margin:.5rem 0}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:.5rem 1.5rem;
+margin:1.2rem 0}
+.figures figure{margin:0}.figures img{min-width:0}
+ul{padding-left:1.1rem}li{margin:.5rem 0}.why{display:block}
 .agrees{color:var(--agrees)}.differs{color:var(--differs)}.beyond{color:var(--beyond)}
 .label{display:inline-block;padding:0 .5rem;border:1px solid currentColor;border-radius:1rem;font-size:.82rem}
 pre{overflow-x:auto;background:var(--panel);padding:.7rem;border-radius:.4rem;font-size:.82rem}
+.command{white-space:pre-wrap}
+@media(min-width:70rem){.figures{margin-inline:-7rem}}
+@media(max-width:40rem){table{font-size:.75rem}th,td{padding-right:.38rem}}
+@media(prefers-color-scheme:dark){figure img{filter:invert(.91) hue-rotate(180deg)}}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dd{margin:0;min-width:0}
 """.strip()
 
@@ -68,20 +77,33 @@ def write_report(out: str | os.PathLike[str]) -> Path:
         where it is.
     """
     folder = Path(as_path(out))
-    sections = []
+    contents, sections = [], []
     for name in EXPERIMENTS:
         path = folder / name / "result.json"
         if path.is_file():
             experiment, document = EXPERIMENTS[name], read_result(path, name)
+            contents.append(in_short(experiment, document))
             sections.append(section(experiment, document, _pictures(experiment, document, path.parent)))
     path = folder / "report.html"
-    write_whole(path, page(sections).encode())
+    write_whole(path, page(contents, sections).encode())
     return path
 
 
-def page(sections: Sequence[str]) -> str:
-    """The whole document."""
-    return html_document(TITLE, _ABOUT, [f'<p class="soft">askance {escape(__version__)}</p>', *sections])
+def page(contents: Sequence[str], sections: Sequence[str]) -> str:
+    """The whole document: what is in it, item by item, then the sections."""
+    version = f'<p class="soft">askance {escape(__version__)}</p>'
+    return html_document(TITLE, _ABOUT, [version, f"<ul>{''.join(contents)}</ul>", *sections])
+
+
+def in_short(experiment: Experiment, document: Mapping[str, Plain]) -> str:
+    """An item that leads to a section: its title, the number to remember, and how many findings agree."""
+    verdicts = [finding["verdict"] for finding in document["findings"]]
+    counts = ", ".join(f"{words} {verdicts.count(key)}" for key, words in _COUNTED.items() if key in verdicts)
+    name, title = escape(str(document["experiment"])), escape(str(document["title"]))
+    return (
+        f'<li><a href="#{name}">{title}</a>: {escape(main_number_of(experiment, document))}. '
+        f'<span class="soft">Findings: {escape(counts)}.</span></li>'
+    )
 
 
 def html_document(title: str, about: str, parts: Sequence[str]) -> str:
@@ -120,9 +142,14 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
     lines = [
         f'<section id="{escape(name)}">',
         f"<h2>{escape(str(document['title']))}</h2>",
-        f"<p>{escape(experiment.description)}</p>",
+        *(f"<p>{escape(paragraph)}</p>" for paragraph in experiment.description.splitlines()),
         *(quick if document["quick"] else []),
-        *(figure_html(key, content, str(document["title"])) for key, content in pictures.items()),
+        '<div class="figures">',
+        *(
+            figure_html(key, content, str(document["title"]), experiment.captions.get(key, ""))
+            for key, content in pictures.items()
+        ),
+        "</div>",
         *(table_html(table) for table in tables_of(experiment, document["result"])),
         *_findings(document["findings"]),
         *_data(document["data"]),
@@ -132,10 +159,10 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
     return "\n".join(lines)
 
 
-def figure_html(name: str, content: bytes, title: str) -> str:
-    """A picture (PNG) within the page, with words for those who cannot see it."""
+def figure_html(name: str, content: bytes, title: str, caption: str = "") -> str:
+    """A picture (PNG) within the page, with words for those who cannot see it: a caption, or title and name."""
     image = base64.b64encode(content).decode()
-    words = f"{title}: {name.replace('_', ' ').replace('-', ' ')}"
+    words = caption or f"{title}: {name.replace('_', ' ').replace('-', ' ')}"
     return (
         f'<figure><div class="wide"><img src="data:image/png;base64,{image}" alt="{escape(words)}"></div>'
         f"<figcaption>{escape(words)}</figcaption></figure>"
@@ -163,7 +190,7 @@ def _findings(findings: Sequence[Mapping[str, str]]) -> Iterator[str]:
         yield f'<h3 class="{verdict}">{escape(heading)}</h3>'
         yield "<ul>"
         for finding in these:
-            why = f' <span class="soft">Why: {escape(finding["why"])}</span>' if finding["why"] else ""
+            why = f' <span class="soft why">Why: {escape(finding["why"])}</span>' if finding["why"] else ""
             yield f"<li><strong>{escape(finding['claim'])}</strong> {escape(finding['found'])}{why}</li>"
         yield "</ul>"
 
@@ -179,7 +206,7 @@ def _data(data: Sequence[Mapping[str, str]]) -> Iterator[str]:
         source = _SOURCES.get(each["source"], each["source"])
         yield (
             f"<li><strong>{escape(each['name'])}</strong> {label}{escape(source)}</span> "
-            f'{escape(each["note"])} <span class="soft">Fingerprint {escape(each["fingerprint"])}</span></li>'
+            f'{escape(each["note"])} <span class="soft">Fingerprint {escape(each["fingerprint"][:16])}…</span></li>'
         )
     yield "</ul>"
 
@@ -187,7 +214,7 @@ def _data(data: Sequence[Mapping[str, str]]) -> Iterator[str]:
 def _origin(document: Mapping[str, Plain]) -> Iterator[str]:
     config = json.dumps(document["config"], ensure_ascii=False, indent=1)
     yield "<h3>To run it again</h3>"
-    yield f"<pre>{escape(command(document))}</pre>"
+    yield f'<pre class="command">{escape(command(document))}</pre>'
     facts = [f"<dt>{key}</dt><dd>{escape(str(document[key]))}</dd>" for key in ("seed", "version")]
     yield f"<dl>{''.join(facts)}</dl>"
     yield f"<details><summary>config</summary><pre>{escape(config)}</pre></details>"

@@ -1,10 +1,14 @@
 """Run an experiment: trials in parallel, each kept on disk; the result; the figures.
 
     DIR/<name>/trials/<key>.json    the outcome of each trial, with a digest of what it depends on
-    DIR/<name>/result.json          config, seed, version, data, every plotted number, findings
-    DIR/<name>/*.png, *.svg         drawn from result.json alone
+    DIR/<name>/result.json          config, seed, version, data, every plotted number, findings: what the seed decides
+    DIR/<name>/timings.json         what a clock gave, and findings about it; only where an experiment measures
+    DIR/<name>/*.png, *.svg         drawn from these two alone
 
-All files are written whole. A run that was interrupted goes on where it stopped: outcomes whose digest fits are read.
+The same seed, code and data give the same bytes of result.json, with any number of processes (on another kind of
+processor the last digits of sums may differ); timings.json differs from run to run. All files are written whole. A run
+that was interrupted goes on where it stopped: outcomes whose digest fits are read, and the digest is of config, data
+and the source files of askance.
 """
 
 from __future__ import annotations
@@ -15,7 +19,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +26,16 @@ from askance import __version__
 from askance._checks import as_count, shown
 from askance._cores import processors
 from askance.errors import FormatError, InputError
-from askance.experiments.experiment import Experiment, Plain, Trial
+from askance.experiments.experiment import Experiment, Finding, Plain, Trial
+from askance.experiments.measured import separate, together
 from askance.experiments.pool import run_trials
+from askance.experiments.source import source_digest
 from askance.formats.disk import as_path, read_whole, write_whole
 from askance.formats.figure_file import figure_bytes
 
 #: What a result holds.
 FIELDS = ("experiment", "title", "seed", "quick", "version", "config", "data", "result", "findings")
+_TIMINGS = ("experiment", "result_sha256", "measured", "findings")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,99}")
 _LARGEST_SEED = 2**32 - 1
 
@@ -50,24 +56,27 @@ def run_experiment(
         out: the folder of all results; this one's are in a folder of its name.
         quick: the small config.
         seed: of everything that is random; equal seeds give equal results.
-        workers: processes (default: one for each processor; see `run_trials`). Scripts that call this with more than
-            one need the usual `if __name__ == "__main__":`, because each process reads the script again.
+        workers: processes (default: one for each processor; see `run_trials`). Scripts that call this need the usual
+            `if __name__ == "__main__":`, because each process reads the script again; 0 is without processes.
         progress: told what is being done.
 
     Returns:
-        what `result.json` holds.
+        what `read_result` reads: `result.json`, with what was measured in its places.
     """
     seed = as_count(seed, "seed", maximum=_LARGEST_SEED)
-    workers = processors() if workers is None else as_count(workers, "workers", minimum=1, maximum=1024)
+    workers = processors() if workers is None else as_count(workers, "workers", maximum=1024)
     folder = require_folder(Path(as_path(out)) / experiment.name)
     kept = require_folder(folder / "trials")
     progress(f"{experiment.name}: preparing")
     config = plain(experiment.config(quick=quick, seed=seed), "the config")
     data = [each.to_json() for each in experiment.data(config)]
     trials = _require_keys(experiment.trials(config))
-    depends = {"experiment": experiment.name, "config": config, "data": data, "version": __version__}
+    code = {"version": __version__, "source": source_digest()}
+    depends = {"experiment": experiment.name, "config": config, "data": data, "code": code}
     outcomes = _run_or_read(experiment.name, trials, kept, depends, workers, progress)
     result = plain(experiment.collect(config, outcomes), "the result")
+    decided, measured = separate(result)
+    findings = experiment.findings(result)
     document = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -76,10 +85,11 @@ def run_experiment(
         "version": __version__,
         "config": config,
         "data": data,
-        "result": result,
-        "findings": [asdict(finding) for finding in experiment.findings(result)],
+        "result": decided,
+        "findings": [_as_plain(each) for each in findings if not each.measured],
     }
-    write_whole(folder / "result.json", _as_bytes(document))
+    _write_result(folder, document, measured, [_as_plain(each) for each in findings if each.measured])
+    document = read_result(folder / "result.json", experiment.name)
     progress(f"{experiment.name}: drawing")
     write_figures(experiment, document, folder)
     return document
@@ -94,20 +104,42 @@ def replot(experiment: Experiment, out: str | os.PathLike[str]) -> dict[str, Pla
 
 
 def read_result(path: Path, name: str) -> dict[str, Plain]:
-    """What `run_experiment` wrote; refused is what is missing, altered or another experiment's."""
+    """What `run_experiment` wrote, with what was measured in its places, where it is at hand.
+
+    Refused is what is missing, altered or another experiment's.
+    """
     if not path.is_file():
         raise InputError(
             f"{path} is not there: {name} has not been run into this folder.",
             remedy="Run it without --replot first, or give the folder of a run with --out.",
         )
-    document = _parsed(read_whole(path))
-    missing = [field for field in FIELDS if field not in document] if isinstance(document, dict) else list(FIELDS)
-    if missing or document["experiment"] != name:
-        what = f"lacks {', '.join(missing)}" if missing else f"is of {shown(document['experiment'])}"
+    content = read_whole(path)
+    document = _require_fields(content, path, name, FIELDS)
+    beside = path.with_name("timings.json")
+    if not beside.is_file():
+        return document  # nothing was measured, or only the result was kept, or it is from before they were apart
+    timings = _require_fields(read_whole(beside), beside, name, _TIMINGS)
+    if timings["result_sha256"] != hashlib.sha256(content).hexdigest():
         raise FormatError(
-            f"{path} is no result of {name}: it {what}.", remedy="Delete it and run the experiment again."
+            f"{beside} does not belong to the {path.name} beside it.",
+            remedy="Run the experiment again, or delete timings.json to do without what was measured.",
         )
-    return dict(document)
+    document["result"] = together(document["result"], timings["measured"])
+    document["findings"] = [*document["findings"], *timings["findings"]]
+    return document
+
+
+def _write_result(
+    folder: Path, document: Mapping[str, Plain], measured: Mapping[str, Plain], findings: Sequence[Plain]
+) -> None:
+    """Write result.json, and timings.json where anything was measured."""
+    content, beside = _as_bytes(document), folder / "timings.json"
+    if measured or findings:
+        about = {"experiment": document["experiment"], "result_sha256": hashlib.sha256(content).hexdigest()}
+        write_whole(beside, _as_bytes({**about, "measured": measured, "findings": findings}))
+    else:
+        beside.unlink(missing_ok=True)
+    write_whole(folder / "result.json", content)
 
 
 def render(experiment: Experiment, document: Mapping[str, Plain], endings: Sequence[str]) -> dict[str, bytes]:
@@ -162,7 +194,9 @@ def _run_or_read(
     total, done = sum(trial.cost for trial in trials), sum(trial.cost for trial in trials if trial.key in outcomes)
     if missing:
         again = f", {len(outcomes)} kept from before" if outcomes else ""
-        progress(f"{name}: {len(missing)} trials in {min(workers, len(missing))} processes{again}")
+        processes = min(workers, len(missing))
+        where = f"{processes} process{'es' if processes > 1 else ''}" if workers else "this process"
+        progress(f"{name}: {len(missing)} trial{'s' if len(missing) > 1 else ''} in {where}{again}")
     with closing(run_trials(missing, workers)) as running:
         for trial, outcome in running:
             outcomes[trial.key] = plain(outcome, f"the outcome of {trial.key}")
@@ -174,7 +208,7 @@ def _run_or_read(
 
 
 def _kept_outcome(path: Path, digest: str) -> dict[str, Plain] | None:
-    """What an earlier run kept, if it is of the same config, data and version; anything else is run again."""
+    """What an earlier run kept, if it is of the same config, data and code; anything else is run again."""
     if not path.is_file():
         return None
     document = _parsed(read_whole(path))
@@ -184,6 +218,21 @@ def _kept_outcome(path: Path, digest: str) -> dict[str, Plain] | None:
 
 def _digest(content: Plain) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _require_fields(content: bytes, path: Path, name: str, fields: Sequence[str]) -> dict[str, Plain]:
+    document = _parsed(content)
+    missing = [field for field in fields if field not in document] if isinstance(document, dict) else list(fields)
+    if missing or document["experiment"] != name:
+        what = f"lacks {', '.join(missing)}" if missing else f"is of {shown(document['experiment'])}"
+        raise FormatError(
+            f"{path} is no result of {name}: it {what}.", remedy="Delete it and run the experiment again."
+        )
+    return dict(document)
+
+
+def _as_plain(finding: Finding) -> dict[str, Plain]:
+    return {"claim": finding.claim, "found": finding.found, "verdict": finding.verdict, "why": finding.why}
 
 
 def _parsed(data: bytes) -> Plain:

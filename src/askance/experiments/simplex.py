@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +13,12 @@ from askance.channels.matrix import MatrixChannel
 from askance.estimation.projection import project
 from askance.evidence.tally import Tally
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.narrow import key_below
 from askance.experiments.printed import PRINTED_CHANNEL, printed_pair
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import Table
 from askance.geometry import Picture, simplex_picture
-from askance.geometry.style import GREEN, VERMILION
+from askance.geometry.style import GREEN, VERMILION, number_text, reports_text, vector_text
 from askance.models.enumerated import Enumerated
 
 if TYPE_CHECKING:
@@ -45,6 +47,15 @@ class SimplexExperiment(Experiment):
         "observed gives two equations, two straight lines; where they meet is r̂, the distribution that explains the "
         "observations. The second step of the estimator moves from r̂ to the member p̂ of the model with the same "
         "moment, along the moment line. The second figure shows this line beside that of the truth."
+    )
+
+    captions = MappingProxyType(
+        {
+            "two_equations": "The two equations of a sample, the point r̂ where they meet, and p̂, the member of the "
+            "model with the same moment.",
+            "moment_lines": "The moment line of the sample, and that of the truth: all distributions on a line have "
+            "the same moment. Where a line crosses the model is the estimate.",
+        }
     )
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
@@ -88,9 +99,16 @@ class SimplexExperiment(Experiment):
         """The paper's figure with the two equations; the same with the moment lines and all estimates."""
         picture = result["picture"]
         few = {key: picture["points"][key] if key in _POINTS_OF_EQUATIONS else None for key in picture["points"]}
-        figure = Picture({**picture, "moment_lines": [], "points": few}).figure
-        _add_equations(figure, result["equations"])
-        return {"two_equations": figure, "moment_lines": Picture(dict(picture)).figure}
+        equations, lines = (
+            Picture({**picture, "moment_lines": [], "points": few}).figure,
+            Picture(dict(picture)).figure,
+        )
+        _add_equations(equations, result["equations"])
+        for figure in (equations, lines):
+            key_below(figure, figure.axes[:1], 7.4, 2)
+            title = f"The family of $\\varphi$ = {vector_text(picture['statistics'])}"
+            figure.suptitle(f"{title}, {reports_text(picture['n_observations'])}", fontsize=11)
+        return {"two_equations": equations, "moment_lines": lines}
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
         """The points of the picture, and how often S†q̂ is no distribution."""
@@ -100,7 +118,7 @@ class SimplexExperiment(Experiment):
             for name, point in points.items()
             if point is not None
         ]
-        outside = [[f"{row['reports']:,}", f"{row['outside']:.1%}"] for row in result["outside"]]
+        outside = [[f"{row['reports']:,}", _share(row["outside"])] for row in result["outside"]]
         return [
             Table("Points of the figure", ["point", "p(1)", "p(2)", "p(3)", "moment"], rows),
             Table("Samples whose S†q̂ lies outside the triangle", ["reports", "share"], outside),
@@ -195,15 +213,14 @@ def _segment(row: FloatArray, value: float) -> list[list[float]]:
 
 
 def _add_equations(figure: Figure, equations: Sequence[Mapping[str, Plain]]) -> None:
-    """The two lines on the triangle, and the key with them."""
-    axis, key = figure.axes[:2]
+    """The two lines on the triangle."""
+    axis = figure.axes[0]
     corners = _corners(axis)
     for equation, style, colour in zip(equations, (":", "--"), (GREEN, VERMILION), strict=True):
-        words = f"equation of observation {equation['observation']}\n{_equation(equation)}"
+        o = equation["observation"]
+        words = f"equation of observation {o}\n$\\Sigma_y\\,S({o}|y)\\,p(y)$ = {number_text(equation['value'])}"
         ends = np.array(equation["segment"] or np.empty((0, 3))) @ corners
         axis.plot(*ends.T, style, color=colour, lw=2.2, zorder=2.2, label=words)
-    handles, labels = axis.get_legend_handles_labels()
-    key.legend(handles, labels, loc="center left", frameon=False, fontsize=10, labelspacing=1.1, borderaxespad=0)
 
 
 def _corners(axis: Axes) -> FloatArray:
@@ -214,9 +231,13 @@ def _corners(axis: Axes) -> FloatArray:
     return np.asarray(triangle.get_xy(), dtype=np.float64)[:3]
 
 
-def _equation(equation: Mapping[str, Plain]) -> str:
-    terms = [f"{weight:.3g} p({y})" for y, weight in enumerate(equation["row"], start=1)]
-    return f"{' + '.join(terms)} = {equation['value']:.3g}"
+def _share(value: float) -> str:
+    """A share of samples.
+
+    >>> _share(0.3164), _share(0.0)
+    ('31.6%', 'none')
+    """
+    return f"{value:.1%}" if value else "none"
 
 
 def _rounded(values: FloatArray) -> list[float]:
@@ -224,7 +245,7 @@ def _rounded(values: FloatArray) -> list[float]:
 
 
 def _vector(values: Sequence[float]) -> str:
-    return f"({', '.join(number(value, 3) for value in values)})"
+    return f"({', '.join(f'{value + 0.0:.3f}' for value in values)})".replace("-", "−")
 
 
 def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
@@ -252,8 +273,8 @@ def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
         ),
         Finding(
             "r̂ is computed directly as S†q̂.",
-            f"With {few['reports']:,} reports S†q̂ lies outside the triangle in {few['outside']:.0%} of "
-            f"{few['samples']:,} samples, with {many['reports']:,} in {many['outside']:.1%}.",
+            f"With {few['reports']:,} reports S†q̂ lies outside the triangle in {_share(few['outside'])} of "
+            f"{few['samples']:,} samples, with {many['reports']:,} in {_share(many['outside'])}.",
             "differs",
             "S†q̂ is the minimum over the triangle only when it lies in it.",
         ),

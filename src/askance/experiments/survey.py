@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
 from askance.experiments.tables import Table
-from askance.formats.disk import write_whole
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import new_figure
 from askance.models.enumerated import Enumerated
@@ -95,11 +93,6 @@ def survey_tables(result: Mapping[str, Any]) -> list[Table]:
             rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
         found.append(Table(title, ("answer", "truth", "said", *estimates), rows))
     return found
-
-
-def plot_survey(result: dict[str, Any], path: Path) -> None:
-    """Write the picture of a result to a PNG file, whole or not at all."""
-    write_whole(path, draw_survey(result))
 
 
 def draw_survey(result: dict[str, Any]) -> bytes:

@@ -59,10 +59,10 @@ def main_number_of(experiment: Experiment, document: Mapping[str, Plain]) -> str
 def number(value: float, digits: int = 4) -> str:
     """A number with so many significant digits, thousands apart and a real minus sign.
 
-    >>> number(0.818912), number(57210.4), number(-1.1), number(2.0)
-    ('0.8189', '57,210', '−1.1', '2')
+    >>> number(0.818912), number(57210.4), number(9466.1), number(-1.1), number(2.0)
+    ('0.8189', '57,210', '9,466', '−1.1', '2')
     """
-    text = f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    text = f"{value:,.0f}" if abs(value) >= 10 ** min(digits, 3) else f"{value:.{digits}g}"
     return text.replace("-", "−")
 
 

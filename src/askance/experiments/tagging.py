@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,22 +13,18 @@ from askance.experiments.experiment import Data, Experiment, Finding, Plain, Tri
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.experiments.tagging_corpus import corpora, describe, files
-from askance.experiments.tagging_estimators import ESTIMATORS, Estimator, Problem, Trace, chain
-from askance.geometry.style import new_figure
+from askance.experiments.tagging_drawing import SENTENCE, draw_curves
+from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain
 from askance.text.chain_counts import DEFAULT_BUDGET
 from askance.text.corpus import Corpus
 from askance.text.region_sampling import sample_regions
 from askance.text.regions import RegionCounts
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The name of regions that are whole sentences.
-SENTENCE = "sentence"
+_SECONDS = "measured_cpu_seconds"
 _PAPER = ("marginal-beam", "moments-sgd")
-# Where the axis of passes ends.
-_MOST_PASSES = 150
 _SIZES: tuple[int | str, ...] = (5, 10, 20, SENTENCE)
 
 
@@ -62,7 +59,7 @@ def run_curve(config: Mapping[str, Plain], estimator: str, size: int | str) -> d
         "passes": trace.passes,
         "train": [accuracy for accuracy, _ in trace.accuracy],
         "test": [accuracy for _, accuracy in trace.accuracy],
-        "measured_cpu_seconds": [round(seconds, 3) for seconds in trace.seconds],
+        _SECONDS: [round(seconds, 3) for seconds in trace.seconds],
     }
 
 
@@ -93,6 +90,15 @@ class TaggingExperiment(Experiment):
         "lines are accuracy on test sentences, broken ones on the training sentences, whose tags no estimator sees."
     )
 
+    captions = MappingProxyType(
+        {
+            "over-passes": "Accuracy over passes. A level line is solved directly, without passes; a pass of the "
+            "paper's estimators looks at every region once, one of the others computes the likelihood of all of them.",
+            "over-seconds": "The same over processor seconds, measured on one core in this run; another run gives "
+            "other seconds.",
+        }
+    )
+
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """See `Experiment`; text of CoNLL-2000 only for the full run, and only where it is at hand."""
         real = not quick and files() is not None
@@ -118,6 +124,8 @@ class TaggingExperiment(Experiment):
                 "moment_step": 6.0,
                 "chain_radius": 1 if real else 0,
                 "chain_steps_between_looks": 4,
+                # Long sentences over likely tags only, as those of the real text are: a quarter of a minute less.
+                **({"chain_budget": 8_000.0} if quick else {}),
             },
         }
 
@@ -150,8 +158,11 @@ class TaggingExperiment(Experiment):
         return {"text": dict(config["text"]), "passes": dict(config["passes"]), "curves": curves}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
-        """See `Experiment`: over passes, and over seconds."""
-        return {"over-passes": _drawn(result, "passes"), "over-seconds": _drawn(result, "measured_cpu_seconds")}
+        """See `Experiment`: over passes, and over seconds where they are at hand."""
+        figures = {"over-passes": draw_curves(result, "passes")}
+        if all(_SECONDS in curve for own in result["curves"].values() for curve in own.values()):
+            figures["over-seconds"] = draw_curves(result, _SECONDS)
+        return figures
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """What the paper says of its figure, and what askance adds."""
@@ -164,71 +175,17 @@ class TaggingExperiment(Experiment):
             (each.name, *(_final(result, size, key) if key in result["curves"][size] else "–" for size in sizes))
             for key, each in ESTIMATORS.items()
         ]
-        return [Table("Accuracy on test sentences at the end, by words in a region", ("", *sizes), rows)]
+        columns = ("estimator", *(_words(size) for size in sizes))
+        return [Table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """See `Tabulated`."""
         size = next(iter(result["curves"]))
-        return f"test accuracy, regions of {size}: {_final(result, size, 'chain')} (chain)"
+        chain_, beam = (_final(result, size, key) for key in ("chain", _PAPER[0]))
+        return f"test accuracy from counts of {_words(size)}: {chain_} (chain); MargML by a beam {beam}"
 
 
-# -- figures and findings ----------------------------------------------------------------------------------------------
-
-
-def _drawn(result: Mapping[str, Plain], over: str) -> Figure:
-    """A panel for each size of regions."""
-    curves = result["curves"]
-    rows = -(-len(curves) // 2)
-    figure = new_figure(7.4, 1.3 + 3.0 * rows)
-    panels = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False).ravel().tolist()
-    finals = [curve["final"]["test"] for own in curves.values() for curve in own.values()]
-    for panel, (size, own) in zip(panels, curves.items(), strict=False):
-        for key, curve in own.items():
-            _draw_curve(panel, ESTIMATORS[key], curve, over)
-        panel.set_title("regions: whole sentences" if size == SENTENCE else f"regions of {size} words", fontsize=10)
-        panel.grid(color="#e8e8e8", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
-        if over == "passes":
-            panel.set_xscale("symlog", linthresh=1, linscale=0.4)
-            panel.set_xticks([0, 1, 3, 10, 30, 100], ["0", "1", "3", "10", "30", "100"])
-            panel.set_xlim(-0.15, _MOST_PASSES)
-        else:
-            panel.set_xscale("log")
-        panel.minorticks_off()
-        panel.tick_params(labelbottom=True)
-        panel.set_xlabel("passes over the regions" if over == "passes" else "processor seconds (measured)", fontsize=9)
-    # The first passes may be far below: they are cut off, so that the ends can be told apart.
-    panels[0].set_ylim(max(0.0, min(finals) - 0.05), 1.0)
-    for panel in panels[::2]:
-        panel.set_ylabel("accuracy", fontsize=9)
-    for panel in panels[len(curves) :]:
-        panel.set_visible(False)
-    named = {text: line for panel in panels for line, text in zip(*panel.get_legend_handles_labels(), strict=True)}
-    names = [each.name for each in ESTIMATORS.values() if each.name in named]
-    title = "test solid, training broken"
-    figure.legend([named[n] for n in names], names, loc="outside lower center", ncols=2, frameon=False, title=title)
-    return figure
-
-
-def _draw_curve(panel: Axes, estimator: Estimator, curve: Mapping[str, Plain], over: str) -> None:
-    """Test accuracy solid, training accuracy broken; what is solved directly is a level over passes."""
-    places, train, test = curve[over], curve["train"], curve["test"]
-    is_level = over == "passes" and places[-1] is None
-    if is_level:
-        places, train, test = [0, _MOST_PASSES], train * 2, test * 2
-    hollow = estimator.marker if len(places) == 1 else None  # a single point has no line
-    panel.plot(
-        places, train, color=estimator.colour, linewidth=1.2, linestyle="--", alpha=0.6, marker=hollow, fillstyle="none"
-    )
-    panel.plot(
-        places,
-        test,
-        color=estimator.colour,
-        linewidth=1.4,
-        marker=None if is_level else estimator.marker,
-        markersize=4,
-        label=estimator.name,
-    )
+# -- findings ----------------------------------------------------------------------------------------------------------
 
 
 def _final(result: Mapping[str, Plain], size: str, key: str) -> str:
@@ -236,7 +193,12 @@ def _final(result: Mapping[str, Plain], size: str, key: str) -> str:
 
 
 def _by_size(result: Mapping[str, Plain], text: Callable[[str], str]) -> str:
-    return "; ".join(f"{'sentences' if size == SENTENCE else size}: {text(size)}" for size in result["curves"])
+    """A text for each size of regions, with the size in brackets."""
+    return "; ".join(f"{text(size)} ({_words(size)})" for size in result["curves"])
+
+
+def _words(size: str) -> str:
+    return "sentences" if size == SENTENCE else f"{size} words"
 
 
 def _of_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
@@ -248,60 +210,71 @@ def _of_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
     overtaken = {s: leads[s].index(False) if False in leads[s] else len(leads[s]) for s in sizes}
     ends = _by_size(result, lambda s: f"{_final(result, s, _PAPER[0])} against {_final(result, s, _PAPER[1])}")
     behind = [s for s in sizes if marginal[s]["final"]["test"] <= moment[s]["final"]["test"]]
-    # Where the clock says that MargML has made its first pass: the last that MomML has reached by then.
-    first = {s: (marginal[s]["measured_cpu_seconds"][0], marginal[s]["test"][0]) for s in sizes}
-    last = {s: ([0.0] + [a for a, t in _timed(moment[s]) if t <= first[s][0]])[-1] for s in sizes}
-    direct = {s: result["curves"][s]["moments"] for s in sizes}
     small, large = sizes[0], sizes[-1]
     steps = "The paper tells neither how long its steps are nor how many regions a step looks at."
     return [
         _finding(
             "After sufficiently many passes the marginal likelihood is ahead of moments.",
             f"Test accuracy at the end, MargML against MomML: {ends}.",
-            "" if not behind else f"Not enough passes: {_passes(result, behind)} of MargML.",
+            "" if not behind else f"Not enough passes of MargML: {_passes(result, behind)}.",
         ),
         _finding(
             "In small regions the marginal likelihood dominates.",
-            f"In regions of {small} words MomML leads after {sum(leads[small])} of {len(leads[small])} passes.",
+            f"In regions of {_words(small)} MomML leads after {sum(leads[small])} of {len(leads[small])} passes.",
             steps if any(leads[small]) else "",
         ),
         _finding(
             "In large regions moments lead for several passes before they are overtaken.",
-            f"First passes in which MomML leads: {_by_size(result, lambda s: f'{overtaken[s]} of {len(leads[s])}')}.",
+            "How many passes MomML leads from the start, of those that both have made: "
+            f"{_by_size(result, lambda s: f'{overtaken[s]} of {len(leads[s])}')}.",
             "" if overtaken[large] > 1 else steps,
         ),
-        _finding(
-            "Moments are favourable where computation is limited.",
-            "When MargML has made its first pass (measured), its accuracy, and what MomML has reached by then: "
-            + _by_size(result, lambda s: f"{number(first[s][0], 2)} s, {first[s][1]:.3f}, {last[s]:.3f}")
-            + ". Solved directly, over the simplex, moments take and reach: "
-            + _by_size(
-                result, lambda s: f"{number(direct[s]['measured_cpu_seconds'][0], 2)} s, {direct[s]['test'][0]:.3f}"
-            )
-            + ".",
-            "" if last[large] > first[large][1] else "One pass of MargML gets further than many of MomML as printed.",
-        ),
+        _where_computation_is_limited(result),
     ]
+
+
+def _where_computation_is_limited(result: Mapping[str, Plain]) -> Finding:
+    """By the clock: MargML after its first pass, MomML at the same time, and moments solved directly."""
+    sizes = list(result["curves"])
+    marginal, moment, direct = ({size: result["curves"][size][key] for size in sizes} for key in (*_PAPER, "moments"))
+    first = {s: (marginal[s][_SECONDS][0], marginal[s]["test"][0]) for s in sizes}
+    last = {s: ([0.0] + [a for a, t in _timed(moment[s]) if t <= first[s][0]])[-1] for s in sizes}
+    large = sizes[-1]
+    raced = _by_size(result, lambda s: f"{first[s][1]:.3f} against {last[s]:.3f} after {number(first[s][0], 2)} s")
+    solved = _by_size(result, lambda s: f"{direct[s]['test'][0]:.3f} after {number(direct[s][_SECONDS][0], 2)} s")
+    why_not = "One pass of MargML gets further than many of MomML as printed."
+    return _finding(
+        "Moments are favourable where computation is limited.",
+        f"Test accuracy of MargML after its first pass, against that of MomML at the same time: {raced}. Moments over "
+        f"the simplex, solved directly: {solved}. Times are measured, in processor seconds.",
+        "" if last[large] > first[large][1] else why_not,
+        measured=True,
+    )
 
 
 def _beyond_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
     """What askance's estimators reach, and in what the setting is not the paper's."""
     real = result["text"]["source"] == "conll2000"
     text = "CoNLL-2000, which is sections 15 to 18 with 44 tags" if real else "a simulated language"
-    kinds = {key: ESTIMATORS[key].name for key in ("exact", "tilted", "moments", "chain")}
+    kinds = {
+        "exact": "The likelihood can be had with exact sums in place of a beam, and by steps on all regions at once.",
+        "tilted": "A tilted likelihood (Sinkhorn) needs no sums over sequences, in regions of any size.",
+        "moments": "Moments over the simplex are solved directly.",
+        "chain": "A chain, which knows that neighbouring tags go together, learns from the same counts.",
+    }
     return [
         Finding(
-            f"{name[0].upper()}{name[1:]}: accuracy on test sentences, in brackets that of MargML by a beam.",
-            f"{_by_size(result, partial(_compared, result, key))}.",
+            claim,
+            f"Test accuracy, against that of MargML by a beam: {_by_size(result, partial(_compared, result, key))}.",
             "beyond",
         )
-        for key, name in kinds.items()
+        for key, claim in kinds.items()
     ] + [
         Finding(
-            "Sections 0 to 21 of the Penn Treebank, 45 tags; windows that never reach the last word.",
-            f"Here: {text}; windows reach the last word. P(tag | word) of MomML is made positive with sum 1, and equal "
-            f"for words that no region covers; lengths of steps were chosen on a tenth of the training sentences of "
-            f"CoNLL-2000. Passes of MargML: {_passes(result, list(result['curves']))}.",
+            "The text is sections 0 to 21 of the Penn Treebank with 45 tags, and windows never reach the last word.",
+            f"Here it is {text}, and windows reach the last word. P(tag | word) of MomML is made positive with sum 1, "
+            f"and equal for words that no region covers; lengths of steps were chosen on a tenth of the training "
+            f"sentences of CoNLL-2000. Passes of MargML: {_passes(result, list(result['curves']))}.",
             "differs",
             "The whole treebank is not at hand; the text of the paper gives no sizes of regions, steps or numbers of "
             "passes; a beam over sentences is slow, so it makes few passes.",
@@ -312,19 +285,19 @@ def _beyond_the_paper(result: Mapping[str, Plain]) -> list[Finding]:
 def _compared(result: Mapping[str, Plain], key: str, size: str) -> str:
     if key not in result["curves"][size]:
         return "not run, too many sums"
-    return f"{_final(result, size, key)} ({_final(result, size, _PAPER[0])})"
+    return f"{_final(result, size, key)} against {_final(result, size, _PAPER[0])}"
 
 
-def _finding(claim: str, found: str, why_not: str) -> Finding:
-    return Finding(claim, found, "differs" if why_not else "agrees", why_not)
+def _finding(claim: str, found: str, why_not: str, *, measured: bool = False) -> Finding:
+    return Finding(claim, found, "differs" if why_not else "agrees", why_not, measured)
 
 
 def _timed(curve: Mapping[str, Plain]) -> list[tuple[float, float]]:
-    return list(zip(curve["test"], curve["measured_cpu_seconds"], strict=True))
+    return list(zip(curve["test"], curve[_SECONDS], strict=True))
 
 
 def _passes(result: Mapping[str, Plain], sizes: Sequence[str]) -> str:
-    return ", ".join(f"{len(result['curves'][s][_PAPER[0]]['passes'])} ({s})" for s in sizes)
+    return ", ".join(f"{len(result['curves'][s][_PAPER[0]]['passes'])} ({_words(s)})" for s in sizes)
 
 
 #: The instance.

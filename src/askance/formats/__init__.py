@@ -3,7 +3,7 @@
 from askance.formats.channel_file import channel_to_toml, read_answer_channel, read_channel
 from askance.formats.files import load, save
 from askance.formats.fit_file import fit_to_json
-from askance.formats.report_schema import line_schema, report_line
+from askance.formats.report_schema import line_schema, report_header, report_line
 from askance.formats.reports import (
     Aggregation,
     aggregate,
@@ -24,6 +24,7 @@ __all__ = [
     "read_answer_channel",
     "read_channel",
     "read_reports",
+    "report_header",
     "report_line",
     "report_writer",
     "save",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from askance._checks import shown
+from askance.channels.described import Described
 from askance.errors import FormatError
 
 #: JSON types by the names that people use.
@@ -47,3 +48,12 @@ class Fields:
 
 #: The way out of a file whose content makes no sense though its checksum fits.
 REWRITE = "Save it again with this version of askance."
+
+
+def require_fingerprint(channel: Described, stated: str | None, name: str) -> None:
+    """Refuse a file whose reports came through other thresholds than the channel of its description has now."""
+    if channel.fingerprint != stated:
+        raise FormatError(
+            f"{name} was collected through thresholds other than those this version gives the channel.",
+            remedy="Read it with the version of askance that wrote it.",
+        )

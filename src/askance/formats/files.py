@@ -51,7 +51,7 @@ def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit | Fiel
 
 
 def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
-    """Read what `save` wrote; anything else is refused with a reason."""
+    """Read what `save` wrote (see there for an example); anything else is refused with a reason."""
     refuse_reports(path)
     header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
     version = header["askance"]

@@ -25,7 +25,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
-from askance.formats.fields import REWRITE, Fields
+from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
 REPORTS_FORMAT = "reports/1"
 #: Reports are read and written in pieces of at most this many …
@@ -234,11 +234,7 @@ class Header:
             raise FormatError(
                 f"the header of {self.name} names no channel: {error.message}", remedy=error.remedy
             ) from None
-        if schema.channel.fingerprint != self.fingerprint:
-            raise FormatError(
-                f"{self.name} was collected through thresholds other than those this version gives the channel.",
-                remedy="Read it with the version of askance that wrote it.",
-            )
+        require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 
     def differs_from(self, expected: ReportSchema) -> str:
@@ -341,6 +337,16 @@ def report_line(channel: AnyChannel, truth: Any, id: str | None = None) -> str:
     True
     """
     return json_line(ReportSchema(channel).record(channel.randomize_one(truth), id)).rstrip("\n")
+
+
+def report_header(channel: AnyChannel) -> str:
+    """The first line of a file of reports: which channel made them. Reports, one `report_line` each, come after it.
+
+    >>> from askance import Warner
+    >>> print(report_header(Warner("2/3"))[:91])
+    {"askance":"reports/1","channel":{"kind":"warner","question":"2/3","outputs":["no","yes"]},
+    """
+    return json_line(ReportSchema(channel).header()).rstrip("\n")
 
 
 def line_schema(channel: AnyChannel) -> dict[str, Any]:

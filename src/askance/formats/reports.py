@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._checks import shown
+from askance.channels.differences import differences
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
@@ -365,6 +366,6 @@ def _with_state(evidence: Evidence | None, path: Path) -> Evidence:
         pass
     raise IncompatibleEvidenceError(
         f"{path} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
-        f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}).",
+        f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}). {differences(state.channel, evidence.channel)}",
         remedy="Keep one state per channel.",
     )

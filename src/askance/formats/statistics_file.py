@@ -10,7 +10,7 @@ from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import FormatError, InputError
 from askance.evidence.statistics_tally import StatisticsTally
-from askance.formats.fields import REWRITE, Fields
+from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
 STATISTICS_FORMAT = "statistics/1"
 
@@ -55,9 +55,5 @@ def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> 
         tally = StatisticsTally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n)
     except InputError as error:
         raise FormatError(f"{name} does not describe sums of reports: {error.message}", remedy=error.remedy) from None
-    if channel.fingerprint != fields.read("fingerprint", str, optional=True):
-        raise FormatError(
-            f"{name} was collected through thresholds other than those this version gives the channel.",
-            remedy="Read it with the version of askance that wrote it.",
-        )
+    require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)
     return tally

@@ -9,7 +9,7 @@ import numpy as np
 from askance.channels.registry import build_answer_channel
 from askance.errors import FormatError, InputError
 from askance.evidence.tally import Tally
-from askance.formats.fields import REWRITE, Fields
+from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
 TALLY_FORMAT = "tally/1"
 
@@ -49,9 +49,5 @@ def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally
         tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"))
     except InputError as error:
         raise FormatError(f"{name} does not describe a tally: {error.message}", remedy=error.remedy) from None
-    if channel.fingerprint != fields.read("fingerprint", str, optional=True):
-        raise FormatError(
-            f"{name} was collected through thresholds other than those this version gives the channel.",
-            remedy="Read it with the version of askance that wrote it.",
-        )
+    require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)
     return tally

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +12,10 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_count, as_floats, as_parameter, require_generator
 from askance.categories import Label, LabelSet
-from askance.errors import InputError, MissingValueError, ShapeError
+from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
 from askance.models.field_layout import FieldLayout
+from askance.models.field_rows import DistinctRows, FieldRequest, read_covariates
 from askance.models.junction_tree import JunctionTree, count_cells
 from askance.models.softmax import Covariates
 from askance.models.tree_inference import Beliefs, TreeInference
@@ -144,53 +144,29 @@ class RandomField(FieldLayout):
         out[:, places.ravel()] = (x[:, :, None] * values[:, None, cells]).reshape(len(values), -1)
         return out
 
-    def _request(self, theta: ArrayLike, x: Covariates) -> _Request:
+    def _request(self, theta: ArrayLike, x: Covariates) -> FieldRequest:
         """What is asked for: one θ or, without covariates, several; with them, every different row of x once."""
         if not self.terms:
-            self._read_covariates(x)
+            read_covariates(x, self.terms)
             many = as_floats(theta, "theta")
             if many.ndim == 2 and many.shape[1] == self.dimension:
                 checked = as_parameter(many.ravel(), many.size).reshape(many.shape)
-                return _Request(checked, None, np.arange(len(many)))
-            return _Request(as_parameter(many, self.dimension)[None], None, None)
+                return FieldRequest(checked, None, np.arange(len(many)))
+            return FieldRequest(as_parameter(many, self.dimension)[None], None, None)
         rows = self.distinct_rows(x)
-        return _Request(as_parameter(theta, self.dimension)[None], rows.different, rows.inverse)
+        return FieldRequest(as_parameter(theta, self.dimension)[None], rows.different, rows.inverse)
 
     def distinct_rows(self, x: Covariates) -> DistinctRows:
         """The rows of x, checked and sorted out: give them in place of x where the same x is used again and again."""
         if isinstance(x, DistinctRows) and x.different.shape[1] == len(self.terms):
             return x
-        rows = self._read_covariates(x)
+        rows = read_covariates(x, self.terms)
         if rows is None:
             raise ShapeError("the field has no covariates.", remedy="Build it with covariates=….")
         different, inverse = np.unique(rows, axis=0, return_inverse=True)
         return DistinctRows(different, inverse.reshape(-1))
 
-    def _read_covariates(self, x: Covariates) -> FloatArray | None:
-        if isinstance(x, DistinctRows):
-            x = x.different[x.inverse]
-        if not self.terms:
-            if x is not None:
-                raise ShapeError("x is given, but the field has no covariates.", remedy="Build it with covariates=….")
-            return None
-        if x is None:
-            raise ShapeError("x is missing.", remedy=f"Give a table with the columns {', '.join(self.terms)}.")
-        rows = as_floats(x.toarray() if hasattr(x, "toarray") else x, "x")
-        if rows.ndim != 2 or rows.shape[1] != len(self.terms):
-            raise ShapeError(
-                f"x has shape {rows.shape}; allowed: (n, {len(self.terms)}), one column for each of "
-                f"{', '.join(self.terms)}.",
-                remedy="Give one column per covariate, in this order.",
-            )
-        if not np.isfinite(rows).all():
-            row, column = np.argwhere(~np.isfinite(rows))[0]
-            raise MissingValueError(
-                f"{self.terms[column]} of row {row} of x is {rows[row, column]}; allowed: finite numbers.",
-                remedy="Leave respondents with missing values out, and count them.",
-            )
-        return rows
-
-    def _beliefs(self, request: _Request, cells: int = 0) -> Iterator[tuple[slice, FloatArray | None, Beliefs]]:
+    def _beliefs(self, request: FieldRequest, cells: int = 0) -> Iterator[tuple[slice, FloatArray | None, Beliefs]]:
         """Probabilities for every θ or row of x, as many at a time as fit: their places, rows of x, beliefs.
 
         Args:
@@ -305,7 +281,7 @@ class RandomField(FieldLayout):
                 remedy="Take total_information, which sums over rows, or information_product, which has no matrix.",
             )
 
-    def _informations(self, request: _Request) -> Iterator[tuple[int, FloatArray]]:
+    def _informations(self, request: FieldRequest) -> Iterator[tuple[int, FloatArray]]:
         for part, rows, beliefs in self._beliefs(request):
             for row in range(len(beliefs.log_partition)):
                 own = None if rows is None else rows[row : row + 1]
@@ -326,7 +302,7 @@ class RandomField(FieldLayout):
         return found
 
     def _rows_for(self, codes: IntArray, x: Covariates) -> FloatArray | None:
-        rows = self._read_covariates(x)
+        rows = read_covariates(x, self.terms)
         if rows is not None and len(rows) != len(codes):
             raise ShapeError(
                 f"x has {len(rows)} rows for {len(codes)} records; allowed: as many.", remedy="Give one row per record."
@@ -401,52 +377,6 @@ class RandomField(FieldLayout):
         groups = ", ".join("–".join(self.variables[v] for v in clique) for clique in self.cliques[:6])
         more = ", …" if len(self.cliques) > 6 else ""
         return f"RandomField({len(self.variables)} variables, {len(self.cliques)} cliques: {groups}{more})"
-
-
-@dataclass(frozen=True)
-class DistinctRows:
-    """Rows of covariates, those that are equal only once: row i is different[inverse[i]].
-
-    Attributes:
-        different: shape (m, p).
-        inverse: shape (n,).
-    """
-
-    different: FloatArray
-    inverse: IntArray
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What is to be worked out: for several θ (k, d), or for one and the different rows of x (m, p).
-
-    Attributes:
-        inverse: which of the k or m each row of the answer is; None where the answer is for one distribution.
-    """
-
-    theta: FloatArray
-    x: FloatArray | None
-    inverse: IntArray | None
-
-    @property
-    def size(self) -> int:
-        """How many distributions there are."""
-        return len(self.theta if self.x is None else self.x)
-
-    def unfolded(self, parts: Sequence[FloatArray], shape: tuple[int, ...]) -> FloatArray:
-        """The answer from the parts in which it was worked out, each entry of the given shape."""
-        values = np.concatenate([np.zeros((0, *shape)), *parts])
-        return np.asarray(values[0] if self.inverse is None else values[self.inverse])
-
-    def counts(self, weights: ArrayLike | None) -> FloatArray:
-        """The sum of the weights of each distribution, shape (size,)."""
-        rows = 1 if self.inverse is None else len(self.inverse)
-        given = np.ones(rows) if weights is None else as_floats(weights, "weights")
-        if given.shape != (rows,):
-            raise ShapeError(
-                f"weights has shape {given.shape}; allowed: ({rows},).", remedy="Give one weight per row of x."
-            )
-        return given if self.inverse is None else np.bincount(self.inverse, given, self.size).astype(np.float64)
 
 
 def _as_bytes(count: int) -> str:

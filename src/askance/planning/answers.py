@@ -22,10 +22,11 @@ from askance.design.optimum import Prior, optimal_channel
 from askance.design.optimum.problem import Target
 from askance.design.recommend import BUILDERS, ChannelCase
 from askance.design.statistics_covariances import StatisticsAsymptotics
+from askance.design.weights import share_slopes
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
-from askance.planning.asked import Asked, Share, ask, share_slopes
+from askance.planning.asked import Asked, Share, ask
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
 from askance.planning.yes_no import design_at_level, yes_no_kinds
 
@@ -96,7 +97,8 @@ class AnswersSubject(Subject):
         self._require_design(design)
         found = [self._asymptotics(design, asked) for asked in self.asked]
         covariances, methods = zip(*(self._chosen(limit, design) for limit in found), strict=True)
-        return self._limit(list(covariances), methods[0])
+        linear = isinstance(design, StatisticsChannel) and self._shares_are_means
+        return self._limit(list(covariances), methods[0], linear=linear)
 
     def largest_other_error(self, design: AnyDesign) -> float | None:
         """Over the shares of all outputs but the target."""
@@ -111,10 +113,26 @@ class AnswersSubject(Subject):
             variances[self.model.outputs.code(self._target.output, "target")] = 0.0
         return math.sqrt(float(variances.max()))
 
-    def _limit(self, covariances: list[FloatArray], method: str) -> Limit:
+    @cached_property
+    def _shares_are_means(self) -> bool:
+        """Whether the target is a share that is a linear function of the mean statistics, E 1[y] = a + bᵀμ.
+
+        `estimate_mean` then has the predicted variance for every n, however rare the output: errors are rough only
+        where they are large for a share, not where they are large for its log-odds.
+        """
+        if not self.is_share or not isinstance(self.model, Enumerated):
+            return False
+        outputs = np.eye(len(self.model.outputs))
+        if isinstance(self._target, Share):
+            outputs = outputs[[self.model.outputs.code(self._target.output, "target")]]
+        rows = np.vstack([np.ones(len(self.model.outputs)), self.model.table])
+        return bool(np.linalg.matrix_rank(np.vstack([rows, outputs])) == np.linalg.matrix_rank(rows))
+
+    def _limit(self, covariances: list[FloatArray], method: str, *, linear: bool = False) -> Limit:
         pairs = list(zip(self.asked, covariances, strict=True))
         variances = np.array([asked.variance(sigma) for asked, sigma in pairs])
-        return Limit(variances, self.root_mean_square([asked.log_odds_error(sigma) for asked, sigma in pairs]), method)
+        errors = [asked.largest_error(sigma) if linear else asked.log_odds_error(sigma) for asked, sigma in pairs]
+        return Limit(variances, self.root_mean_square(errors), method)
 
     def _asymptotics(self, design: Any, asked: Asked) -> Asymptotics | StatisticsAsymptotics:
         if isinstance(self.model, Softmax):

@@ -10,6 +10,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, did_you_mean, shown
 from askance.categories import Label
 from askance.design.conditional_covariances import read_sample
+from askance.design.weights import share_slopes
 from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
@@ -26,6 +27,9 @@ class Share:
         output: its label.
         population: whether the share in the population is meant, of which every survey draws other people (then the
             variance of p_θ(y | x) over x is added), or that among the very people who are asked.
+
+    >>> Share("yes")
+    Share(output='yes', population=True)
     """
 
     output: Label
@@ -68,6 +72,10 @@ class Asked:
     def weights(self) -> FloatArray:
         """W with tr W Σ = σ² but for what x adds, shape (d, d)."""
         return np.asarray(self.gradients.T @ self.gradients / len(self.gradients))
+
+    def largest_error(self, covariance: FloatArray) -> float:
+        """√n times the standard error of g_t(θ̂), the largest over t."""
+        return float(np.sqrt(np.einsum("td,de,te->t", self.gradients, covariance, self.gradients).max()))
 
     def log_odds_error(self, covariance: FloatArray) -> float:
         """√n times the error of predicted log-odds: the largest, over outputs, of root mean squares over x."""
@@ -120,16 +128,6 @@ def ask(
     if target == SHARES and target not in model.parameter_names:
         return Asked(_ALL_SHARES, None, slopes, 0.0, True, theta, None, None, log_odds)
     return _parameters(model, theta, target, None, None, log_odds)
-
-
-def share_slopes(model: Enumerated, theta: FloatArray) -> FloatArray:
-    """∇p_θ(y) of every output, shape (m, d).
-
-    >>> share_slopes(Enumerated.saturated(["no", "yes"]), np.zeros(1))
-    array([[-0.25],
-           [ 0.25]])
-    """
-    return np.asarray(model.probabilities(theta)[:, None] * (model.table.T - model.mean_statistics(theta)))
 
 
 _ALL_SHARES = "share, root mean square over all outputs"

@@ -10,8 +10,8 @@ import numpy as np
 from askance._arrays import ArrayLike
 from askance._checks import as_parameter, shorten, shown
 from askance.design.optimum import Prior
-from askance.design.optimum.prior import HasEstimate
-from askance.errors import IncompatibleEvidenceError, InputError, ShapeError
+from askance.design.optimum.prior import HasEstimate, require_one_guess
+from askance.errors import IncompatibleEvidenceError, ShapeError
 from askance.models.enumerated import Enumerated
 from askance.models.gaussian_field import GaussianField
 from askance.models.random_field import RandomField
@@ -39,13 +39,7 @@ def read_guesses(
     >>> read_guesses(1, [0.5], None, None).points
     array([[0.5]])
     """
-    given = {"theta": theta, "prior": prior, "fit": fit}
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) != 1:
-        raise InputError(
-            f"given are {', '.join(names) or 'none'} of theta, prior and fit; allowed: exactly one.",
-            remedy="Give theta=[…] for a guess, prior=[[…], …] for several that may be true, fit=… of a pilot.",
-        )
+    require_one_guess(", fit=… of a pilot", theta=theta, prior=prior, fit=fit)
     if theta is not None:
         return Prior.of(as_parameter(theta, dimension), dimension=dimension, name="theta")
     if prior is not None:

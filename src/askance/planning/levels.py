@@ -11,63 +11,57 @@ from functools import cache
 STEPS = 10_000
 #: No larger level is tried: nothing is hidden there any more.
 LARGEST_LEVEL = 20
-# Levels in between are whole multiples of one over this.
-_FINE = 10**9
-# So many grid points below the crossing are looked at: errors are flat where the level hardly matters any more.
-_NEIGHBOURS = 5
+# After so many guesses in a row the bracket is cut in two: errors may be flat, or jump.
+_GUESSES = 4
 
 
 def smallest_level(excess: Callable[[Fraction], float]) -> Fraction | None:
     """The smallest multiple of 10⁻⁴ up to 20 where excess(level) ≤ 0; None where there is none.
 
-    The excess, log σ²/σ²_allowed, falls with the level. It is bracketed by doubling and halving from 1, so that no
-    channel is built far from where it is wanted, narrowed down by Brent's method on log-levels, and settled on the
-    grid.
+    The excess, log σ²/σ²_allowed, falls with the level; where it does not everywhere, as where a channel changes its
+    shape with the level, one is found that is enough though the multiple below is not. It is bracketed by doubling and
+    halving from 1, so that no channel is built far from where it is wanted, and narrowed down by secants on log-levels.
+    Only multiples are looked at, each once: a channel may take long to build.
 
     >>> smallest_level(lambda level: float(2 - level))
     Fraction(2, 1)
     >>> smallest_level(lambda level: 1.0) is None
     True
     """
-    excess = cache(excess)
-    low = high = 1.0
-    if excess(_exact(high)) > 0:
-        while excess(_exact(high)) > 0:
-            if high >= LARGEST_LEVEL:
-                return None
-            low, high = high, min(2 * high, float(LARGEST_LEVEL))
-    else:
-        while excess(_exact(low)) <= 0:
-            if low * STEPS <= 1:
-                return Fraction(1, STEPS)
-            low, high = max(low / 2, 1 / STEPS), low
-    return _settle(excess, _crossing(excess, low, high))
+
+    @cache
+    def at(step: int) -> float:
+        return excess(Fraction(step, STEPS))
+
+    low = high = STEPS
+    while at(high) > 0:
+        if high == LARGEST_LEVEL * STEPS:
+            return None
+        low, high = high, min(2 * high, LARGEST_LEVEL * STEPS)
+    while at(low) <= 0:
+        if low == 1:
+            return Fraction(1, STEPS)
+        low, high = low // 2, low
+    return Fraction(_first_reached(at, low, high), STEPS)
 
 
-def _exact(level: float) -> Fraction:
-    return Fraction(round(level * _FINE), _FINE)
+def _first_reached(at: Callable[[int], float], low: int, high: int) -> int:
+    """A step of at most 0 that comes after one above 0, where at(low) > 0 ≥ at(high)."""
+    before, last, guesses = low, high, 0
+    while high - low > 1:
+        guess = _secant(before, at(before), last, at(last)) if guesses < _GUESSES else math.nan
+        if not low < guess <= high:  # nowhere near: the middle, on log-levels
+            guess, guesses = math.sqrt(low * high), -1
+        # Just above the guess: if that is enough, the step below, which is not, ends the search.
+        step = min(max(math.ceil(guess), low + 1), high - 1)
+        low, high = (step, high) if at(step) > 0 else (low, step)
+        before, last, guesses = last, step, guesses + 1
+    return high
 
 
-def _crossing(excess: Callable[[Fraction], float], low: float, high: float) -> float:
-    from scipy.optimize import brentq
-
-    start, end = math.log(low), math.log(high)
-
-    def at(u: float) -> float:
-        # The ends themselves, whose signs are known, and short fractions in between.
-        level = low if u <= start else high if u >= end else math.exp(u)
-        return excess(_exact(level))
-
-    return math.exp(float(brentq(at, start, end, xtol=0.1 / (STEPS * high), rtol=1e-12)))
-
-
-def _settle(excess: Callable[[Fraction], float], level: float) -> Fraction:
-    """The grid point next to the crossing: the smallest at which the goal is met."""
-    step = max(1, round(level * STEPS))
-    while step < LARGEST_LEVEL * STEPS and excess(Fraction(step, STEPS)) > 0:
-        step += 1
-    for _ in range(_NEIGHBOURS):
-        if step == 1 or excess(Fraction(step - 1, STEPS)) > 0:
-            break
-        step -= 1
-    return Fraction(step, STEPS)
+def _secant(a: int, at_a: float, b: int, at_b: float) -> float:
+    """Where the line through two points is 0, on log-levels; NaN where it is nowhere."""
+    if at_a == at_b:
+        return math.nan
+    logarithm = math.log(b) + math.log(b / a) * at_b / (at_a - at_b)
+    return math.exp(logarithm) if logarithm < 100 else math.nan

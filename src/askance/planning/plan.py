@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -227,11 +228,14 @@ class Request:
             return self.row(name, design, self.subject.limit(design), direct)
         assert self.n is not None
         allowed, known = self.n * self.goal.error**2, dict[Fraction, tuple[AnyDesign, Limit]]()
+        told = dict[Fraction, list[warnings.WarningMessage]]()  # of the channels on the way nobody hears
 
         def excess(level: Fraction) -> float:
             try:
-                design = build(level)
-                known[level] = design, self.subject.limit(design)
+                with warnings.catch_warnings(record=True) as told[level]:
+                    warnings.simplefilter("always")
+                    design = build(level)
+                    known[level] = design, self.subject.limit(design)
             except AskanceError:
                 if not known:
                     raise
@@ -247,6 +251,8 @@ class Request:
                 f"even at level {float(largest):g} {self.n:,} respondents have {self.goal.shown(error)}.",
                 remedy="Take another channel, or more respondents.",
             )
+        for warning in told[level]:
+            warnings.warn(warning.message, warning.category, stacklevel=2)
         return self.row(name, *known[level], direct)
 
 

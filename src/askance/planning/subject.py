@@ -30,7 +30,8 @@ class Limit(NamedTuple):
 
     Attributes:
         variances: σ² = n · Var of the target's estimate, shape (K,) for K guesses.
-        roughness: √n times the error on a scale where 1 is much (log-odds, or standardised moments).
+        roughness: √n times the error on a scale where 1 is much (log-odds, standardised moments, or shares where the
+            estimate is linear in the reports).
         method: the estimator.
         bias: how far from the target the estimate stays for ever, root mean square over guesses.
         tends_to: what the estimate tends to where that need not be the target itself; None where it is.

@@ -3,8 +3,9 @@
 from askance.survey.files import read_table
 from askance.survey.formula import FormulaDesign
 from askance.survey.misfit import ChannelTest, channel_fit_test
+from askance.survey.readings import safest_observation, with_bias, with_noncompliance
 from askance.survey.regress import regress
-from askance.survey.sensitivity import Sensitivity, sensitivity, with_bias, with_noncompliance
+from askance.survey.sensitivity import Sensitivity, sensitivity
 from askance.survey.tables import Columns
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "channel_fit_test",
     "read_table",
     "regress",
+    "safest_observation",
     "sensitivity",
     "with_bias",
     "with_noncompliance",

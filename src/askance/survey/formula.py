@@ -201,6 +201,7 @@ class FormulaDesign:
         answer: the column of reports.
         terms: names of the columns of x.
         columns: the columns of a table that x is made of.
+        respondents: these columns, and others to form groups by, of the rows that it learned from.
 
     >>> table = Columns.of({"answer": [1, 0, 1], "age": [30, 40, 50], "region": ["north", "south", "south"]})
     >>> design, x = FormulaDesign.learn(parse_formula("answer ~ center(age) + region", table), table)
@@ -210,16 +211,26 @@ class FormulaDesign:
     array([[1., 0., 1.]])
     """
 
-    def __init__(self, parsed: ParsedFormula, spec: Any, levels: dict[str, tuple[Any, ...]]) -> None:
+    def __init__(
+        self, parsed: ParsedFormula, spec: Any, levels: dict[str, tuple[Any, ...]], respondents: Columns
+    ) -> None:
         self.formula, self.answer, self.columns = parsed.text, parsed.answer, parsed.columns
         self.terms = tuple(_plain_name(str(name)) for name in spec.column_names)
+        self.respondents = respondents
         self._spec, self._levels = spec, levels
 
     @classmethod
     def learn(
-        cls, parsed: ParsedFormula, table: Columns, rows: AnyArray | None = None
+        cls, parsed: ParsedFormula, table: Columns, rows: AnyArray | None = None, others: Sequence[str] = ()
     ) -> tuple[FormulaDesign, Covariates]:
-        """The design and its matrix, from the rows of a mask (default: all)."""
+        """The design and its matrix.
+
+        Args:
+            parsed: the formula.
+            table: what it learns from.
+            rows: a mask of the rows to take; default: all.
+            others: columns beside those of the formula that groups may be formed by.
+        """
         frame = table.to_pandas(parsed.columns, rows)
         output = "sparse" if _is_wide(parsed.terms, frame) else "numpy"
         made = _evaluate(parsed.text, parsed.terms, frame, output=output, na_action="ignore")
@@ -231,7 +242,7 @@ class FormulaDesign:
             for variable in spec.factor_variables.get(factor, ())
         }
         levels = {name: tuple(table[name].take(rows).distinct()) for name in parsed.columns if name in categorical}
-        design = cls(parsed, spec, levels)
+        design = cls(parsed, spec, levels, table.part(dict.fromkeys([*parsed.columns, *others]), rows))
         if not design.terms:
             raise refusal(parsed.text, "no column comes out of it", "Write 1 for the intercept alone: answer ~ 1.")
         return design, design._checked(made)

@@ -118,4 +118,9 @@ def _in_words(statistic: float, p_value: float) -> str:
             "the channel can hardly have produced these frequencies: was the device used as told, and are its "
             "probabilities the real ones?"
         )
-    return "the channel cannot produce these frequencies exactly, but chance explains the difference"
+    if p_value < 0.05:
+        return (
+            "the channel cannot produce these frequencies exactly; chance could explain the difference, but seldom "
+            "does: look whether the device was used as told"
+        )
+    return "the channel cannot produce these frequencies exactly, but chance could explain the difference"

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.sample import INTERCEPT_NAMES, find_terms
+from askance.formats.figure_file import write_figure
 from askance.models.softmax import Softmax
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def plot_coefficients(
 
     Args:
         fit: a regression.
-        path: where to save the picture; the ending says in which format. Default: it is not saved.
+        path: where to save the picture; the ending says the format: .png, .svg or .pdf. Default: it is not saved.
         confidence: of the intervals.
         intercept: whether to show the intercept, which is often far from the rest.
         terms: which terms to show, in which order; default: all.
@@ -58,24 +59,12 @@ def plot_coefficients(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['age']
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = _chosen(fit.model, intercept, terms)
     labels = fit.model.outputs.labels
     panels = len(labels) - 1
     names = _names([fit.model.terms[j] for j in shown])
     columns = panels if panels <= 3 else 2 if panels == 4 else 3
-    rows = -(-panels // columns)
-    line_height = (0.29, 0.36, 0.48)[max(name.count("\n") for name in names)]
-    name_width = 0.075 * max(len(line) for name in names for line in name.split("\n"))
-    size = (
-        name_width + 0.4 + (4.6 if columns == 1 else 2.9 * columns),
-        rows * (0.65 + line_height * len(names)) + 0.4,
-    )
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False).ravel()
+    figure, axes = _empty_panels(names, -(-panels // columns), columns)
     lower, upper = (end.reshape(panels, -1)[:, shown] for end in fit.confidence_interval(confidence))
     middle = fit.theta.reshape(panels, -1)[:, shown]
     for panel, axis in enumerate(axes):
@@ -94,7 +83,7 @@ def plot_coefficients(
     else:
         figure.supxlabel(text, fontsize=9)
     if path is not None:
-        _save(figure, path)
+        write_figure(path, figure)
     return figure
 
 
@@ -113,15 +102,20 @@ def _chosen(model: Softmax, intercept: bool, terms: Sequence[str] | None) -> lis
     return shown
 
 
-def _save(figure: Figure, path: str | Path) -> None:
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}.", remedy="Choose a folder that exists.") from None
-    except ValueError as error:
-        if Path(path).suffix.lstrip(".").lower() in figure.canvas.get_supported_filetypes():
-            raise
-        raise InputError(f"cannot write {path}: {error}.", remedy="Give it the ending .png, .pdf or .svg.") from None
+def _empty_panels(names: list[str], rows: int, columns: int) -> tuple[Figure, AnyArray]:
+    """A figure with room for the names beside rows × columns panels, and its axes, shape (rows · columns,)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    line_height = (0.29, 0.36, 0.48)[max(name.count("\n") for name in names)]
+    name_width = 0.075 * max(len(line) for name in names for line in name.split("\n"))
+    size = (
+        name_width + 0.4 + (4.6 if columns == 1 else 2.9 * columns),
+        rows * (0.65 + line_height * len(names)) + 0.4,
+    )
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False).ravel()
 
 
 def _draw(axis: Axes, middle: FloatArray, lower: FloatArray, upper: FloatArray) -> None:

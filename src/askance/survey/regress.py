@@ -55,7 +55,7 @@ def regress(
         options: passed to the method, for example `covariance="robust"`.
 
     Returns:
-        the fit; `fit.design.matrix(new_data)` codes new data in the same way.
+        the fit; `fit.design.matrix(new_data)` codes new data in the same way. Its summary names weights and clusters.
 
     >>> from askance import ForcedResponse
     >>> rng = np.random.default_rng(5)
@@ -77,7 +77,7 @@ def regress(
     _check_texts(table, parsed.columns, rows)
     reports, reading = read_reports(table[parsed.answer].take(rows), channel, positive)
     _check_reports(parsed.answer, reports)
-    design, x = FormulaDesign.learn(parsed, table, rows)
+    design, x = FormulaDesign.learn(parsed, table, rows, extra)
     _check_constant(x, design.terms)
     model = Softmax(channel.outputs, design.terms)
     if model.dimension > len(reports):
@@ -91,6 +91,8 @@ def regress(
     messages = [
         "" if rows is None else f"{len(table) - len(reports)} of {len(table)} rows dropped for missing values",
         reading,
+        "" if weights is None else f"weighted by {weights}",
+        "" if cluster is None else f"standard errors clustered by {cluster}",
         *fit.diagnostics.messages,
         blame,
         _on_clusters(groups),

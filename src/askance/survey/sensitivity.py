@@ -3,88 +3,54 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import Number, as_probability
-from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
-from askance.channels.matrix import MatrixChannel
-from askance.channels.registry import build_answer_channel
-from askance.errors import AskanceWarning, InputError, NotIdentifiedError
-from askance.estimation.fit import Fit
+from askance.errors import AskanceWarning, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.estimation.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.methods import estimate
+from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.results import as_json
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
+from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
-
-#: What those do who ignore the device: tell the truth, always give the first observation ("no"), or any at random.
-Behaviour: TypeAlias = Literal["truth", "refuse", "random"]
-
-
-def with_noncompliance(channel: FiniteChannel, share: Number, behaviour: Behaviour) -> MatrixChannel:
-    """S′ = (1 − c) S + c S₀: a share c of respondents ignores the device.
-
-    Args:
-        channel: S, the design as planned.
-        share: c.
-        behaviour: S₀: "truth" (they tell the truth; needs as many observations as outputs), "refuse" (they always
-            give the first observation, "no" in the yes/no designs) or "random" (all observations equally likely).
-
-    >>> from askance import ForcedResponse
-    >>> with_noncompliance(ForcedResponse("2/3", "1/6"), 0.1, "refuse").matrix.round(3)
-    array([[0.85, 0.25],
-           [0.15, 0.75]])
-    """
-    c = as_probability(share, "share")
-    k, m = len(channel.observations), len(channel.outputs)
-    if behaviour == "truth":
-        if k != m:
-            raise InputError(
-                f"the design has {k} observations for {m} outputs, so nobody can report the truth itself.",
-                remedy="Use behaviour 'refuse' or 'random'.",
-            )
-        other = [[Fraction(o == y) for y in range(m)] for o in range(k)]
-    elif behaviour == "refuse":
-        other = [[Fraction(o == 0)] * m for o in range(k)]
-    elif behaviour == "random":
-        other = [[Fraction(1, k)] * m for _ in range(k)]
-    else:
-        raise InputError(f"behaviour is {behaviour!r}; allowed: truth, refuse, random.", remedy="Choose one of them.")
-    planned = channel.integer_weights
-    mixed = [[(1 - c) * Fraction(int(planned[o, y]), TOTAL) + c * other[o][y] for y in range(m)] for o in range(k)]
-    return MatrixChannel(mixed, outputs=channel.outputs, observations=channel.observations)
-
-
-def with_bias(channel: FiniteChannel, parameter: str, shift: Number) -> FiniteChannel:
-    """The same design with one of its probabilities off by `shift`: a device that is not what it should be."""
-    specification = channel.specification()
-    if parameter not in specification or parameter in ("kind", "outputs", "observations"):
-        names = [name for name in specification if name not in ("kind", "outputs", "observations")]
-        raise InputError(
-            f"{channel.kind} has no probability {parameter!r}; allowed: {', '.join(names)}.", remedy="Name one."
-        )
-    value = Fraction(str(specification[parameter])) + Fraction(str(shift))
-    changed = {**specification, parameter: str(value)}
-    if channel.kind == "forced-response" and parameter != "no":
-        changed.pop("no")  # what remains goes to the forced no
-    return build_answer_channel(changed)
+from askance.survey.readings import Behaviour, refusal_of, with_bias, with_noncompliance
+from askance.survey.sensitivity_summary import sensitivity_summary
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One reading of the reports: its name, the channel, and the fit (None where it identifies nothing)."""
+    """One reading of the reports.
+
+    Attributes:
+        name: in a few words.
+        channel: what the reports are taken to have come through.
+        fit: None where the channel identifies nothing, or can never have given some of the reports.
+        refuse_as: where some respondents always give one report, which.
+    """
 
     name: str
     channel: FiniteChannel
     fit: Fit | None
+    refuse_as: Any = None
+
+    def shares(self, confidence: float = 0.95) -> ProbabilityTable | None:
+        """Share of every output with its interval, for the population; None where nothing is identified."""
+        if isinstance(self.fit, RegressionFit):
+            found = self.fit.prevalence(confidence=confidence, population=True)
+            first = (table[0] for table in (found.estimate, found.standard_error, found.lower, found.upper))
+            return ProbabilityTable(found.outputs, *first)
+        return self.fit.probabilities(confidence) if isinstance(self.fit, DistributionFit) else None
 
 
 @dataclass(frozen=True)
@@ -113,20 +79,40 @@ class Sensitivity:
         """(θ̂ − planned θ̂) in planned standard errors, shape (scenarios, d)."""
         return np.asarray((self.estimates() - self.estimates()[0]) / self.standard_errors()[0])
 
-    def to_json(self) -> dict[str, Any]:
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people: shares and coefficients of every reading, each with what is known about its error."""
+        return sensitivity_summary(self, confidence)
+
+    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values; null where a scenario identifies nothing."""
         return {
             "parameters": list(self.parameter_names),
+            "confidence": confidence,
             "scenarios": [
                 {
                     "name": scenario.name,
+                    "refuse_as": as_json(scenario.refuse_as),
                     "channel": scenario.channel.specification(),
-                    "estimates": None if scenario.fit is None else scenario.fit.theta.tolist(),
-                    "std_errors": None if scenario.fit is None else scenario.fit.standard_errors.tolist(),
+                    **_coefficients(scenario.fit, confidence),
+                    "shares": _shares_as_json(scenario.shares(confidence)),
                 }
                 for scenario in self.scenarios
             ],
         }
+
+
+def _coefficients(fit: Fit | None, confidence: float) -> dict[str, Any]:
+    if fit is None:
+        return dict.fromkeys(("estimates", "std_errors", "lower", "upper"))
+    values = (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+    return dict(zip(("estimates", "std_errors", "lower", "upper"), map(as_json, values), strict=True))
+
+
+def _shares_as_json(shares: ProbabilityTable | None) -> dict[str, Any] | None:
+    if shares is None:
+        return None
+    columns = (shares.labels, shares.estimate, shares.standard_error, shares.lower, shares.upper)
+    return dict(zip(("outputs", "estimates", "std_errors", "lower", "upper"), map(as_json, columns), strict=True))
 
 
 def sensitivity(
@@ -135,6 +121,7 @@ def sensitivity(
     *,
     shares: Sequence[Number] = ("0.02", "0.05", "0.1"),
     behaviours: Sequence[Behaviour] = ("truth", "refuse", "random"),
+    refuse_as: Any = None,
     biases: Mapping[str, Sequence[Number]] | None = None,
     method: str = "one-step",
     **options: Any,
@@ -145,7 +132,8 @@ def sensitivity(
         model: what to fit.
         evidence: the reports, through the planned channel.
         shares: shares of respondents who ignore the device.
-        behaviours: what they do instead.
+        behaviours: what they do instead, see `with_noncompliance`.
+        refuse_as: the report of those who refuse; default: `safest_observation`.
         biases: {parameter of the design: shifts of its probability}.
         method: of `estimate`.
         options: passed to it.
@@ -154,31 +142,59 @@ def sensitivity(
     >>> design = ForcedResponse("2/3", "1/6")
     >>> table = sensitivity(Enumerated.saturated(design.outputs), Tally(design, [640, 360]), shares=["0.1"])
     >>> [scenario.name for scenario in table.scenarios]
-    ['as planned', '10 % truth', '10 % refuse', '10 % random']
+    ['as planned', '10 % truth', '10 % refuse (no)', '10 % random']
+    >>> print(table.summary())  # doctest: +NORMALIZE_WHITESPACE
+    Other readings of the design
+    <BLANKLINE>
+    reading           share of yes       yes
+    ----------------------------------------
+    as planned              29.0 %   -0.8954
+                         24.7–33.7  (0.1106)
+    10 % truth              30.0 %   -0.8473
+                         25.9–34.4  (0.1033)
+    10 % refuse (no)        35.0 %   -0.6190
+                         30.2–40.1  (0.1112)
+    10 % random             26.7 %   -1.0116
+                         22.0–31.9  (0.1294)
+    ----------------------------------------
+    below shares: 95 % intervals, for the population; below coefficients: std. errors
     """
-    planned = evidence.channel
-    alternatives: list[tuple[str, FiniteChannel]] = [("as planned", planned)]
-    square = len(planned.observations) == len(planned.outputs)
-    for share in shares:
-        percent = f"{100 * float(as_probability(share, 'share')):g} %"
-        for behaviour in behaviours:
-            if behaviour != "truth" or square:
-                alternatives.append((f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour)))
-    for parameter, shifts in (biases or {}).items():
-        for shift in shifts:
-            alternatives.append((f"{parameter} {float(Fraction(str(shift))):+g}", with_bias(planned, parameter, shift)))
     scenarios = []
-    for name, channel in alternatives:
+    for name, channel, given in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AskanceWarning)  # the fit's own messages stay in its diagnostics
                 fit = estimate(model, _reread(evidence, channel), method, **options)
-        except NotIdentifiedError:
-            if channel is planned:
+        except (NotIdentifiedError, IncompatibleEvidenceError):
+            if channel is evidence.channel:
                 raise
             fit = None
-        scenarios.append(Scenario(name, channel, fit))
+        scenarios.append(Scenario(name, channel, fit, given))
     return Sensitivity(tuple(scenarios))
+
+
+def _readings(
+    planned: FiniteChannel,
+    shares: Sequence[Number],
+    behaviours: Sequence[Behaviour],
+    refuse_as: Any,
+    biases: Mapping[str, Sequence[Number]],
+) -> Iterator[tuple[str, FiniteChannel, Any]]:
+    """Name and channel of every reading, the planned one first, and what those report who refuse."""
+    yield "as planned", planned, None
+    square = len(planned.observations) == len(planned.outputs)
+    refusal = refusal_of(planned, refuse_as)
+    for share in shares:
+        percent = f"{100 * float(as_probability(share, 'share')):g} %"
+        for behaviour in behaviours:
+            if behaviour == "refuse":
+                channel = with_noncompliance(planned, share, behaviour, refuse_as=refusal)
+                yield f"{percent} refuse ({refusal})", channel, refusal
+            elif behaviour != "truth" or square:
+                yield f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour), None
+    for parameter, shifts in biases.items():
+        for shift in shifts:
+            yield f"{parameter} {float(Fraction(str(shift))):+g}", with_bias(planned, parameter, shift), None
 
 
 def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
@@ -212,5 +228,5 @@ def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None
     axis.set_xlabel(f"{parameter}: estimate and 95 % interval under each reading of the design")
     axis.spines[["top", "right"]].set_visible(False)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        write_figure(path, figure)
     return figure

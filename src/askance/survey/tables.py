@@ -161,6 +161,16 @@ class Columns:
     def __repr__(self) -> str:
         return f"Columns({len(self)} rows of {shorten(self.names)})"
 
+    def part(self, names: Iterable[str], rows: AnyArray | None = None) -> Columns:
+        """Some columns with the rows of a mask (None for all), loaded now.
+
+        >>> table = Columns.of({"age": [31, None, 45], "region": ["north", "south", "south"]})
+        >>> table.part(["region"], ~table["age"].missing)["region"].values.tolist()
+        ['north', 'south']
+        """
+        kept = {name: self[name].take(rows) for name in names}
+        return Columns(list(kept), len(self) if rows is None else int(rows.sum()), kept.__getitem__)
+
     def to_pandas(self, names: Iterable[str], rows: AnyArray | None = None) -> pd.DataFrame:
         """Some columns as a pandas table; rows with missing values must have been left out."""
         import pandas as pd

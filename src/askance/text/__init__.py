@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from askance.text.count_moments import moment_counts
     from askance.text.evaluation import Evaluation, evaluate_tags
     from askance.text.features import FeatureConfig, TokenFeatures
+    from askance.text.filled_sheet import read_sheet
     from askance.text.miscount_estimate import estimate_miscounts
     from askance.text.miscounts import Miscounts
+    from askance.text.question_sheet import write_sheet
+    from askance.text.questions import Stretch, draw_stretches, next_stretches
     from askance.text.region_file import read_regions, write_regions
     from askance.text.region_sampling import sample_regions
     from askance.text.regions import Region, RegionCounts
@@ -42,8 +45,11 @@ _HOME = {
     "evaluation": ["Evaluation", "evaluate_tags"],
     "features": ["FeatureConfig", "TokenFeatures"],
     "count_identifiability": ["identifiability"],
+    "filled_sheet": ["read_sheet"],
     "miscount_estimate": ["estimate_miscounts"],
     "miscounts": ["Miscounts"],
+    "question_sheet": ["write_sheet"],
+    "questions": ["Stretch", "draw_stretches", "next_stretches"],
     "region_file": ["read_regions", "write_regions"],
     "region_sampling": ["sample_regions"],
     "regions": ["Region", "RegionCounts"],
@@ -65,20 +71,25 @@ __all__ = [
     "Miscounts",
     "Region",
     "RegionCounts",
+    "Stretch",
     "TokenFeatures",
     "WordClasses",
+    "draw_stretches",
     "estimate_miscounts",
     "evaluate_tags",
     "identifiability",
     "moment_counts",
     "moment_covariance",
+    "next_stretches",
     "read_annotations",
     "read_regions",
     "read_sentences",
+    "read_sheet",
     "read_tagged",
     "sample_regions",
     "write_annotations",
     "write_regions",
+    "write_sheet",
     "write_tagged",
 ]
 

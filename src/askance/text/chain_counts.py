@@ -9,6 +9,7 @@ has left (`chain_lattice`); posteriors of the words around follow by matrix prod
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -258,8 +259,9 @@ class _Chunk:
         _add_cells(difference, each.cell_source, numbers[each.cells], each.has_twins)
         own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
         pairs = np.zeros(potentials.factors.shape)
-        _spread_left(each, potentials, boundary, sums, plain, own, difference, pairs)
-        _spread_right(each, potentials, boundary, sums, plain, own, difference, pairs)
+        spread = _Spread(each, potentials, sums, plain, own, difference, pairs)
+        spread.left(boundary.into)
+        spread.right(boundary.out)
         into.pairs += pairs * potentials.factors
         if rows is not None:
             difference *= rows
@@ -272,50 +274,59 @@ class _Chunk:
         return self.used * self.weights
 
 
-def _spread_left(
-    each: RegionBatch,
-    potentials: ChainPotentials,
-    boundary: Boundary,
-    sums: Sums,
-    plain: AnyArray,
-    weight: AnyArray | None,
-    posterior: AnyArray,
-    pairs: FloatArray,
-) -> None:
-    """Posteriors of the words before the regions, from the nearest to the farthest: β given the counts."""
-    message = np.zeros((len(each.left), each.tags), dtype=plain.dtype)
-    _add_cells(message, each.entry_source, boundary.into[each.entries], each.has_twins)
-    for distance in range(1, int(each.left.max(initial=0)) + 1):
-        chosen = np.flatnonzero(each.left >= distance)
-        rows = each.starts[each.left[chosen] - distance] + chosen
-        sent, alpha = message[chosen], sums.alpha[rows]
-        beta = sent @ potentials.transposed
-        posterior[rows] += alpha * beta
-        pairs += alpha.T @ (sent if weight is None else sent * weight[chosen])
-        message[chosen] = plain[rows] * beta
+class _Spread(NamedTuple):
+    """Posteriors of the words around the regions of a batch, given the counts inside.
 
+    Attributes:
+        each: the batch.
+        potentials: of the chain.
+        sums: forward and backward, without the counts.
+        plain: factors of every word as they were, shape (words, K).
+        weight: of every region, shape (R, 1); None where all are 1.
+        posterior: of every word, shape (words, K); added to.
+        pairs: sums over edges, without their factors, shape (K, K); added to.
+    """
 
-def _spread_right(
-    each: RegionBatch,
-    potentials: ChainPotentials,
-    boundary: Boundary,
-    sums: Sums,
-    plain: AnyArray,
-    weight: AnyArray | None,
-    posterior: AnyArray,
-    pairs: FloatArray,
-) -> None:
-    """Posteriors of the words behind the regions: α given the counts."""
-    message = np.zeros((len(each.left), each.tags), dtype=plain.dtype)
-    _add_cells(message, each.entry_source, boundary.out[each.entries], each.has_twins)
-    for distance in range(int(each.right.max(initial=0))):
-        chosen = np.flatnonzero(each.right > distance)
-        rows = each.starts[each.left[chosen] + each.inside[chosen] + distance] + chosen
-        sent = message[chosen]
-        pairs += (sent if weight is None else sent * weight[chosen]).T @ sums.scaled[rows]
-        alpha = plain[rows] * (sent @ potentials.factors)
-        posterior[rows] += alpha * sums.beta[rows]
-        message[chosen] = alpha
+    each: RegionBatch
+    potentials: ChainPotentials
+    sums: Sums
+    plain: AnyArray
+    weight: AnyArray | None
+    posterior: AnyArray
+    pairs: FloatArray
+
+    def left(self, boundary: AnyArray) -> None:
+        """Words before the regions, from the nearest to the farthest: β given the counts, from `Boundary.into`."""
+        each, pairs, message = self.each, self.pairs, self._message(boundary)
+        for distance in range(1, int(each.left.max(initial=0)) + 1):
+            chosen = np.flatnonzero(each.left >= distance)
+            rows = each.starts[each.left[chosen] - distance] + chosen
+            sent, alpha = message[chosen], self.sums.alpha[rows]
+            beta = sent @ self.potentials.transposed
+            self.posterior[rows] += alpha * beta
+            pairs += alpha.T @ self._weighted(sent, chosen)
+            message[chosen] = self.plain[rows] * beta
+
+    def right(self, boundary: AnyArray) -> None:
+        """Words behind the regions: α given the counts, from `Boundary.out`."""
+        each, pairs, message = self.each, self.pairs, self._message(boundary)
+        for distance in range(int(each.right.max(initial=0))):
+            chosen = np.flatnonzero(each.right > distance)
+            rows = each.starts[each.left[chosen] + each.inside[chosen] + distance] + chosen
+            sent = message[chosen]
+            pairs += self._weighted(sent, chosen).T @ self.sums.scaled[rows]
+            alpha = self.plain[rows] * (sent @ self.potentials.factors)
+            self.posterior[rows] += alpha * self.sums.beta[rows]
+            message[chosen] = alpha
+
+    def _message(self, boundary: AnyArray) -> AnyArray:
+        """What the entries of every region send to the word next to it, by tag, shape (R, K)."""
+        message = np.zeros((len(self.each.left), self.each.tags), dtype=self.plain.dtype)
+        _add_cells(message, self.each.entry_source, boundary[self.each.entries], self.each.has_twins)
+        return message
+
+    def _weighted(self, sent: AnyArray, chosen: IntArray) -> AnyArray:
+        return sent if self.weight is None else sent * self.weight[chosen]
 
 
 def _add_cells(table: AnyArray, place: IntArray, values: FloatArray, has_twins: bool) -> None:

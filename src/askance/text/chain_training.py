@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -188,6 +188,38 @@ class TrainedChain:
     stopped_early: bool
 
 
+class _Begun(NamedTuple):
+    """Where the likelihood of a chain is climbed from.
+
+    Attributes:
+        parameters: of the chain; without edges, or with cheap ones.
+        steps: taken so far.
+        edge_weight: of cheap edges; NaN where there are none.
+        converged: whether the model without edges did.
+    """
+
+    parameters: ChainParameters
+    steps: int
+    edge_weight: float
+    converged: bool
+
+
+def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _Begun:
+    """A chain from moments; where sums run over candidates, or edges are cheap, from the model without edges."""
+    regions = task.regions
+    design = task.features.word.matrix(regions.corpus.words)
+    fit = fit_moments(regions, design, node, tell, rough=True)
+    start = ChainParameters.zeros(len(task.features), len(regions.tagset))
+    start.theta[: len(fit.theta)] = fit.theta
+    if not (cheap or task.has_candidates):
+        return _Begun(start, fit.iterations, math.nan, bool(fit.converged))
+    climbed = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
+    start.theta[: len(fit.theta)] = climbed.theta
+    tell("cheap edges", 0.4)
+    start, weight = with_cheap_edges(task, start)
+    return _Begun(start, fit.iterations + climbed.fit.iterations, weight, bool(climbed.fit.converged))
+
+
 def train_chain(
     task: ChainTask,
     node: NodeOptions,
@@ -207,23 +239,14 @@ def train_chain(
         cheap: whether edges stay as cheap as they are.
         optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
     """
-    regions, most = task.regions, task.options.max_iterations
-    design = task.features.word.matrix(regions.corpus.words)
-    fit = fit_moments(regions, design, node, tell, rough=True)
-    start, steps, weight = ChainParameters.zeros(len(task.features), len(regions.tagset)), fit.iterations, math.nan
-    start.theta[: len(fit.theta)] = fit.theta
-    if cheap or task.has_candidates:
-        climbed = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
-        start.theta[: len(fit.theta)] = climbed.theta
-        steps += climbed.fit.iterations
-        tell("cheap edges", 0.4)
-        start, weight = with_cheap_edges(task, start)
+    begun, regions, most = _begin(task, node, tell, cheap), task.regions, task.options.max_iterations
+    start, steps, weight = begun.parameters, begun.steps, begun.edge_weight
     # What is said of single tokens side by side wants edges whatever held-out counts say.
     if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
         task.prepare(start)
-        value, converged = task.log_likelihood(start), bool(climbed.fit.converged)
+        value = task.log_likelihood(start)
         seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
-        return TrainedChain(task.model(start), steps, converged, value, task.exact_regions, weight, seen, False)
+        return TrainedChain(task.model(start), steps, begun.converged, value, task.exact_regions, weight, seen, False)
     watch = None
     if held_out is not None:
         watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)

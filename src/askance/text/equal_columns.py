@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray
+from askance._kernels.splitmix import scattered
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-_MIX = tuple(np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-_SHIFTS = tuple(np.uint64(shift) for shift in (30, 27, 31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ def _groups(by_column: sparse.csc_array, used: IntArray) -> tuple[IntArray, IntA
     each = np.arange(len(used))
     if not len(used) or not (by_column.data == 1).all():
         return each, each
-    keys = np.add.reduceat(_scattered(by_column.shape[0])[rows], starts)
+    keys = np.add.reduceat(scattered(by_column.shape[0])[rows], starts)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(rows[starts[first]], kind="stable")
     first, group = first[order], np.argsort(order)[group]
@@ -97,11 +95,3 @@ def _groups(by_column: sparse.csc_array, used: IntArray) -> tuple[IntArray, IntA
         return each, each
     other = np.arange(len(rows)) + np.repeat(starts[first][group] - starts, heights)
     return (first, group) if np.array_equal(rows[other], rows) else (each, each)
-
-
-def _scattered(count: int) -> AnyArray:
-    """A number of 64 bits for every row, whose sums tell sets of rows apart (the mixer of SplitMix64)."""
-    number = np.arange(1, count + 1, dtype=np.uint64) * _MIX[0]
-    number = (number ^ (number >> _SHIFTS[0])) * _MIX[1]
-    number = (number ^ (number >> _SHIFTS[1])) * _MIX[2]
-    return np.asarray(number ^ (number >> _SHIFTS[2]))

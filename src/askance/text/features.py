@@ -39,6 +39,9 @@ class FeatureConfig:
         digit: whether there is a digit in it.
         hyphen: whether there is a hyphen in it.
         bias: a feature that every word has.
+
+    >>> FeatureConfig.only("lower", suffixes=(3,)).suffixes
+    (3,)
     """
 
     word: bool = True

@@ -11,6 +11,10 @@ and each report of N_b went through the channel of its annotator (`Miscounts`). 
 tags. The M-step has closed form for the rates, and for h is a sweep of iterative proportional fitting over the tags, so
 that no step lowers the likelihood.
 
+Standard errors come from the curvature of the profile likelihood (rates moved, h fitted anew). Its gradient is that of
+the complete data in expectation (Fisher's identity): of m it is E(missed)/m − E(not missed)/(1 − m). The second
+derivative is a difference of gradients.
+
 Words are not looked at. Regions that overlap in part are stretches of their own; ranges, labels, allowed tags and
 weights (other than 0) are not used; neither are regions that nothing is known to compare with: open ones that share no
 tag with another region of the same stretch.
@@ -18,8 +22,10 @@ tag with another region of the same stretch.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +34,8 @@ import numpy.typing as npt
 from askance._arrays import FloatArray, IntArray
 from askance._checks import as_count
 from askance.errors import ConvergenceWarning, InputError
-from askance.text.miscounts import Miscounts, annotator_names, may_be_miscounted
+from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_wide
+from askance.text.miscounts import annotator_names, may_be_miscounted
 from askance.text.regions import RegionCounts
 
 # Where the rates start, and what they never fall below: a report that takes an error must stay possible.
@@ -40,6 +47,8 @@ _MORE = 2
 # Stretches that are summed at a time.
 _ROWS = 4096
 _NOT_TOLD = -1
+# Steps of h where rates stay as they are, at most; they end when the gradient settles, by a share of it or outright.
+_SWEEPS, _SETTLED, _NOTHING = 25, 0.001, 1e-5
 
 
 class _Reports(NamedTuple):
@@ -58,11 +67,11 @@ class _Reports(NamedTuple):
 
 def estimate_miscounts(
     regions: RegionCounts, *, max_iterations: int = 300, tolerance: float = 1e-6
-) -> dict[str, Miscounts]:
-    """Rates of each annotator, by name, "" for regions without one (taken as one annotator).
+) -> dict[str, EstimatedMiscounts]:
+    """Rates of each annotator, by name, "" for regions without one (taken as one annotator), in alphabetical order.
 
     Annotators whose regions tell nothing are not in the result. Rates are 0 to 0.5; a tagger that estimates them
-    itself takes no less than 0.001.
+    itself takes no less than 0.001. Each comes with its standard error; where one is above 0.05 a warning says so.
 
     Args:
         regions: counts, accepted with may_miscount=True.
@@ -73,14 +82,14 @@ def estimate_miscounts(
         InputError: no stretch was counted twice, and no region has all tags.
 
     >>> from askance.text.corpus import Corpus
-    >>> from askance.text.miscounts import simulate
+    >>> from askance.text.miscounts import Miscounts, simulate
     >>> from askance.text.region_sampling import sample_regions
     >>> rng = np.random.default_rng(0)
     >>> tags = [[str(tag) for tag in rng.choice(["D", "N", "V"], size=6)] for _ in range(500)]
     >>> truth = sample_regions(Corpus.of(tags, tags=tags), window=6, tags="all", rng=rng)
     >>> found = estimate_miscounts(simulate(truth, Miscounts(missed=0.1), rng))[""]
-    >>> print(f"{found.missed:.2f} {found.extra:.2f}")
-    0.10 0.00
+    >>> print(f"{found.missed:.2f} {found.extra:.2f}, standard error {found.missed_error:.3f}")
+    0.10 0.00, standard error 0.005
     """
     as_count(max_iterations, "max_iterations", minimum=1)
     used = _informative(regions.with_positive_weight())
@@ -89,9 +98,7 @@ def estimate_miscounts(
     prior = _Prior(batches)
     rates, change = np.full((len(names), 2), _START), np.inf
     for _ in range(max_iterations):
-        sums = _Sums(len(names), prior)
-        for batch in batches:
-            sums.add(batch, rates, prior)
+        sums = _expected(batches, rates, prior)
         improved = np.clip(sums.rates(), _LEAST, 0.5)
         prior.fit(sums.counts)
         change = float(np.abs(improved - rates)[present].max())
@@ -105,17 +112,25 @@ def estimate_miscounts(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return {names[code]: Miscounts(*(float(rate) for rate in rates[code])) for code in present.tolist()}
+    errors = standard_errors(lambda moved: _profile_gradient(batches, moved, prior), rates)
+    found = {
+        names[code]: EstimatedMiscounts(*rates[code].tolist(), *errors[code].tolist()) for code in present.tolist()
+    }
+    warn_of_wide(found)
+    return dict(sorted(found.items()))
 
 
 # -- what is used ------------------------------------------------------------------------------------------------------
 
 
-def estimate_above_zero(regions: RegionCounts) -> dict[str, Miscounts]:
+def estimate_above_zero(regions: RegionCounts) -> dict[str, EstimatedMiscounts]:
     """Rates as a tagger takes them, never below 0.001: a count that takes an error must stay possible."""
     least = _LEAST_OF_A_TAGGER
     found = estimate_miscounts(regions)
-    return {name: Miscounts(max(each.missed, least), max(each.extra, least)) for name, each in found.items()}
+    return {
+        name: replace(each, missed=max(each.missed, least), extra=max(each.extra, least))
+        for name, each in found.items()
+    }
 
 
 def _stretches(regions: RegionCounts) -> IntArray:
@@ -214,6 +229,28 @@ class _Prior:
             before = np.convolve(before, self.h[tag])[:size]
 
 
+def _expected(batches: list[_Reports], rates: FloatArray, prior: _Prior) -> _Sums:
+    """The E-step over all stretches."""
+    sums = _Sums(len(rates), prior)
+    for batch in batches:
+        sums.add(batch, rates, prior)
+    return sums
+
+
+def _profile_gradient(batches: list[_Reports], rates: FloatArray, prior: _Prior) -> FloatArray:
+    """Gradient of ℓ(rates, h) by the rates at the h that is best for them, shape as rates; the prior stays."""
+    fitted = copy.copy(prior)
+    fitted.h = list(prior.h)
+    gradient = np.zeros_like(rates)
+    for _ in range(_SWEEPS):
+        sums, before = _expected(batches, rates, fitted), gradient
+        gradient = sums.gradient(rates)
+        if np.abs((gradient - before) * rates).max() < _SETTLED * np.abs(gradient * rates).max() + _NOTHING:
+            break
+        fitted.fit(sums.counts)
+    return gradient
+
+
 class _Sums:
     """Expectations under the current rates and h, added up over stretches.
 
@@ -231,6 +268,11 @@ class _Sums:
     def rates(self) -> FloatArray:
         """m and q of each annotator, shape (annotators, 2)."""
         return np.stack([self._totals[0], self._totals[2]], axis=1) / np.maximum(self._totals[1::2].T, 1e-300)
+
+    def gradient(self, rates: FloatArray) -> FloatArray:
+        """Of the log-likelihood by the rates, h as it is: E(events)/rate − E(no events)/(1 − rate), shape as rates."""
+        events, chances = np.stack([self._totals[0::2].T, self._totals[1::2].T])
+        return np.asarray(events / rates - (chances - events) / (1 - rates))
 
     def add(self, batch: _Reports, rates: FloatArray, prior: _Prior) -> None:
         """The E-step, for stretches of one length."""

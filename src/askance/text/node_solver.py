@@ -118,11 +118,7 @@ def minimise(
         guess = curvature(iteration)
         if guess is not None:
             scale = np.divide(1, guess, out=guess)
-        slopes = gradient if penalty is None else penalty.pseudo_gradient(point, gradient)
-        direction, slope = _direction(slopes, scale, steps)
-        if penalty is not None:
-            penalty.align(direction, point, slopes)
-            slope = dot(slopes, direction)
+        slopes, direction, slope = _downhill(point, gradient, scale, steps, penalty)
         slack = rounding * abs(value)
         allowed = max(tolerance * abs(value), slack)
         gained = recent[0] - value if len(recent) > _STEPS else math.inf
@@ -171,6 +167,18 @@ def _direction(gradient: AnyArray, scale: AnyArray, steps: deque[_Step]) -> tupl
         steps.clear()
         return _direction(gradient, scale, steps)
     return result, slope
+
+
+def _downhill(
+    point: AnyArray, gradient: AnyArray, scale: AnyArray, steps: deque[_Step], penalty: L1Penalty | None
+) -> tuple[AnyArray, AnyArray, float]:
+    """Slopes of the function with its penalty, the direction to go, and the slope along it."""
+    if penalty is None:
+        return gradient, *_direction(gradient, scale, steps)
+    slopes = penalty.pseudo_gradient(point, gradient)
+    direction, _ = _direction(slopes, scale, steps)
+    penalty.align(direction, point, slopes)
+    return slopes, direction, dot(slopes, direction)
 
 
 def _search(

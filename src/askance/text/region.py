@@ -30,6 +30,9 @@ class Region:
         closed: whether tags that are not in `counts` do not appear at all (every tag was looked for).
         weight: how much it counts, 0 to 1e12: 2 is as if it were there twice, 0 as if it were not there.
         annotator: who counted; None is unknown.
+
+    >>> Region(0, 0, 3, {"NN": 1, "VB": (1, None)}, closed=False).counts  # one noun, some verbs, and who knows what
+    {'NN': 1, 'VB': (1, None)}
     """
 
     sentence: int

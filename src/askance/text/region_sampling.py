@@ -63,17 +63,15 @@ def sample_regions(
         row, begin = _distinct(free, m, rng)
     start = corpus.starts[long[row]] + begin
     end = start + size[row]
-    cells, counts = _present(codes, start, end - start, len(corpus.tagset))
     n_tags = len(corpus.tagset)
+    cells, counts = _present(codes, start, end - start, n_tags)
     if asked is None:
         region, tag = np.divmod(cells, n_tags)
         sizes = np.bincount(region, minlength=len(start))
     else:
         rows = _drawn(asked, len(start), n_tags, rng) if isinstance(asked, int) else np.tile(asked, (len(start), 1))
-        wanted = (np.arange(len(start))[:, None] * n_tags + rows).ravel()
-        place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-        counts = np.where(cells[place] == wanted, counts[place], 0)
         tag, sizes = rows.ravel(), np.full(len(start), rows.shape[1])
+        counts = _looked_up(rows, cells, counts, n_tags)
     return RegionCounts(
         corpus,
         corpus.tagset,
@@ -126,6 +124,13 @@ def _present(codes: npt.NDArray[np.int16], start: IntArray, length: IntArray, n_
     region = np.repeat(np.arange(len(start)), length)
     token = np.arange(len(region)) - (np.cumsum(length) - length)[region] + start[region]
     return np.unique(region * n_tags + codes[token], return_counts=True)
+
+
+def _looked_up(rows: IntArray, cells: IntArray, counts: IntArray, n_tags: int) -> IntArray:
+    """Counts of the tags in rows (regions, k), flat, from those of the cells that appear; 0 elsewhere."""
+    wanted = (np.arange(len(rows))[:, None] * n_tags + rows).ravel()
+    place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[place] == wanted, counts[place], 0)
 
 
 def _drawn(k: int, n: int, n_tags: int, rng: np.random.Generator) -> IntArray:

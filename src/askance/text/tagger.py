@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
-from askance.errors import EmptyDataError, InputError, LabelError, UnaskedTagsWarning
+from askance.errors import EmptyDataError, InputError, LabelError
 from askance.text.chain_counts import DEFAULT_BUDGET
 from askance.text.chain_features import ChainFeatures
 from askance.text.chain_model import ChainModel
@@ -27,10 +26,11 @@ from askance.text.evaluation import Evaluation, evaluate_tags
 from askance.text.features import FeatureConfig, TokenFeatures
 from askance.text.method_choice import choose_method
 from askance.text.miscount_estimate import estimate_above_zero
-from askance.text.miscounts import MiscountsBy, require_annotators, require_rates
+from askance.text.miscounts import MiscountsBy, require_rates
 from askance.text.node_model import log_probabilities
 from askance.text.node_training import NodeOptions, Optimiser, fit_counts, fit_moments
 from askance.text.regions import RegionCounts
+from askance.text.tagger_evidence import checked_held_out, token_weights
 from askance.text.tagger_options import DEFAULT_CONTEXT, check_options, usual_penalty
 from askance.text.tagger_options import TaggerMethod as TaggerMethod
 from askance.text.training import Progress, Training, rising
@@ -44,6 +44,17 @@ _WORDS_AT_ONCE = 1 << 14
 _NEIGHBOURS_PAY_FROM = 10_000
 #: What is seen of the words around a word.
 NEIGHBOURS = FeatureConfig.only("lower", suffixes=(3,))
+
+
+class _Task(NamedTuple):
+    """What a model is trained on, and how: regions, others that may stop it, miscounts, method, and whom to tell."""
+
+    regions: RegionCounts
+    held_out: RegionCounts | None
+    miscounts: MiscountsBy | None
+    method: str
+    edges: Edges
+    tell: Progress
 
 
 class _Trained(NamedTuple):
@@ -159,7 +170,8 @@ class CountTagger:
                 takes cheap edges, or none.
             progress: told what is going on, and the share that is done, which never goes back.
         """
-        held_out = self._checked(regions, held_out)
+        idle = "moments" if self.method == "moments" else "cheap edges" if self.edges == "cheap" else None
+        held_out = checked_held_out(regions, held_out, self.miscounts, idle)
         started = time.process_time()
         tell = rising(progress)
         regions = regions.with_positive_weight()
@@ -170,7 +182,7 @@ class CountTagger:
             for each in (regions, held_out) if held_out is not None else (regions,):
                 require_rates(each, miscounts)
         train = self._train_chain if method == "chain" else self._train_node
-        trained = train(regions, held_out, miscounts, method, edges, tell)
+        trained = train(_Task(regions, held_out, miscounts, method, edges, tell))
         covered = np.flatnonzero(regions.token_counts)
         single = int((regions.lengths == 1).sum())
         training = Training(
@@ -198,21 +210,6 @@ class CountTagger:
         self.token_features, self.theta, self.chain = trained.features, trained.theta, trained.chain
         return self
 
-    def _checked(self, regions: object, held_out: object) -> RegionCounts | None:
-        """Refuse what cannot be learned from; the held-out regions within the tag set of the others."""
-        known = _counts(regions, "regions", "Take read_regions(path).regions, sample_regions(corpus, …) or ")
-        others = None if held_out is None else _counts(held_out, "held_out", "Take read_regions(path).regions or ")
-        idle = "moments" if self.method == "moments" else "cheap edges" if self.edges == "cheap" else None
-        if others is not None and idle is not None:
-            raise InputError(
-                f"held_out is given, and the tagger is trained by {idle}; allowed: with a likelihood, which it stops.",
-                remedy="Leave held_out out.",
-            )
-        if isinstance(self.miscounts, Mapping):
-            require_annotators(self.miscounts, known, *([] if others is None else [others]))
-        _warn_of_unasked(known)
-        return others if others is None or others.tagset == known.tagset else others.with_tagset(known.tagset)
-
     def _chosen(self, regions: RegionCounts) -> tuple[str, Edges]:
         """The method, and how edges are found; what was asked for by name is taken."""
         if self.method != "auto":
@@ -224,40 +221,33 @@ class CountTagger:
             edges = "likelihood"
         return method, edges
 
-    def _node_options(self, regions: RegionCounts, method: str, miscounts: MiscountsBy | None) -> NodeOptions:
+    def _node_options(self, task: _Task) -> NodeOptions:
         return NodeOptions(
-            self.l2 if self.l2 is not None else usual_penalty(regions, method),
+            self.l2 if self.l2 is not None else usual_penalty(task.regions, task.method),
             self.moments,
             self.counts,
             self.optimiser,
-            (60 if self.max_iterations is None else self.max_iterations),
-            (1e-3 if method == "moments" else 3e-3) if self.tolerance is None else self.tolerance,
-            miscounts,
+            60 if self.max_iterations is None else self.max_iterations,
+            (1e-3 if task.method == "moments" else 3e-3) if self.tolerance is None else self.tolerance,
+            task.miscounts,
         )
 
-    def _train_node(
-        self,
-        regions: RegionCounts,
-        held_out: RegionCounts | None,
-        miscounts: MiscountsBy | None,
-        method: str,
-        edges: str,
-        tell: Progress,
-    ) -> _Trained:
+    def _train_node(self, task: _Task) -> _Trained:
         """P(tag | word) from moments or by likelihood."""
+        regions, tell = task.regions, task.tell
         words, covered = regions.corpus.words, np.flatnonzero(regions.token_counts)
         learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
         _require_features(learned)
-        design, options = learned.matrix(words), self._node_options(regions, method, miscounts)
-        fit = fit_moments(regions, design, options, tell, rough=method == "node")
+        design, options = learned.matrix(words), self._node_options(task)
+        fit = fit_moments(regions, design, options, tell, rough=task.method == "node")
         found: dict[str, Any] = {
             "features": len(fit.theta),
             "iterations": fit.iterations,
             "converged": bool(fit.converged),
         }
-        if method == "moments":
+        if task.method == "moments":
             return _Trained(learned, fit.theta, None, found)
-        climbed = fit_counts(regions, learned, design, fit.theta, options, held_out, tell)
+        climbed = fit_counts(regions, learned, design, fit.theta, options, task.held_out, tell)
         found |= {
             "iterations": fit.iterations + climbed.fit.iterations,
             "converged": bool(climbed.fit.converged),
@@ -268,17 +258,9 @@ class CountTagger:
         }
         return _Trained(learned, climbed.theta, None, found)
 
-    def _train_chain(
-        self,
-        regions: RegionCounts,
-        held_out: RegionCounts | None,
-        miscounts: MiscountsBy | None,
-        method: str,
-        edges: str,
-        tell: Progress,
-    ) -> _Trained:
+    def _train_chain(self, task: _Task) -> _Trained:
         """A chain by likelihood, or with cheap edges."""
-        node = self._node_options(regions, method, miscounts)
+        regions, edges, node = task.regions, task.edges, self._node_options(task)
         options = ChainOptions(
             node.l2,
             self.l1,
@@ -286,13 +268,13 @@ class CountTagger:
             self.budget,
             100 if self.max_iterations is None else self.max_iterations,
             1e-3 if self.tolerance is None else self.tolerance,
-            miscounts,
+            task.miscounts,
         )
         words = [regions.corpus.words[t] for t in np.flatnonzero(regions.token_counts).tolist()]
         classes = None
         if self.classes:
-            tell("classes of words", 0.0)
-            classes = WordClasses.learn(regions.corpus, self.classes, _token_weights(regions, self.bare_weight))
+            task.tell("classes of words", 0.0)
+            classes = WordClasses.learn(regions.corpus, self.classes, token_weights(regions, self.bare_weight))
         radius = int(edges != "cheap" and regions.lengths.sum() >= _NEIGHBOURS_PAY_FROM)
         radius = radius if self.radius is None else self.radius
         learned = ChainFeatures.learn(words, self.features, self.neighbours, radius, classes)
@@ -300,8 +282,8 @@ class CountTagger:
         trained = train_chain(
             ChainTask(regions, learned, options),
             node,
-            held_out,
-            tell,
+            task.held_out,
+            task.tell,
             cheap=edges == "cheap",
             optional=self.method == "auto",
         )
@@ -402,45 +384,9 @@ class CountTagger:
         return f"CountTagger({self.method!r}{trained})"
 
 
-def _counts(given: object, name: str, others: str) -> RegionCounts:
-    """Refuse what are no regions, and none that count."""
-    if not isinstance(given, RegionCounts):
-        raise InputError(
-            f"{name} is {shown(given)}; allowed: RegionCounts.", remedy=f"{others}RegionCounts.of_labels(corpus)."
-        )
-    what = "regions" if name == "regions" else "held-out regions"
-    if not len(given):
-        raise EmptyDataError(f"there are no {what}.", remedy="Give at least one, or leave them out.")
-    counted = given.with_positive_weight()
-    if not len(counted):
-        raise EmptyDataError(f"all {what} have the weight 0.", remedy="Give some a weight above 0.")
-    return counted
-
-
 def _require_features(learned: TokenFeatures) -> None:
     if not learned.names:
         raise EmptyDataError("no word has a feature.", remedy="Allow more features, such as bias=True.")
-
-
-def _token_weights(regions: RegionCounts, bare: float) -> FloatArray:
-    """1 for the tokens of sentences that something is known of, `bare` for others, shape (N,)."""
-    corpus = regions.corpus
-    weight = np.full(len(corpus), bare)
-    weight[np.searchsorted(corpus.starts, regions.start, side="right") - 1] = 1.0
-    return np.repeat(weight, corpus.lengths)
-
-
-def _warn_of_unasked(regions: RegionCounts) -> None:
-    """Tags that nobody looked for share what is left: which of them a word gets is chance."""
-    never = [name for name, seen in zip(regions.tagset, regions.asked, strict=True) if not seen]
-    if len(never) > 1:
-        some = ", ".join(never[:5]) + (", …" if len(never) > 5 else "")
-        warnings.warn(
-            f"{len(never)} of {len(regions.tagset)} tags were never asked for and cannot be told apart ({some}): words "
-            "get one of them by chance. Ask for more tags, or count the others as one tag.",
-            UnaskedTagsWarning,
-            stacklevel=4,
-        )
 
 
 def as_corpus(sentences: Sentences) -> Corpus:

@@ -20,6 +20,7 @@ from askance._checks import as_array, as_floats, refuse_masked, require_generato
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.categories import Categories
 from askance.channels.described import Described
+from askance.channels.differences import differences
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.channels.thresholds import log_rounded_up
@@ -300,7 +301,7 @@ class StatisticsChannel(Described):
         if self is not other and self.fingerprint != other.fingerprint:
             raise IncompatibleEvidenceError(
                 f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
-                f"({self.fingerprint[:12]}…).",
+                f"({self.fingerprint[:12]}…). {differences(other, self)}",
                 remedy="Keep reports of different channels apart.",
             )
 

@@ -29,8 +29,8 @@ class Bounds:
 
     def __init__(self, dimension: int, lower: ArrayLike, statistic_bound: ArrayLike, *, binary: bool) -> None:
         self.dimension, self.binary = dimension, binary
-        self.lower = _per_statistic(lower, dimension, "lower")
-        self.width = _per_statistic(statistic_bound, dimension, "statistic_bound")
+        self.lower = per_statistic(lower, dimension, "lower")
+        self.width = per_statistic(statistic_bound, dimension, "statistic_bound")
         if not (self.width > 0).all():
             raise InputError(
                 f"statistic_bound is {shown(statistic_bound)}; allowed: above 0.",
@@ -84,13 +84,17 @@ class Bounds:
         """φ = lower + c t."""
         return np.asarray(self.lower + self.width * shares)
 
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """All statistics at their largest, and all at their smallest; shape (1, d) each."""
+        return (self.lower + self.width)[None], self.lower[None].copy()
+
     def parameters(self) -> dict[str, Any]:
         """The registry's parameters that describe the bounds, where they are not the defaults."""
         given: dict[str, Any] = {}
         if (self.lower != 0).any():
-            given["lower"] = _as_json(self.lower)
+            given["lower"] = numbers_as_json(self.lower)
         if (self.width != 1).any():
-            given["statistic_bound"] = _as_json(self.width)
+            given["statistic_bound"] = numbers_as_json(self.width)
         if not self.binary:
             given["statistics"] = "bounded"
         return given
@@ -106,7 +110,12 @@ class Bounds:
         )
 
 
-def _per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
+def per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
+    """One finite number per statistic, shape (d,), from one for all or one for each; texts are read exactly.
+
+    >>> per_statistic("1/2", 2, "lower")
+    array([0.5, 0.5])
+    """
     if isinstance(values, (str, Sequence)):  # exact numbers as in files and on the command line
         given = [values] if isinstance(values, str) else values
         values = [float(as_fraction(value, name)) for value in given]
@@ -122,5 +131,6 @@ def _per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
     return array + 0.0  # no −0, which is another text in a fingerprint
 
 
-def _as_json(values: FloatArray) -> float | list[float]:
+def numbers_as_json(values: FloatArray) -> float | list[float]:
+    """One number where all are the same, else all of them."""
     return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]

@@ -18,11 +18,11 @@ from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, LEVEL, MATRICES, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
-from askance.channels.statistics.choices import require_averaging
+from askance.channels.statistics.choices import as_draw_distribution, require_averaging
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.table_release import TableRelease, best_probabilities, read_probabilities
+from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 
@@ -105,7 +105,7 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         by_cells = {w: TableRelease.for_privacy_level(w, self._level) for w in set(cells)}
         self._listed = read_tables(table_channels, self.tables, self._level)
         self.releases: tuple[ToldTable, ...] = tuple(self._listed.get(i, by_cells[w]) for i, w in enumerate(cells))
-        self._given = None if clique_probabilities is None else read_probabilities(clique_probabilities, len(cells))
+        self._given = as_draw_distribution(clique_probabilities, "clique_probabilities", len(cells), "clique")
         drawn = self._given or best_probabilities([release.total_variance for release in self.releases])
         # With listed tables floats decide π, which other machines may round in another way: it is written down.
         self._given = drawn if self._listed else self._given

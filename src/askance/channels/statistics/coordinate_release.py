@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_count, as_distribution, as_floats, as_positive_level
+from askance._checks import Number, as_count, as_floats, as_positive_level
 from askance._kernels import bits, draw
 from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
@@ -27,10 +27,10 @@ from askance.channels.registry import (
 from askance.channels.statistics.base import Averaging, Calibration, Enumeration, HasReportLikelihood, StatisticsChannel
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
-from askance.channels.statistics.choices import require_averaging, require_calibration
+from askance.channels.statistics.choices import as_draw_distribution, require_averaging, require_calibration
 from askance.channels.statistics.reports import Column
 from askance.channels.thresholds import apportion
-from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.errors import EmptyDataError
 from askance.models.enumerated import Enumerated
 
 # A proof by enumeration lists 2d observations of d + 2 statistics.
@@ -67,7 +67,7 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
     Args:
         dim: d, the number of statistics.
         privacy_level: α.
-        calibration: "exact" (default), or "paper" to keep bits as printed and report the level that really has.
+        calibration: "exact" (default), or "paper" to keep bits as printed, which is more private than stated.
         release_distribution: p_cr (default: uniform); `for_model` finds the best one for a model.
         lower: smallest value of each statistic, one number or d.
         statistic_bound: c, largest minus smallest value, one number or d.
@@ -98,7 +98,8 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         self._level = as_positive_level(privacy_level)
         self.stated_level = float(self._level)
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=False)
-        self._release = _read_release(release_distribution, self.dimension)
+        given = as_draw_distribution(release_distribution, "release_distribution", self.dimension, "statistic")
+        self._release = given or [Fraction(1, self.dimension)] * self.dimension
         spent = self._level if self.calibration == "exact" else self._level / 2
         self.flips: Flips = calibrate(BinaryDomain(1, 0), spent)
         self.columns = (
@@ -119,7 +120,7 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         """The channel for the statistics of a model, with the release distribution that minimises tr Σ_mom at θ.
 
         n Cov(μ̂) is diagonal, so tr Σ_mom = Σ_j (I⁻²)_jj a_j / p_j with a_j = c_j²(v + t_j(1 − t_j)), least where
-        p_j ∝ √((I⁻²)_jj a_j). θ defaults to 0.
+        p_j ∝ √((I⁻²)_jj a_j). θ defaults to 0. With weights or several θ: `design.optimal_release`.
         """
         table = model.table
         bounds = {"lower": table.min(axis=1), "statistic_bound": model.statistic_ranges}
@@ -239,9 +240,8 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         return self.flips.keep > self.flips.raised and bool((self.release_probabilities > 0).all())
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
-        """All statistics at their smallest, and all at their largest."""
-        low = self._bounds.lower
-        return (low + self._bounds.width)[None], low[None].copy()
+        """All statistics at their largest, and all at their smallest."""
+        return self._bounds.extremes()
 
     def enumerate_exactly(self) -> Enumeration | None:
         """On t = 0, t = 1 and the unit vectors: the level and β depend on one coordinate at a time."""
@@ -295,20 +295,3 @@ def best_release(costs: FloatArray) -> list[Fraction]:
     roots = np.sqrt(costs)
     parts = apportion([Fraction(float(root)) / Fraction(float(roots.sum())) for root in roots], _RELEASE_PARTS)
     return [Fraction(part, _RELEASE_PARTS) for part in parts]
-
-
-def _read_release(given: Iterable[Number] | None, dimension: int) -> list[Fraction]:
-    if given is None:
-        return [Fraction(1, dimension)] * dimension
-    release = as_distribution(given, "release_distribution")
-    if len(release) != dimension:
-        raise ShapeError(
-            f"release_distribution has {len(release)} entries for {dimension} statistics.",
-            remedy="Give one per statistic.",
-        )
-    if min(release) == 0:
-        raise InputError(
-            f"release_distribution[{release.index(Fraction(0))}] is 0; allowed: above 0.",
-            remedy="Give every statistic some probability, or leave it out of the statistics.",
-        )
-    return release

@@ -66,6 +66,8 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     #: Sums of 2³³ reports stay below 2⁶³.
     most_reports = 1 << 33
     _magnitude: ClassVar[bool]
+    #: From where norms are measured, in words after them.
+    _measured: str = ""
     _largest_dim: ClassVar[int] = LARGEST_DIM
 
     def __init__(self, dim: int, privacy_level: Number, radius: Number = 1, candidates: int | None = None) -> None:
@@ -116,8 +118,8 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             row = int(np.argmax(wrong))
             norm = float(np.hypot.reduce(values[row]))
             raise InputError(
-                f"the vector of row {row + offset} has norm {norm:.10g}; allowed: at most {self.radius:.10g}, the "
-                "radius.",
+                f"the vector of row {row + offset} has norm {norm:.10g}{self._measured}; allowed: at most "
+                f"{self.radius:.10g}, the radius.",
                 remedy="Build the channel with a larger radius, or scale long vectors down and count them.",
             )
         units = np.zeros((len(values), 2 * directions.words_per_candidate(self.dim + 1)), dtype=np.int32)

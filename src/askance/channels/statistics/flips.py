@@ -90,7 +90,7 @@ def flips_of(up: float, down: float) -> Flips:
 
 
 def require_difference(flips: Flips, strength: float) -> Flips:
-    """Refuse flips after which a 1 is no likelier than before."""
+    """Refuse flips that report a 1 no more often of a 1 than of a 0."""
     if flips.keep <= flips.raised:
         raise ProbabilityError(
             f"a level of {strength:.3g} for one bit leaves no difference between 0 and 1 in 62 bits.",

@@ -280,8 +280,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
         """All statistics at their largest, and all at their smallest."""
-        low = self._bounds.lower
-        return (low + self._bounds.width)[None], low[None].copy()
+        return self._bounds.extremes()
 
     def worst_observations(self) -> tuple[str, ...]:
         """Any statistics with codes of the largest ratio; the first where there are many."""

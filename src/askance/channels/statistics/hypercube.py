@@ -221,8 +221,7 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
         """All statistics at their largest, and all at their smallest."""
-        low = self._bounds.lower
-        return (low + self._bounds.width)[None], low[None].copy()
+        return self._bounds.extremes()
 
     def enumerate_exactly(self) -> Enumeration | None:
         """On all corners, of which other statistics are mixtures."""

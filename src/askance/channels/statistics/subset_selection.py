@@ -29,7 +29,7 @@ _ENUMERATED_ENTRIES = 1 << 14
 @register(
     family="statistics",
     summary="send a few labels, the true one rather often among them",
-    use="the shares of many labels are wanted: with more than about 1.5 e^level of them it beats randomized response",
+    use="there are many labels: from about 1.4 (e^level + 1) of them on it beats randomized response for shares",
     parameters=[
         Parameter("outputs", LABELS, "number of outputs, or their labels"),
         Parameter("privacy_level", LEVEL, "the level to spend"),

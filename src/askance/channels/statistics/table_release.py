@@ -13,7 +13,7 @@ and two cells together with probability (s − 1) p/(w − 1) where one of them 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,12 +23,11 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
-from askance._checks import Number, as_distribution
 from askance._kernels import subsets
 from askance._kernels.draw import DISCARDED_BITS, TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.thresholds import apportion, exp_rounded_down
-from askance.errors import InputError, ProbabilityError, ShapeError
+from askance.errors import ProbabilityError
 
 #: Tables have at most this many cells: a report has one bit per cell.
 MOST_CELLS = 1 << 16
@@ -230,22 +229,6 @@ class TableRelease:
     def fingerprint_part(self) -> list[int]:
         """w, s and P."""
         return [self.cells, self.subset_size, self.keep]
-
-
-def read_probabilities(given: Iterable[Number], tables: int) -> list[Fraction]:
-    """How often each table is drawn, as given: as many as there are tables, all above 0."""
-    probabilities = as_distribution(given, "clique_probabilities")
-    if len(probabilities) != tables:
-        raise ShapeError(
-            f"clique_probabilities has {len(probabilities)} entries for {tables} cliques.",
-            remedy="Give one per clique.",
-        )
-    if min(probabilities) == 0:
-        raise InputError(
-            f"clique_probabilities[{probabilities.index(Fraction(0))}] is 0; allowed: above 0.",
-            remedy="Give every clique some probability, or leave it out.",
-        )
-    return probabilities
 
 
 def best_probabilities(variances: Sequence[Fraction]) -> list[Fraction]:

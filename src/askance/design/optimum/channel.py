@@ -16,7 +16,8 @@ from askance.categories import LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.statistics.choices import require_choice
 from askance.design.covariances import asymptotics, invert_information
-from askance.design.optimum.prior import Prior
+from askance.design.optimum.blind_spots import warn_of_blind_spots
+from askance.design.optimum.prior import Prior, require_one_guess
 from askance.design.optimum.problem import ChannelProblem, Target
 from askance.design.optimum.realise import name_subsets, usable_ratio, whole_weights
 from askance.design.optimum.search import Found, search
@@ -166,6 +167,9 @@ def optimal_channel(
     Raises:
         NotIdentifiedError: the model cannot tell some statistics apart, whatever the channel.
 
+    Warns:
+        BlindSpotWarning: the channel is good at the θ given, but cannot tell them apart, or goes blind between them.
+
     >>> model = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
     >>> channel = optimal_channel(model, 1, [5, -1])
     >>> round(channel.value, 1), channel.gap < 1e-6, channel.privacy_level <= 1, channel.has_unbiased_beta
@@ -186,7 +190,10 @@ def optimal_channel(
     matrices = np.array([_usable_weights(weights, model, theta) for theta in points.points])
     problem = replace(problem, weights=matrices)
     found = search(problem, worst=worst, tolerance=_TOLERANCE)
-    return _finished(problem, found, level, worst, weights)
+    channel = _finished(problem, found, level, worst, weights)
+    if not channel.has_unbiased_beta:  # a β that is unbiased for all θ would tell them all apart
+        warn_of_blind_spots(model, channel, points.points, stacklevel=2)
+    return channel
 
 
 def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool, weights: Weights) -> OptimalChannel:
@@ -253,13 +260,7 @@ def _read_points(
 ) -> tuple[Prior, bool]:
     """Where errors are looked at, and whether the worst counts."""
     require_small_model(model)
-    given = {"theta": theta, "prior": prior, "minimax": minimax}
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) != 1:
-        raise InputError(
-            f"given are {', '.join(names) or 'none'} of theta, prior and minimax; allowed: exactly one.",
-            remedy="Give theta=[…] for a guess, prior=[[…], …] for several that may be true.",
-        )
+    require_one_guess(theta=theta, prior=prior, minimax=minimax)
     if theta is not None:
         return Prior.of(as_parameter(theta, model.dimension), dimension=model.dimension, name="theta"), False
     if prior is not None:

@@ -117,3 +117,36 @@ class Prior:
     def mean(self) -> FloatArray:
         """Its mean, shape (d,)."""
         return np.asarray(self.weights @ self.points)
+
+
+def require_one_guess(others: str = "", **given: object) -> None:
+    """Refuse guesses of θ, by their names, unless exactly one is given (is not None).
+
+    Args:
+        others: what can be given besides theta and prior, in words for the message.
+        given: every guess that a function takes.
+
+    >>> require_one_guess(theta=[0.5], prior=None)
+    >>> require_one_guess(theta=None, prior=None)
+    Traceback (most recent call last):
+    askance.errors.InputError: given are none of theta and prior; allowed: exactly one. Give theta=[…] for a guess, ...
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        *most, last = given
+        raise InputError(
+            f"given are {', '.join(names) or 'none'} of {', '.join(most)} and {last}; allowed: exactly one.",
+            remedy=f"Give theta=[…] for a guess, prior=[[…], …] for several that may be true{others}.",
+        )
+
+
+def guess_or_zero(theta: ArrayLike | None, prior: ArrayLike | Prior | None, dimension: int) -> Prior:
+    """A guess of θ, shape (d,), or a prior over several, shape (K, d); θ = 0 where neither is given.
+
+    >>> guess_or_zero(None, None, 2).points
+    array([[0., 0.]])
+    """
+    if theta is not None and prior is not None:
+        raise InputError("theta and prior are both given; allowed: one of them.", remedy="Give one of them.")
+    given = prior if prior is not None else (np.zeros(dimension) if theta is None else theta)
+    return Prior.of(given, dimension=dimension, name="theta" if prior is None else "prior")

@@ -8,9 +8,8 @@ from askance._arrays import ArrayLike
 from askance._checks import Number
 from askance.channels.statistics.coordinate_release import CoordinateRelease, best_release
 from askance.design.covariances import invert_information
-from askance.design.optimum.prior import Prior
+from askance.design.optimum.prior import Prior, guess_or_zero
 from askance.design.weights import read_weights
-from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 
 # Of the largest cost of a statistic.
@@ -43,10 +42,7 @@ def optimal_release(
     >>> optimal_release(model, 1, [5, -1]).release_probabilities.round(4)
     array([0.9642, 0.0358])
     """
-    if theta is not None and prior is not None:
-        raise InputError("theta and prior are both given; allowed: one of them.", remedy="Give one of them.")
-    given = prior if prior is not None else (np.zeros(model.dimension) if theta is None else theta)
-    points = Prior.of(given, dimension=model.dimension, name="theta" if prior is None else "prior")
+    points = guess_or_zero(theta, prior, model.dimension)
     matrix, d = read_weights(weights, model.dimension), model.dimension
     bounds = {"lower": model.table.min(axis=1), "statistic_bound": model.statistic_ranges}
     uniform = CoordinateRelease(d, privacy_level, **bounds)

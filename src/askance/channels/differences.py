@@ -1,0 +1,46 @@
+"""What two channels differ in, in words: their reprs may be cut before the first difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from askance._checks import shown
+from askance.channels.described import Described
+
+# More differences say no more.
+_MOST = 4
+
+
+def differences(other: Described, expected: Described) -> str:
+    """The parameters that differ, each with both values: a sentence.
+
+    >>> from askance import PerValue
+    >>> differences(PerValue(3, 2, lower=[0, 0, 1]), PerValue(3, 1))
+    "They differ in privacy_level ('2', not '1') and lower ([0.0, 0.0, 1.0], which is not given there)."
+    """
+    if other.kind != expected.kind:
+        return f"They differ in kind ({other.kind}, not {expected.kind})."
+    found = list(_found(other.specification(), expected.specification()))
+    if not found:
+        return "Their parameters are the same, their thresholds are not: other versions of askance made them."
+    told = found[:_MOST] + ([f"{len(found) - _MOST} more"] if len(found) > _MOST else [])
+    return f"They differ in {' and '.join([', '.join(told[:-1]), told[-1]] if len(told) > 1 else told)}."
+
+
+def _found(other: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    names = [*other, *(name for name in expected if name not in other)]
+    return [_difference(name, other, expected) for name in names if other.get(name) != expected.get(name)]
+
+
+def _difference(name: str, other: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
+    """One parameter with both values; of lists of one length only the first place that differs."""
+    if name not in expected:
+        return f"{name} ({shown(other[name])}, which is not given there)"
+    if name not in other:
+        return f"{name} (not given, and {shown(expected[name])} there)"
+    here, there = other[name], expected[name]
+    while isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        place = next(i for i in range(len(here)) if here[i] != there[i])
+        name, here, there = f"{name}[{place}]", here[place], there[place]
+    return f"{name} ({shown(here)}, not {shown(there)})"

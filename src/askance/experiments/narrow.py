@@ -1,0 +1,44 @@
+"""Pictures of `askance.geometry` on a sheet as narrow as a phone: the key below instead of beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Inches; at the width of a phone, words of nine points can be read.
+WIDTH = 5.2
+
+
+def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> None:
+    """Make a figure narrow, with one key of all axes below them.
+
+    Args:
+        figure: to change; its axes are kept, and their own keys taken away.
+        axes: whose words are in the key; others of the figure are removed.
+        height: inches.
+        columns: of the key.
+    """
+    from matplotlib.gridspec import GridSpec
+
+    named = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    for axis in list(figure.axes):
+        if axis not in axes:
+            axis.remove()
+        elif (legend := axis.get_legend()) is not None:
+            legend.remove()
+    if len(axes) == 1:  # the place of what was beside it
+        axes[0].set_subplotspec(GridSpec(1, 1, figure=figure)[0])
+    figure.set_size_inches(WIDTH, height)
+    figure.legend(
+        list(named.values()),
+        list(named),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=8.5,
+        labelspacing=0.9,
+        columnspacing=1.2,
+    )

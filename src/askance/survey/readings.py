@@ -1,0 +1,125 @@
+"""Channels that may have been real instead of the planned one: people who ignore the device, biased devices."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from askance._checks import Number, as_probability, shorten
+from askance._kernels.draw import TOTAL
+from askance.channels.finite import FiniteChannel
+from askance.channels.matrix import MatrixChannel
+from askance.channels.registry import build_answer_channel
+from askance.errors import InputError
+
+#: What those do who ignore the device: tell the truth, always give the observation that points least to anything but
+#: the first output ("no"), or any at random.
+Behaviour: TypeAlias = Literal["truth", "refuse", "random"]
+
+
+def safest_observation(channel: FiniteChannel) -> Any:
+    """The observation o with the largest S(o | first output) / max over other outputs y of S(o | y).
+
+    It is what people say who do not want to be taken for anything but the first output ("no"): "no" itself in most
+    designs, "same" in the crosswise design with a rare innocuous statement. The first of several that are equal.
+
+    >>> from askance import Crosswise, ForcedResponse
+    >>> safest_observation(ForcedResponse("2/3", "1/6")), safest_observation(Crosswise("1/6"))
+    ('no', 'same')
+    """
+    first, others = channel.matrix[:, 0], channel.matrix[:, 1:].max(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(first > 0, first / others, 0.0)  # infinite for what the first output alone can produce
+    safest = ratio >= ratio.max() * (1 - 1e-9)  # probabilities are rounded to whole numbers out of 2⁶²
+    return channel.observations.labels[int(np.argmax(safest))]
+
+
+def with_noncompliance(
+    channel: FiniteChannel, share: Number, behaviour: Behaviour, *, refuse_as: Any = None
+) -> MatrixChannel:
+    """S′ = (1 − c) S + c S₀: a share c of respondents ignores the device.
+
+    Args:
+        channel: S, the design as planned.
+        share: c.
+        behaviour: S₀: "truth" (they tell the truth; needs as many observations as outputs, and where these have
+            other names, as in the crosswise design, takes for each output the one that stands for it), "refuse" (they
+            always give one observation) or "random" (all observations equally likely).
+        refuse_as: with "refuse", that observation; default: `safest_observation`, "no" in most yes/no designs.
+
+    >>> from askance import ForcedResponse
+    >>> with_noncompliance(ForcedResponse("2/3", "1/6"), 0.1, "refuse").matrix.round(3)
+    array([[0.85, 0.25],
+           [0.15, 0.75]])
+    """
+    c = as_probability(share, "share")
+    k, m = len(channel.observations), len(channel.outputs)
+    if behaviour == "truth":
+        if k != m:
+            raise InputError(
+                f"the design has {k} observations for {m} outputs, so nobody can report the truth itself.",
+                remedy="Use behaviour 'refuse' or 'random'.",
+            )
+        told = _plain_reports(channel)
+        other = [[Fraction(o == told[y]) for y in range(m)] for o in range(k)]
+    elif behaviour == "refuse":
+        given = refusal_of(channel, refuse_as)
+        other = [[Fraction(label == given)] * m for label in channel.observations.labels]
+    elif behaviour == "random":
+        other = [[Fraction(1, k)] * m for _ in range(k)]
+    else:
+        raise InputError(f"behaviour is {behaviour!r}; allowed: truth, refuse, random.", remedy="Choose one of them.")
+    planned = channel.integer_weights
+    mixed = [[(1 - c) * Fraction(int(planned[o, y]), TOTAL) + c * other[o][y] for y in range(m)] for o in range(k)]
+    return MatrixChannel(mixed, outputs=channel.outputs, observations=channel.observations)
+
+
+def _plain_reports(channel: FiniteChannel) -> list[int]:
+    """For every output the observation that says it plainly: of the same name, or else those that match best."""
+    from scipy.optimize import linear_sum_assignment
+
+    outputs, observations = list(channel.outputs.labels), list(channel.observations.labels)
+    if set(outputs) == set(observations):
+        return [observations.index(label) for label in outputs]
+    identity = list(range(len(outputs)))
+    matched = linear_sum_assignment(channel.matrix.T, maximize=True)[1].tolist()
+    better = channel.matrix[matched, identity].sum() > channel.matrix[identity, identity].sum() + 1e-12
+    return list(matched) if better else identity
+
+
+def refusal_of(channel: FiniteChannel, refuse_as: Any) -> Any:
+    """The label of the observation that those give who refuse."""
+    if refuse_as is None:
+        return safest_observation(channel)
+    labels = channel.observations.labels
+    # A command line knows texts only.
+    found = [label for label in labels if label == refuse_as] or [label for label in labels if str(label) == refuse_as]
+    if not found:
+        raise InputError(
+            f"refuse_as is {refuse_as!r}; allowed: {shorten(labels)}.",
+            remedy="Name one report of the design, or leave it out for the one that points least to a yes.",
+        )
+    return found[0]
+
+
+def with_bias(channel: FiniteChannel, parameter: str, shift: Number) -> FiniteChannel:
+    """The same design with one of its probabilities off by `shift`: a device that is not what it should be.
+
+    >>> from askance import Warner
+    >>> with_bias(Warner("0.7"), "question", "0.02").matrix.round(2)
+    array([[0.72, 0.28],
+           [0.28, 0.72]])
+    """
+    specification = channel.specification()
+    if parameter not in specification or parameter in ("kind", "outputs", "observations"):
+        names = [name for name in specification if name not in ("kind", "outputs", "observations")]
+        raise InputError(
+            f"{channel.kind} has no probability {parameter!r}; allowed: {', '.join(names)}.", remedy="Name one."
+        )
+    value = Fraction(str(specification[parameter])) + Fraction(str(shift))
+    changed = {**specification, parameter: str(value)}
+    if channel.kind == "forced-response" and parameter != "no":
+        changed.pop("no")  # what remains goes to the forced no
+    return build_answer_channel(changed)

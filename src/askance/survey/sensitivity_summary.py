@@ -1,0 +1,85 @@
+"""The table of `sensitivity`, for people: at most 100 columns wide."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from askance.estimation.regression_summary import WIDTH
+from askance.estimation.result_tables import percent
+
+if TYPE_CHECKING:
+    from askance.survey.sensitivity import Scenario, Sensitivity
+
+# What stands in the two lines of one cell.
+_Cell = tuple[str, str]
+
+
+def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
+    """One block of two lines per reading: shares over their intervals, coefficients over their standard errors.
+
+    Columns that do not fit into 100 characters follow in further tables.
+    """
+    names, columns = _columns(table, confidence)
+    readings = [scenario.name for scenario in table.scenarios]
+    first = max(len("reading"), *(len(name) for name in readings))
+    widths = [
+        max(len(name), *(len(line) for cell in cells for line in cell))
+        for name, cells in zip(names, columns, strict=True)
+    ]
+    lines = ["Other readings of the design"]
+    for part in _fitting(widths, WIDTH - first):
+        head = "".join(f"  {names[j]:>{widths[j]}}" for j in part)
+        rule = "-" * (first + len(head))
+        lines += ["", f"{'reading':<{first}}{head}", rule]
+        for i, reading in enumerate(readings):
+            for line in (0, 1) if table.scenarios[i].fit is not None else (0,):
+                cells = "".join(f"  {columns[j][i][line]:>{widths[j]}}" for j in part)
+                lines.append(f"{reading if line == 0 else '':<{first}}{cells}".rstrip())
+        lines.append(rule)
+    lines.append(f"below shares: {100 * confidence:g} % intervals, for the population; below coefficients: std. errors")
+    if any(scenario.fit is None for scenario in table.scenarios):
+        lines.append("–: under this reading the reports tell nothing, or are impossible")
+    return "\n".join(lines)
+
+
+def _columns(table: Sensitivity, confidence: float) -> tuple[list[str], list[list[_Cell]]]:
+    """Names of the columns, and for each the cells of all readings."""
+    rows = [_cells(scenario, confidence) for scenario in table.scenarios]
+    planned = table.scenarios[0].shares(confidence)
+    assert planned is not None
+    outputs = planned.labels[1:] if len(planned.labels) == 2 else planned.labels
+    names = [*(f"share of {output}" for output in outputs), *table.parameter_names]
+    missing: _Cell = ("–", "")
+    return names, [[row[j] if row else missing for row in rows] for j in range(len(names))]
+
+
+def _cells(scenario: Scenario, confidence: float) -> list[_Cell]:
+    shares = scenario.shares(confidence)
+    if scenario.fit is None or shares is None:
+        return []
+    start = 1 if len(shares.labels) == 2 else 0
+    of_shares = list(zip(shares.estimate, shares.lower, shares.upper, strict=True))[start:]
+    cells: list[_Cell] = [(percent(p), _interval(low, high)) for p, low, high in of_shares]
+    return cells + [
+        (f"{value:z.4f}", "–" if math.isnan(error) else f"({error:.4f})")
+        for value, error in zip(scenario.fit.theta, scenario.fit.standard_errors, strict=True)
+    ]
+
+
+def _interval(low: float, high: float) -> str:
+    return "–" if math.isnan(low) else f"{percent(low)}–{percent(high)}".replace(" %", "")
+
+
+def _fitting(widths: list[int], room: int) -> list[list[int]]:
+    """Columns in as few tables as fit, in order; each has one at least.
+
+    >>> _fitting([10, 10, 30, 5], 26)
+    [[0, 1], [2], [3]]
+    """
+    parts: list[list[int]] = [[]]
+    for j, width in enumerate(widths):
+        if parts[-1] and sum(widths[i] + 2 for i in parts[-1]) + width + 2 > room:
+            parts.append([])
+        parts[-1].append(j)
+    return parts
