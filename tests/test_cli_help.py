@@ -15,9 +15,6 @@ from askance.cli.guided import GuidedCommand, GuidedGroup
 from .test_cli import all_commands, call
 
 COMMANDS = [pytest.param(path, command, id=" ".join(("askance", *path))) for path, command in all_commands(root)]
-# Written elsewhere, with a help of its own.
-ELSEWHERE = {("reproduce",)}
-OWN = [each for each in COMMANDS if each.values[0] not in ELSEWHERE]
 # Placeholders that click makes up where nobody says what is meant.
 MADE_UP = {"TEXT", "INTEGER", "FLOAT", "PATH", "FILENAME", "DIRECTORY"}
 
@@ -48,7 +45,7 @@ def resolve(words: Sequence[str]) -> tuple[tuple[str, ...], click.Command, list[
     return tuple(path), command, rest
 
 
-@pytest.mark.parametrize(("path", "command"), OWN)
+@pytest.mark.parametrize(("path", "command"), COMMANDS)
 def test_every_command_is_guided(path: tuple[str, ...], command: click.Command) -> None:
     assert isinstance(command, GuidedGroup if isinstance(command, click.Group) else GuidedCommand)
     named = [name for names in command.sections.values() for name in names]
@@ -62,14 +59,12 @@ def test_options_say_what_they_are(path: tuple[str, ...], command: click.Command
         assert option.help, option.opts
         assert len(option.help.split()) > 1, option.help
         assert option.hidden or max(option.opts, key=len) in text
-    if path in ELSEWHERE:
-        return
     for option in (each for each in command.params if isinstance(each, click.Option) and not each.is_flag):
         shown = option.make_metavar(click.Context(command))
         assert shown not in MADE_UP or option.opts == ["--id"], f"{option.opts}: {shown}"
 
 
-@pytest.mark.parametrize(("path", "command"), OWN)
+@pytest.mark.parametrize(("path", "command"), COMMANDS)
 def test_examples_can_be_typed(path: tuple[str, ...], command: click.Command) -> None:
     """They lead to the command itself (or, of a group, to one inside), and all their options exist and are read."""
     text = call(*path, "--help").out
@@ -83,7 +78,7 @@ def test_examples_can_be_typed(path: tuple[str, ...], command: click.Command) ->
             assert not found.make_context(found.name, rest).args, example
 
 
-@pytest.mark.parametrize(("path", "command"), OWN)
+@pytest.mark.parametrize(("path", "command"), COMMANDS)
 def test_help_fits_a_terminal(path: tuple[str, ...], command: click.Command) -> None:
     """80 columns, but for what nothing could break."""
     for line in call(*path, "--help").out.splitlines():

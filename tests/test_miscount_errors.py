@@ -10,7 +10,7 @@ import pytest
 
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
-from askance.text.miscount_errors import EstimatedMiscounts, standard_errors
+from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_wide
 from askance.text.miscount_estimate import (
     _batches,
     _expected,
@@ -107,3 +107,9 @@ def test_rates_compare_as_rates_and_come_by_name() -> None:
     found = estimate_above_zero(backwards)
     assert list(found) == ["ann", "bob"]
     assert all(0 < each.missed_error < 0.05 for each in found.values())
+
+
+@pytest.mark.parametrize("errors", [(np.nan, 0.2), (0.2, np.nan)])
+def test_a_rate_at_its_bound_does_not_hide_that_the_other_is_hardly_known(errors: tuple[float, float]) -> None:
+    with pytest.warns(AskanceWarning, match="ann ± 39"):
+        warn_of_wide({"ann": EstimatedMiscounts(0.0, 0.1, *errors)})

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from askance import RegressionFit, Responses, Softmax, estimate
 from askance._arrays import FloatArray
+from askance.estimation.share_intervals import share_interval
 
 from .regressions import (
     assert_same,
@@ -40,10 +41,9 @@ def test_prevalence_is_the_mean_probability_with_delta_method_errors(fit: Regres
     np.testing.assert_allclose(table.standard_error[0], numeric_error(fit, mean), rtol=1e-6)
     assert table.groups == ("all",)
     assert table.n_respondents.tolist() == [600]
-    logit = np.log(table.estimate / (1 - table.estimate))
-    reach = norm.ppf(0.975) * table.standard_error / (table.estimate * (1 - table.estimate))
-    np.testing.assert_allclose(table.lower, 1 / (1 + np.exp(reach - logit)))
-    np.testing.assert_allclose(table.upper, 1 / (1 + np.exp(-reach - logit)))
+    lower, upper = share_interval(table.estimate, table.standard_error, norm.ppf(0.975), 600)
+    np.testing.assert_allclose(table.lower, lower)
+    np.testing.assert_allclose(table.upper, upper)
 
 
 def test_prevalence_by_group_with_weights(fit: RegressionFit) -> None:

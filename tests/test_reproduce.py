@@ -119,9 +119,9 @@ def test_tables_are_those_of_the_experiment_or_the_numbers_of_its_answer(tmp_pat
     ("arguments", "message"),
     [
         (["eficiency"], "allowed: efficiency, simplex, nonconvex, privacy, tagging, all. Did you mean 'efficiency'?"),
-        (["simplex", "--seed", "-1"], "--seed is -1; allowed: 0 or more."),
+        (["simplex", "--seed", "-1"], "--seed is -1; allowed: a whole number, 0 or more."),
         (["simplex", "--seed", "99999999999"], "seed is"),
-        (["simplex", "--workers", "0"], "--workers is 0; allowed: 1 or more."),
+        (["simplex", "--workers", "0"], "--workers is 0; allowed: a whole number, 1 to 1,024."),
         (["simplex", "--replot"], "is not there: simplex has not been run into this folder."),
         (["--replot"], "--replot finds no result in"),
     ],

@@ -122,7 +122,7 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
     import numpy as np
 
     from askance.text.corpus import Corpus
-    from askance.text.question_sheet import write_sheet
+    from askance.text.question_sheet import checked_name, write_sheet
     from askance.text.tagged_text import read_sentences
 
     tables = [path for path in files if path.suffix.lower() == ".csv"]
@@ -135,7 +135,8 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
     if not tags and given["tagger"] is None:
         raise InputError("--tags is missing.", remedy="Say what is counted: --tags NOUN,VERB, for example.")
     require_writable(output, "-o", (".csv",))
-    for place in [output.with_name(f"{output.stem}-{name}{output.suffix}") for name in people] or [output]:
+    own = [output.with_name(f"{output.stem}-{checked_name(name)}{output.suffix}") for name in people]
+    for place in own or [output]:
         refuse_replacing(place, "answers in it would be lost")
     with progress() as doing:
         doing("reading text")

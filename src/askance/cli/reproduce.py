@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance._checks import did_you_mean
+from askance.cli.guided import GuidedCommand
+from askance.cli.numbers import SEED, WholeNumber
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
@@ -16,25 +18,38 @@ from askance.errors import InputError
 if TYPE_CHECKING:
     from askance.experiments.experiment import Experiment
 
+# Processes; more than any machine that this is for has processors.
+_MOST_WORKERS = 1024
 _VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
 
 
-@click.command("reproduce", short_help="Compute the figures of the paper again.")
+@click.command(
+    "reproduce",
+    cls=GuidedCommand,
+    short_help="Compute the figures of the paper again.",
+    examples=[
+        "askance reproduce all --quick",
+        "askance reproduce efficiency --quick --json",
+        "askance reproduce all --out reproduce-output --replot",
+    ],
+)
 @click.argument("experiment", default="all", metavar="[efficiency|simplex|nonconvex|privacy|tagging|all]")
 @click.option(
     "--out",
+    metavar="FOLDER",
     type=click.Path(path_type=Path),
     default=Path("reproduce-output"),
     show_default=True,
     help="folder for results, figures and report.html",
 )
 @click.option("--quick", is_flag=True, help="smaller configs on generated data: minutes in all")
-@click.option("--seed", type=int, default=0, show_default=True, help="seed of everything that is random")
+@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is random")
 @click.option("--json", "as_json", is_flag=True, help="print the numbers of the figures as JSON")
 @click.option("--replot", is_flag=True, help="draw again from the results in --out, however they were run; run nothing")
 @click.option(
     "--workers",
-    type=int,
+    metavar="N",
+    type=WholeNumber(1, _MOST_WORKERS, "Leave it out to use all processors."),
     default=None,
     help="processes, each with one thread; results do not depend on how many  [default: one for each processor]",
 )
@@ -49,10 +64,6 @@ def reproduce_command(
     """
     from askance.experiments.report import write_report
 
-    if seed < 0:
-        raise InputError(f"--seed is {seed}; allowed: 0 or more.", remedy="The default is 0.")
-    if workers is not None and workers < 1:
-        raise InputError(f"--workers is {workers}; allowed: 1 or more.", remedy="Leave it out to use all processors.")
     chosen = _chosen(experiment, out, replot=replot)
     try:
         with one_line_warnings(), progress() as doing:

@@ -137,7 +137,9 @@ class ConditionalFieldFit(FieldEstimate):
         estimate = np.asarray(np.tensordot(counts, per_row, axes=1))
         wanted = self._positions(variables)
         if not self._has_covariance:
-            return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
+            return table_with_errors(
+                self.field, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
+            )
         chosen, weights = np.arange(len(counts)), counts
         if len(counts) > _ROWS_OF_ERRORS:
             # Evenly spread over respondents, so that a row that many of them have counts as often.
@@ -148,7 +150,7 @@ class ConditionalFieldFit(FieldEstimate):
         weights = weights[:, None]
         slopes = TiltedField(self.field, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
-        return table_with_errors(self.field, wanted, estimate, variances, confidence)
+        return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
 
     def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The table of every clique given x, as in `marginal`, by the names of its variables."""

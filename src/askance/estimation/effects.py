@@ -14,9 +14,10 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import InputError
-from askance.estimation.fit import log_odds_interval, normal_quantile
+from askance.estimation.fit import normal_quantile
 from askance.estimation.results import MarginalEffects, Prevalence
 from askance.estimation.sample import Piece, Sample, column_of, is_binary
+from askance.estimation.share_intervals import share_interval
 from askance.models.softmax import Covariates, Softmax
 
 # Columns times coefficients: more take too long.
@@ -43,7 +44,7 @@ def prevalence(
     if population:
         variance = variance + _sampling_variance(model, theta, sample, codes, mean)
     errors = np.sqrt(variance)
-    lower, upper = log_odds_interval(mean, errors, z)
+    lower, upper = share_interval(mean, errors, z, n_respondents[:, None])
     outputs = tuple(model.outputs.labels)
     return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by)
 

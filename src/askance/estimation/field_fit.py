@@ -15,8 +15,9 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance.categories import Label
 from askance.estimation.field_tables import MeasuredField
-from askance.estimation.fit import NormalEstimate, log_odds_interval, normal_quantile
+from askance.estimation.fit import NormalEstimate, normal_quantile
 from askance.estimation.results import Result, as_json
+from askance.estimation.share_intervals import share_interval
 from askance.models.random_field import RandomField
 
 #: A prior that moves no cell by more than this share of its standard error leaves 95 % intervals above 94 %.
@@ -87,7 +88,7 @@ class MarginalTable(Result):
         labels: of every variable.
         estimate: the probability of every cell.
         standard_error: of the estimate.
-        lower: lower ends of the intervals, computed on the log-odds scale: they stay between 0 and 1.
+        lower: lower ends of the intervals, which stay between 0 and 1 (`share_interval`).
         upper: upper ends.
         confidence: of the intervals.
     """
@@ -203,7 +204,9 @@ class FieldFit(FieldEstimate):
             part = slice(self.field.offsets[number], self.field.offsets[number + 1])
             estimate = self.statistics[part].reshape([self.field.sizes[v] for v in clique])
             variances = np.diagonal(covariance)[part]
-            result[self._named(clique)] = table_with_errors(self.field, clique, estimate, variances, confidence)
+            result[self._named(clique)] = table_with_errors(
+                self.field, clique, estimate, variances, self.n_observations, confidence
+            )
         return result
 
     @cached_property
@@ -219,10 +222,12 @@ class FieldFit(FieldEstimate):
         estimate = self.field.marginal(self.theta, variables)  # refuses what are no variables
         wanted = self._positions(variables)
         if not self._has_covariance:
-            return table_with_errors(self.field, wanted, estimate, np.full(estimate.size, np.nan), confidence)
+            return table_with_errors(
+                self.field, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
+            )
         slopes = MeasuredField(self.field, [wanted]).jacobian(self.theta)
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
-        return table_with_errors(self.field, wanted, estimate, variances, confidence)
+        return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
 
     @property
     def raw_errors(self) -> dict[tuple[str, ...], FloatArray]:
@@ -316,11 +321,11 @@ def split_tables(
 
 
 def table_with_errors(
-    field: RandomField, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, confidence: float
+    field: RandomField, clique: Sequence[int], estimate: FloatArray, variances: FloatArray, n: int, confidence: float
 ) -> MarginalTable:
-    """A table of probabilities (sizes of the clique's variables) with intervals on the log-odds scale."""
+    """A table of probabilities (sizes of the clique's variables) with intervals, from n reports."""
     errors = np.sqrt(np.maximum(variances, 0)).reshape(estimate.shape)
-    lower, upper = log_odds_interval(estimate, errors, normal_quantile(confidence))
+    lower, upper = share_interval(estimate, errors, normal_quantile(confidence), n)
     certain = errors == 0  # structural zeros
     names = tuple(field.variables[v] for v in clique)
     return MarginalTable(

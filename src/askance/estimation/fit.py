@@ -13,6 +13,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
+from askance.estimation.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 
@@ -31,14 +32,6 @@ def normal_quantile(confidence: float) -> float:
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
     return float(ndtri((1 + confidence) / 2))
-
-
-def log_odds_interval(p: FloatArray, errors: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
-    """Interval of a probability computed on the log-odds scale, so that it stays in (0, 1); NaN at 0 and 1 exactly."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logit = np.log(p) - np.log1p(-p)
-        reach = z * errors / (p * (1 - p))
-        return np.asarray(1 / (1 + np.exp(reach - logit))), np.asarray(1 / (1 + np.exp(-reach - logit)))
 
 
 class NormalEstimate:
@@ -268,11 +261,11 @@ class DistributionFit(Fit):
         return self.model.mean_statistics(self.theta)
 
     def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
-        """p_θ̂(y) of every output, with delta-method intervals computed on the log-odds scale (they stay in (0, 1))."""
+        """p_θ̂(y) of every output, with delta-method errors and intervals within [0, 1] (`share_interval`)."""
         p = self.model.probabilities(self.theta)
         slopes = p[:, None] * (self.model.table.T - self.statistics)
         errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
-        lower, upper = log_odds_interval(p, errors, normal_quantile(confidence))
+        lower, upper = share_interval(p, errors, normal_quantile(confidence), self.n_observations)
         return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
 
 

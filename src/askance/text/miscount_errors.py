@@ -77,7 +77,7 @@ def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatAr
 
 def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
     """Say whose rates are hardly known; the warning stands where the caller of the caller is."""
-    wide = {name: max(each.missed_error, each.extra_error) for name, each in sorted(found.items())}
+    wide = {name: float(np.fmax(each.missed_error, each.extra_error)) for name, each in sorted(found.items())}
     wide = {name: error for name, error in wide.items() if error > _WIDE}
     if wide:
         listed = ", ".join(f"{name or 'all'} ± {100 * 1.96 * error:.0f}" for name, error in wide.items())

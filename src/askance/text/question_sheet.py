@@ -85,7 +85,7 @@ def write_sheet(
     1,the [[ old sailor sleeps ]],,,-,,
     """
     names = _checked_tags(tags, rest)
-    people = [_checked_name(name) for name in as_list(annotators, "annotators", '["ann", "ben"]')]
+    people = [checked_name(name) for name in as_list(annotators, "annotators", '["ann", "ben"]')]
     listed = [_checked(stretch, corpus) for stretch in stretches]
     if not listed:
         raise InputError("there is no stretch to ask about; allowed: one or more.", remedy="Take draw_stretches(…).")
@@ -214,7 +214,8 @@ def _checked_tags(tags: Sequence[str], rest: str | None) -> list[str]:
     return names
 
 
-def _checked_name(name: object) -> str:
+def checked_name(name: object) -> str:
+    """The name of an annotator, refused where a file could not have it."""
     allowed = isinstance(name, str) and name == name.strip() and name and not set(name) & set('/\\:*?"<>|\n\r\t')
     if not allowed or str(name).startswith((*_FORMULA, ".")):
         raise InputError(
