@@ -10,38 +10,15 @@ import pytest
 from scipy import stats
 
 from askance import Enumerated, build_channel, certify, recommend
-from askance._arrays import FloatArray
 from askance._kernels.directions import UNIT
 from askance.channels.statistics import BallRelease
 from askance.errors import InputError, ShapeError
-
-RATE = 1e-7
-
-
-def mixture() -> tuple[FloatArray, FloatArray]:
-    """Vectors in a ball of radius 2, on its surface and at 0, with weights."""
-    vectors = np.array([[2.0, 0.0, 0.0], [0.0, -1.2, 1.6], [0.5, 0.5, -0.25], [0.0, 0.0, 0.0], [-1.0, -1.0, 0.0]])
-    return vectors, np.array([0.3, 0.25, 0.2, 0.1, 0.15])
+from tests.vector_mixture import RATE, check_means_and_covariances, mixture
 
 
 @pytest.mark.parametrize(("level", "candidates"), [(1, None), (4, None), ("1/2", 4), (6, 32)])
 def test_means_and_covariances_are_as_stated(level: Any, candidates: int | None) -> None:
-    """χ² of the mean against the stated covariance, and every entry of the sample covariance."""
-    vectors, weights = mixture()
-    n, rng, channel = 200_000, np.random.default_rng(1), BallRelease(3, level, 2, candidates)
-    truth = vectors[rng.choice(len(vectors), p=weights, size=n)]
-    reports = channel.simulate(truth, rng)
-    expected = channel.mean_covariance(vectors, weights)
-    sums = channel.sums(reports)
-    error = channel.mean(sums, n) - weights @ vectors
-    assert n * error @ np.linalg.solve(expected, error) < stats.chi2.isf(RATE, 3)
-    beta = channel.debias(reports)
-    np.testing.assert_allclose(beta.mean(axis=0), channel.mean(sums, n), rtol=1e-9)
-    centred = beta - beta.mean(axis=0)
-    products = np.einsum("ni,nj->nij", centred, centred)
-    allowed = stats.norm.isf(RATE / 12) * products.std(axis=0) / math.sqrt(n)
-    assert (np.abs(products.mean(axis=0) - expected) < allowed).all()
-    np.testing.assert_allclose(channel.variances(sums, n), np.diag(products.mean(axis=0)), rtol=1e-4)
+    check_means_and_covariances(BallRelease(3, level, 2, candidates), 200_000)
 
 
 def test_covariance_of_one_vector_follows_from_the_score() -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -39,6 +40,15 @@ class Outcome(NamedTuple):
     code: int
     out: str
     err: str
+    # What a busy machine makes a command say while it works; never part of what it has to say at the end.
+    progress: str
+
+
+def outcome_of(code: int, out: str, err: str) -> Outcome:
+    lines = err.splitlines(keepends=True)
+    is_progress = [re.fullmatch(r"askance: .* …\n", line) is not None for line in lines]
+    told = ["".join(compress(lines, [chosen is kind for chosen in is_progress])) for kind in (False, True)]
+    return Outcome(code, out, *told)
 
 
 def call(*arguments: str) -> Outcome:
@@ -50,13 +60,13 @@ def call(*arguments: str) -> Outcome:
             main()
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    return Outcome(code, out.getvalue(), err.getvalue())
+    return outcome_of(code, out.getvalue(), err.getvalue())
 
 
 def spawn(*arguments: str, command: Sequence[str | Path] = (SCRIPT,)) -> Outcome:
     """Run the installed command in a process of its own."""
     done = subprocess.run([*command, *arguments], capture_output=True, timeout=240, check=False)
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return outcome_of(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def spawn_module(*arguments: str) -> Outcome:

@@ -320,8 +320,7 @@ def test_long_work_says_so_on_standard_error(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "people.csv").write_text("\n".join(["a,b,c", *["1,0,0"] * 64]))
     outcome = call("randomize", *ONE_HOT, "--input", "people.csv", "-o", "a.jsonl", "--json")
     assert json.loads(outcome.out)["reports"] == 64
-    assert "people.csv" in outcome.err
-    assert "row 57 of 64" in outcome.err
+    assert "people.csv: row 57 of 64" in outcome.progress
 
 
 # -- the page about reports --------------------------------------------------------------------------------------------

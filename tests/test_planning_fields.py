@@ -116,7 +116,9 @@ def test_large_biases_are_last() -> None:
     biases = [row.bias > row.standard_error for row in found.designs]
     assert biases == sorted(biases)
     assert any(biases)
-    assert "biases estimates" in found.summary()
+    summary = found.summary()
+    assert "bias: how far off" in summary
+    assert all(f"  {row.bias:.3g}  " in summary for row in found.designs)
     precise = plan(LINEAR, None, COEFFICIENTS, SQUARE, privacy_level=4, target="x0", n=10_000)
     errors = [math.hypot(row.standard_error, row.bias) for row in precise.designs]
     assert errors == pytest.approx(sorted(errors), rel=1e-8)

@@ -9,37 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from askance._arrays import FloatArray
 from askance._kernels.directions import UNIT
 from askance.channels.statistics import QuadraticRelease
 from askance.errors import ShapeError
-
-RATE = 1e-7
-
-
-def mixture() -> tuple[FloatArray, FloatArray]:
-    """Vectors in a ball of radius 2, on its surface and at 0, with weights."""
-    vectors = np.array([[2.0, 0.0, 0.0], [0.0, -1.2, 1.6], [0.5, 0.5, -0.25], [0.0, 0.0, 0.0], [-1.0, -1.0, 0.0]])
-    return vectors, np.array([0.3, 0.25, 0.2, 0.1, 0.15])
+from tests.vector_mixture import RATE, check_means_and_covariances
 
 
 @pytest.mark.parametrize(("level", "candidates"), [(1, None), (4, None), ("1/2", 4), (6, 32)])
 def test_means_and_covariances_are_as_stated(level: Any, candidates: int | None) -> None:
-    """χ² of the mean against the stated covariance, and every entry of the sample covariance."""
-    vectors, weights = mixture()
-    n, rng, channel = 100_000, np.random.default_rng(1), QuadraticRelease(3, level, 2, candidates)
-    reports = channel.simulate(vectors[rng.choice(len(vectors), p=weights, size=n)], rng)
-    expected = channel.mean_covariance(vectors, weights)
-    sums = channel.sums(reports)
-    error = channel.mean(sums, n) - weights @ channel.statistics(vectors)
-    assert n * error @ np.linalg.solve(expected, error) < stats.chi2.isf(RATE, 6)
-    beta = channel.debias(reports)
-    np.testing.assert_allclose(beta.mean(axis=0), channel.mean(sums, n), rtol=1e-9)
-    centred = beta - beta.mean(axis=0)
-    products = np.einsum("ni,nj->nij", centred, centred)
-    allowed = stats.norm.isf(RATE / 42) * products.std(axis=0) / math.sqrt(n)
-    assert (np.abs(products.mean(axis=0) - expected) < allowed).all()
-    np.testing.assert_allclose(channel.variances(sums, n), np.diag(products.mean(axis=0)), rtol=1e-4)
+    check_means_and_covariances(QuadraticRelease(3, level, 2, candidates), 100_000)
 
 
 @pytest.mark.parametrize("vector", [[0.6, -0.8], [1.0, 0.0], [0.3, 0.4], [0.0, 0.0]])

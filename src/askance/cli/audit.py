@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from askance.channels import registry
-from askance.channels.registry import AnyChannel, ChannelEntry
-from askance.cli.channel_options import CHANNEL_SECTIONS, build_from_flags, channel_options, example_flags, summary_of
-from askance.cli.guided import GuidedCommand, GuidedGroup
+from askance.channels.registry import AnyChannel
+from askance.cli.channel_commands import ChannelTask, add_channel_commands
+from askance.cli.channel_options import CHANNEL_SECTIONS
+from askance.cli.guided import GuidedGroup
 from askance.cli.numbers import NUMBER, WholeNumber
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import progress
@@ -41,31 +39,6 @@ def audit_group() -> None:
     the stated level. Draws come from the cryptographic source of the system, as on devices: there is no --seed, and
     two audits differ a little. Every channel has its own options: askance audit CHANNEL --help.
     """
-
-
-def _audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that all audits share."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="print JSON"),
-        click.option(
-            "--confidence",
-            type=NUMBER,
-            metavar="P",
-            default=0.999,
-            show_default=True,
-            help="probability that the lower bound is right, 0.5 to 1",
-        ),
-        click.option(
-            "--trials",
-            type=WholeNumber(),
-            metavar="N",
-            default=_DEFAULT_TRIALS,
-            show_default=True,
-            help="reports to draw, 1000 or more",
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> int:
@@ -105,32 +78,30 @@ def _level(value: float) -> str:
     return "unbounded" if math.isinf(value) else f"{value:.10g}"
 
 
-def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = summary_of(entry)
-    examples = [f"askance audit {entry.kind} {example_flags(entry)}"]
-
-    @click.command(entry.kind, cls=GuidedCommand, help=summary, short_help=entry.summary, examples=examples)
-    @channel_options(entry)
-    @_audit_options
-    def command(trials: int, confidence: float, as_json: bool, **given: Any) -> int:
-        return _run(build_from_flags(entry, given), trials, confidence, as_json)
-
-    return command
-
-
-for _entry in registry.entries(None):
-    audit_group.add_command(_command_for(_entry))
-
-
-@audit_group.command(
-    "file",
-    short_help="a channel described in a TOML file",
-    examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],
+add_channel_commands(
+    audit_group,
+    ChannelTask(
+        _run,
+        options=[
+            click.option(
+                "--trials",
+                type=WholeNumber(),
+                metavar="N",
+                default=_DEFAULT_TRIALS,
+                show_default=True,
+                help="reports to draw, 1000 or more",
+            ),
+            click.option(
+                "--confidence",
+                type=NUMBER,
+                metavar="P",
+                default=0.999,
+                show_default=True,
+                help="probability that the lower bound is right, 0.5 to 1",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="print JSON"),
+        ],
+        file_help="Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file.",
+        file_examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],
+    ),
 )
-@click.argument("path", type=click.Path(path_type=Path))
-@_audit_options
-def audit_file(path: Path, trials: int, confidence: float, as_json: bool) -> int:
-    """Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file."""
-    from askance.formats import read_channel
-
-    return _run(read_channel(path), trials, confidence, as_json)

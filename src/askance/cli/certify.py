@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import click
 
 from askance._checks import as_positive_level, shorten
-from askance.channels import registry
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import AnyChannel, ChannelEntry
-from askance.cli.channel_options import CHANNEL_SECTIONS, build_from_flags, channel_options, example_flags, summary_of
-from askance.cli.guided import GuidedCommand, GuidedGroup
+from askance.channels.registry import AnyChannel
+from askance.cli.channel_commands import ChannelTask, add_channel_commands
+from askance.cli.channel_options import CHANNEL_SECTIONS
+from askance.cli.guided import GuidedGroup
 from askance.cli.output import print_json, print_table
 from askance.cli.progress import progress
 
@@ -37,18 +34,6 @@ def certify_group() -> None:
     audit` tests the sampler itself. With --at-most it exits with code 1 when the level is larger, as tests want it.
     Every channel has its own options: askance certify CHANNEL --help.
     """
-
-
-def _certify_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that all certificates share."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="print JSON"),
-        click.option(
-            "--at-most", metavar="LEVEL", help="exit with code 1 when the privacy level is larger; above 0, at most 30"
-        ),
-    ):
-        command = option(command)
-    return command
 
 
 def _run(channel: AnyChannel, at_most: str | None, as_json: bool) -> int:
@@ -92,32 +77,20 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
     return certificate.privacy_level
 
 
-def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = summary_of(entry)
-    examples = [f"askance certify {entry.kind} {example_flags(entry)}"]
-
-    @click.command(entry.kind, cls=GuidedCommand, help=summary, short_help=entry.summary, examples=examples)
-    @channel_options(entry)
-    @_certify_options
-    def command(at_most: str | None, as_json: bool, **given: Any) -> int:
-        return _run(build_from_flags(entry, given), at_most, as_json)
-
-    return command
-
-
-for _entry in registry.entries(None):
-    certify_group.add_command(_command_for(_entry))
-
-
-@certify_group.command(
-    "file",
-    short_help="a channel described in a TOML file",
-    examples=["askance certify file my-channel.toml", "askance certify file my-channel.toml --at-most 1"],
+add_channel_commands(
+    certify_group,
+    ChannelTask(
+        _run,
+        options=[
+            click.option(
+                "--at-most",
+                metavar="LEVEL",
+                help="exit with code 1 when the privacy level is larger; above 0, at most 30",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="print JSON"),
+        ],
+        file_help="Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a "
+        "file.",
+        file_examples=["askance certify file my-channel.toml", "askance certify file my-channel.toml --at-most 1"],
+    ),
 )
-@click.argument("path", type=click.Path(path_type=Path))
-@_certify_options
-def certify_file(path: Path, at_most: str | None, as_json: bool) -> int:
-    """Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file."""
-    from askance.formats import read_channel
-
-    return _run(read_channel(path), at_most, as_json)

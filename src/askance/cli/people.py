@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from askance._checks import shorten, shown
 from askance.cli.outputs import refuse_inputs, refuse_replacing, require_writable
@@ -21,6 +23,33 @@ _PIECE = 1 << 16
 # Numbers noised at a time, where records are long.
 _NUMBERS = 1 << 22
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
+
+
+def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that commands for whole records share: ids, gaps, where reports go."""
+    for option in reversed(
+        [
+            click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none"),
+            click.option(
+                "--missing",
+                type=click.Choice(["error", "drop"]),
+                default="error",
+                show_default=True,
+                help="what to do about rows with gaps: stop, or leave them out and count them",
+            ),
+            click.option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                required=True,
+                help="where reports go (.jsonl, .parquet)",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="print the summary as JSON"),
+        ]
+    ):
+        command = option(command)
+    return command
 
 
 def read_people(path: Path, *, texts: bool = False) -> Columns:

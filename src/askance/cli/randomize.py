@@ -10,20 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance._checks import as_fraction, shorten, shown
-from askance.channels import registry
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import AnyChannel, ChannelEntry
+from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
-from askance.cli.channel_options import (
-    CHANNEL_SECTIONS,
-    build_from_flags,
-    channel_options,
-    example_flags,
-    in_flags,
-    summary_of,
-)
+from askance.cli.channel_commands import ChannelTask, add_channel_commands
+from askance.cli.channel_options import CHANNEL_SECTIONS
 from askance.cli.channel_summary import channel_as_json, channel_rows
-from askance.cli.guided import GuidedCommand, GuidedGroup
+from askance.cli.guided import GuidedGroup
 from askance.cli.output import print_json, print_table
 from askance.cli.people import (
     label_of,
@@ -67,87 +60,6 @@ def randomize_group() -> None:
     One record is printed as one line of JSON; a table becomes a file of reports. Every channel has its own options:
     askance randomize CHANNEL --help.
     """
-
-
-def _own_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What is noised, and where it goes."""
-    file = click.Path(path_type=Path)
-    options = [
-        click.option("--record", metavar="X,X,…|ANSWER", help="one respondent: print their report as one line of JSON"),
-        click.option("--id", metavar="TEXT", help="with --record: the id of the report"),
-        click.option(
-            "--input",
-            metavar="FILE",
-            type=file,
-            help="a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)",
-        ),
-        click.option(
-            "--columns", metavar="A,B,…", help="with --input: the columns that are noised  [default: all but the ids]"
-        ),
-        click.option("--id-column", metavar="NAME", help="with --input: the column of ids"),
-        click.option(
-            "-o", "--output", metavar="FILE", type=file, help="with --input: where reports go (.jsonl, .parquet)"
-        ),
-        click.option(
-            "--header", is_flag=True, help="print the line that a file of single reports must begin with, and stop"
-        ),
-        click.option("--json", "as_json", is_flag=True, help="with --input: print the summary as JSON"),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _command_for(entry: ChannelEntry) -> click.Command:
-    summary = f"{summary_of(entry)}\n\n{_SOURCE}"
-    examples = [f"askance randomize {entry.kind} {example_flags(entry)} --input people.csv -o reports.jsonl"]
-
-    @click.command(
-        entry.kind,
-        cls=GuidedCommand,
-        help=summary,
-        short_help=entry.summary,
-        sections={"What is noised, and where it goes": _OWN},
-        examples=examples,
-    )
-    @channel_options(entry)
-    @_own_options
-    def command(**given: Any) -> None:
-        own = {name: given.pop(name) for name in _OWN}
-        channel = build_from_flags(entry, given)
-        try:
-            _randomize(channel, **own)
-        except InputError as error:
-            raise type(error)(error.message, remedy=in_flags(error.remedy, entry)) from None
-
-    return command
-
-
-randomize_group.add_command(randomize_records)
-randomize_group.add_command(randomize_release)
-_OWN = ("record", "id", "input", "columns", "id_column", "output", "header", "as_json")
-for _entry in registry.entries(None):
-    randomize_group.add_command(_command_for(_entry))
-
-
-@randomize_group.command(
-    "file",
-    short_help="a channel described in a TOML file",
-    examples=[
-        "askance randomize file my-channel.toml --record yes",
-        "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
-    ],
-)
-@click.argument("path", type=click.Path(path_type=Path))
-@_own_options
-def randomize_file(path: Path, **own: Any) -> None:
-    """Noise records through the channel that the TOML file PATH describes, such as one of `askance optimal -o`.
-
-    Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
-    """
-    from askance.formats import read_channel
-
-    _randomize(read_channel(path), **own)
 
 
 def _randomize(channel: AnyChannel, record: str | None, input: Path | None, header: bool, **given: Any) -> None:
@@ -327,3 +239,51 @@ def _print_summary(channel: AnyChannel, written: int, output: Path, as_json: boo
         return
     rows = [("reports", f"{written:,}"), *channel_rows(channel)]
     print_table(f"reports written to {output}", ["", ""], rows)
+
+
+_FILE = click.Path(path_type=Path)
+randomize_group.add_command(randomize_records)
+randomize_group.add_command(randomize_release)
+add_channel_commands(
+    randomize_group,
+    ChannelTask(
+        _randomize,
+        options=[
+            click.option(
+                "--record", metavar="X,X,…|ANSWER", help="one respondent: print their report as one line of JSON"
+            ),
+            click.option("--id", metavar="TEXT", help="with --record: the id of the report"),
+            click.option(
+                "--input",
+                metavar="FILE",
+                type=_FILE,
+                help="a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)",
+            ),
+            click.option(
+                "--columns",
+                metavar="A,B,…",
+                help="with --input: the columns that are noised  [default: all but the ids]",
+            ),
+            click.option("--id-column", metavar="NAME", help="with --input: the column of ids"),
+            click.option(
+                "-o", "--output", metavar="FILE", type=_FILE, help="with --input: where reports go (.jsonl, .parquet)"
+            ),
+            click.option(
+                "--header", is_flag=True, help="print the line that a file of single reports must begin with, and stop"
+            ),
+            click.option("--json", "as_json", is_flag=True, help="with --input: print the summary as JSON"),
+        ],
+        file_help="Noise records through the channel that the TOML file PATH describes, such as one of "
+        f"`askance optimal -o`.\n\n{_SOURCE}",
+        file_examples=[
+            "askance randomize file my-channel.toml --record yes",
+            "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
+        ],
+        note=_SOURCE,
+        section=(
+            "What is noised, and where it goes",
+            ("record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
+        ),
+        example="--input people.csv -o reports.jsonl",
+    ),
+)

@@ -9,7 +9,15 @@ import click
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
-from askance.cli.people import complete_columns, pieces_of, read_ids, read_labels, read_people, refuse_place
+from askance.cli.people import (
+    complete_columns,
+    people_options,
+    pieces_of,
+    read_ids,
+    read_labels,
+    read_people,
+    refuse_place,
+)
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -35,16 +43,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--input", metavar="FILE", type=_FILE, required=True, help="a table, one row per respondent, a column per variable"
 )
-@click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none")
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="what to do about rows with gaps: stop, or leave them out and count them",
-)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where reports go (.jsonl, .parquet)")
-@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+@people_options
 def randomize_records(
     path: Path, variables: Path, input: Path, id_column: str | None, missing: str, output: Path, as_json: bool
 ) -> None:

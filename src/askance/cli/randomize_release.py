@@ -10,7 +10,15 @@ import click
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.guided import GuidedCommand
 from askance.cli.output import print_json, print_table
-from askance.cli.people import complete_columns, numbers_of, pieces_of, read_ids, read_people, refuse_place
+from askance.cli.people import (
+    complete_columns,
+    numbers_of,
+    people_options,
+    pieces_of,
+    read_ids,
+    read_people,
+    refuse_place,
+)
 from askance.cli.progress import progress
 from askance.errors import InputError
 
@@ -38,17 +46,8 @@ _TWICE = "whoever was in the pilot as well has now spent both levels, which add 
     required=True,
     help="a table, one row per respondent, with the columns planned",
 )
-@click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none")
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="what to do about rows with gaps: stop, or leave them out and count them",
-)
 @click.option("--strict", is_flag=True, help="refuse records that would be clipped, instead of counting them")
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="where reports go (.jsonl, .parquet)")
-@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+@people_options
 def randomize_release(
     path: Path, input: Path, id_column: str | None, missing: str, strict: bool, output: Path, as_json: bool
 ) -> None:

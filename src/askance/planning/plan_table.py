@@ -100,6 +100,7 @@ def columns_of(plan: Plan) -> list[str]:
         "level",
         *found,
         *(["worst"] if plan.guesses > 1 else []),
+        *(["bias"] if _is_biased(plan) else []),
         *(["price"] if _has_price(plan) else []),
         *([] if _same_estimator(plan) else ["by"]),
     ]
@@ -113,6 +114,11 @@ def rows_of(plan: Plan) -> list[list[str]]:
 def _has_price(plan: Plan) -> bool:
     """Where levels are sought all designs have the same error, and with it the same price."""
     return plan.unknown != "privacy_level"
+
+
+def _is_biased(plan: Plan) -> bool:
+    """Whether some design tends to something else, by enough to be worth a column."""
+    return any(design.bias > _NOTICEABLE * design.standard_error for design in plan.designs)
 
 
 def has_parameters(plan: Plan) -> bool:
@@ -154,10 +160,8 @@ def notes_of(plan: Plan) -> list[str]:
         notes.append("worst: the standard error at the worst of the guesses")
     if any(design.rough for design in rows):
         notes.append("≈: too few respondents for these figures to be more than rough; take more, or simulate")
-    biased = [design for design in plan.designs if design.bias > _NOTICEABLE * design.standard_error]
-    if biased:
-        values = ", ".join(f"{design.design} by {design.bias:.3g}" for design in biased)
-        notes.append(f"devices shrink or clip far-out values, which biases estimates: {values}")
+    if _is_biased(plan):
+        notes.append("bias: how far off estimates stay however many answer, for devices shrink or clip far-out values")
     notes += [*_notes_on_equals(plan), *_notes_on_others(plan)]
     reasons: dict[str, list[str]] = {}
     for name, reason in plan.skipped.items():
@@ -217,6 +221,8 @@ def _row(design: PlannedDesign, plan: Plan) -> list[str]:
         cells = [f"{mark}{design.standard_error:.3g}"]
     if plan.guesses > 1:
         cells.append(f"{mark}{design.worst_error:.3g}")
+    if _is_biased(plan):
+        cells.append(f"{design.bias:.3g}")
     return [
         design.design,
         _parameters(design),
