@@ -44,6 +44,7 @@ def survey(path: Path, design: Any, n: int = 1500) -> Path:
             "village": rng.integers(0, 50, n),
             "weight": rng.uniform(0.5, 2, n),
             "gap": np.where(np.arange(n) < 9, np.nan, age),
+            "half": np.arange(n) % 2,
         }
     )
     frame.to_csv(path, index=False)
@@ -55,7 +56,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(survey(tmp_path_factory.mktemp("fit") / "survey.csv", ForcedResponse("2/3", "1/6")))
 
 
-def expected_json(fit: Any, confidence: float = 0.95, by: str | None = None) -> dict[str, Any]:
+def expected_json(fit: Any, confidence: float = 0.95, *groups: str) -> dict[str, Any]:
     lower, upper = fit.confidence_interval(confidence)
     return {
         "method": fit.method,
@@ -80,7 +81,7 @@ def expected_json(fit: Any, confidence: float = 0.95, by: str | None = None) -> 
             )
         ],
         "prevalence": fit.prevalence(confidence=confidence, population=True).to_json(),
-        "prevalence_by": by and fit.prevalence(by=by, confidence=confidence, population=True).to_json(),
+        "prevalence_by": {by: fit.prevalence(by=by, confidence=confidence, population=True).to_json() for by in groups},
         "warnings": [],
     }
 
@@ -102,8 +103,8 @@ def test_installed_command(table: str) -> None:
 
 
 def test_all_options_reach_the_fit(table: str) -> None:
-    formula = "said ~ gap"
-    options = ("--missing", "drop", "--cluster", "village", "--weights", "weight", "--by", "village")
+    formula = "said ~ gap + region + half"
+    options = ("--missing", "drop", "--cluster", "village", "--weights", "weight", "--by", "region", "--by", "half")
     printed = parsed(
         call("fit", table, "--formula", formula, *FORCED, *options, "--positive", "no", "--confidence", "0.9", "--json")
     )
@@ -116,11 +117,11 @@ def test_all_options_reach_the_fit(table: str) -> None:
         weights="weight",
         positive="no",
     )
-    assert printed == expected_json(fit, 0.9, "village")
+    assert printed == expected_json(fit, 0.9, "region", "half")
     assert printed["messages"][0] == "9 of 1500 rows dropped for missing values"
     assert "weighted by weight" in printed["messages"]
     assert printed["covariance"] == "cluster-robust"
-    assert len(printed["prevalence_by"]["groups"]) == 50
+    assert printed["prevalence_by"]["region"]["groups"] == ["north", "south"]
 
 
 def test_table_is_the_summary(table: str) -> None:

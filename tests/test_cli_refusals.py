@@ -264,6 +264,14 @@ def test_two_outputs_never_go_to_one_place(words: str, folder: Path) -> None:
 SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "misspelt option": ("audit warner --quesion 0.7", ("has no option '--quesion'", "Did you mean '--question'?")),
     "strange option": ("certify warner --zzz", ("has no option '--zzz'", "See `askance certify warner --help`")),
+    "an option of others": (
+        f"sensitivity people.csv {DESIGN} --by region",
+        ("has no option '--by'. See `askance sensitivity --help`.",),
+    ),
+    "a word in common": (
+        f"sensitivity people.csv {DESIGN} --save x",
+        ("has no option '--save'. See `askance sensitivity --help`.",),
+    ),
     "missing option": ("aggregate answers.jsonl", ("-o / --output (where the state goes) is missing",)),
     "missing argument": ("aggregate", ("REPORTS is missing",)),
     "misspelt choice": ("tag tagger.askance news.txt --to conll", ("--to is 'conll'", "Did you mean 'conllu'?")),

@@ -17,6 +17,7 @@ from askance import (
     Coarsened,
     Crosswise,
     Direct,
+    DisguisedResponse,
     ForcedResponse,
     MatrixChannel,
     RandomizedResponse,
@@ -182,9 +183,55 @@ def test_second_observation_of_other_designs() -> None:
     data = survey(design)
     said = np.where(data["said"] == "same", 1, 0)
     expected = regress(FORMULA, data, design)
-    fit = regress(FORMULA, {**data, "said": said}, design)
+    fit = regress(FORMULA, {**data, "said": said}, design, positive=1)
     np.testing.assert_array_equal(fit.theta, expected.theta)
     assert fit.diagnostics.messages == ("column 'said': 0 is read as 'different', 1 is read as 'same'",)
+
+
+@pytest.mark.parametrize("design", [Crosswise("1/6"), DisguisedResponse("4/5")], ids=["crosswise", "disguised"])
+@pytest.mark.parametrize(
+    "said", [DATA["said"], numbers(DATA["said"]), DATA["said"] == "yes"], ids=["texts", "1", "True"]
+)
+def test_a_yes_is_no_report_of_designs_without_yes(design: Any, said: Any) -> None:
+    second = design.observations.labels[1]
+    with pytest.raises(LabelError, match=f"say which value means '{second}' by positive="):
+        regress(FORMULA, {**DATA, "said": said}, design)
+    labelled = np.where(DATA["said"] == "yes", *reversed(design.observations.labels))
+    expected = regress(FORMULA, {**DATA, "said": labelled}, design)
+    named = regress(FORMULA, {**DATA, "said": said}, design, positive=said[DATA["said"] == "yes"][0].item())
+    np.testing.assert_array_equal(named.theta, expected.theta)
+
+
+def test_labels_of_the_answers_themselves_may_be_anything() -> None:
+    never = ForcedResponse("2/3", "1/6", outputs=["never", "ever"])
+    fit = regress(FORMULA, {**DATA, "said": numbers(DATA["said"])}, never)
+    np.testing.assert_array_equal(fit.theta, regress(FORMULA, DATA, DESIGN).theta)
+    asked = MatrixChannel(DESIGN.matrix.tolist(), outputs=["innocent", "guilty"], observations=["no", "yes"])
+    fit = regress(FORMULA, {**DATA, "said": numbers(DATA["said"])}, asked)
+    assert fit.diagnostics.messages == ("column 'said': 0 is read as 'no', 1 is read as 'yes'",)
+
+
+MERGED = "column 'said': ' no', 'NO' are read as 'no'; 'Yes' is read as 'yes'"
+
+
+@pytest.mark.parametrize("positive", [None, "yes", "YES "])
+def test_spellings_are_merged_and_told(positive: Any) -> None:
+    said = DATA["said"].astype(object)
+    yes, no = np.flatnonzero(said == "yes"), np.flatnonzero(said == "no")
+    said[yes[:5]], said[no[:7]], said[no[7:9]] = "Yes", "NO", " no"
+    fit = regress(FORMULA, {**DATA, "said": said}, DESIGN, positive=positive)
+    np.testing.assert_array_equal(fit.theta, regress(FORMULA, DATA, DESIGN).theta)
+    assert fit.diagnostics.messages == (MERGED,)
+
+
+def test_spellings_of_one_value_are_one_value() -> None:
+    said = np.where(DATA["said"] == "yes", "Y", "y")
+    with pytest.raises(NotIdentifiedError, match="holds only 'yes'"):
+        regress(FORMULA, {**DATA, "said": said}, DESIGN, positive="Y")
+    merged = np.where(DATA["said"] == "yes", "yes", np.where(DATA["age"] > 0, "nein", "Nein"))
+    fit = regress(FORMULA, {**DATA, "said": merged}, DESIGN)
+    np.testing.assert_array_equal(fit.theta, regress(FORMULA, DATA, DESIGN).theta)
+    assert fit.diagnostics.messages == ("column 'said': 'Nein', 'nein' are read as 'no'",)
 
 
 @pytest.mark.parametrize("labels", [["1", "2", "3"], [1, 2, 3], [1.0, 2.0, 3.0]])
@@ -250,6 +297,20 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "one cluster": ({"cluster": "one"}, InputError, "'one' holds one cluster"),
     "weights": ({"weights": "weigth"}, InputError, "Did you mean 'weight'"),
     "texts as weights": ({"weights": "region"}, InputError, "'region' holds text"),
+    "weights themselves": (
+        {"weights": pd.Series(DATA["weight"], name="weight")},
+        InputError,
+        "weights is a Series; allowed: the name of a column .* weights='weight'",
+    ),
+    "clusters themselves": (
+        {"cluster": DATA["village"]},
+        InputError,
+        "cluster is a ndarray; allowed: the name of a column .* cluster='cluster'",
+    ),
+    "constant text": ({"formula": "said ~ age + land"}, NotIdentifiedError, "^land is 'DE' in every row: its effect"),
+    "constant category": ({"formula": "said ~ C(one)"}, NotIdentifiedError, "^one is 1 in every row: its effect"),
+    "constant in a product": ({"formula": "said ~ age * land"}, NotIdentifiedError, "^land is 'DE' in every row"),
+    "constant calculation": ({"formula": "said ~ C(age > 99)"}, NotIdentifiedError, r"^C\(age > 99\) is the same in"),
     "weights of 0": ({"weights": "zero"}, InputError, "'zero' holds the weight 0"),
     "collinear": ({"formula": "said ~ age + I(2 * age)"}, NotIdentifiedError, r"'age', 'I\(2 \* age\)' are collinear"),
     "zeros": ({"formula": "said ~ zero"}, NotIdentifiedError, "zero is 0 in every row"),
@@ -265,7 +326,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize(("options", "error", "words"), REFUSED.values(), ids=list(REFUSED))
 def test_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
-    data = {**DATA, "zero": np.zeros(N), "one": np.ones(N)}
+    data = {**DATA, "zero": np.zeros(N), "one": np.ones(N), "land": ["DE"] * N}
     given: dict[str, Any] = {"formula": FORMULA, "data": data, "channel": DESIGN, **options}
     with pytest.raises(error, match=words):
         regress(given.pop("formula"), given.pop("data"), given.pop("channel"), **given)
@@ -309,9 +370,14 @@ def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     assert done.stdout.strip() == ""
 
 
+def test_a_constant_text_may_stand_for_the_intercept() -> None:
+    fit = regress("said ~ 0 + land", {**DATA, "land": ["DE"] * N}, DESIGN)
+    np.testing.assert_allclose(fit.theta, regress("said ~ 1", DATA, DESIGN).theta, rtol=1e-10)
+
+
 def test_a_number_column_with_a_stray_text_is_refused_by_value() -> None:
     said = ["yes", "no"] * 40
-    with pytest.raises(AskanceError, match=r"column 'x' is text: 79 of its 80 different values are numbers, and '\.'"):
+    with pytest.raises(AskanceError, match=r"column 'x' is text: 79 of 80 rows hold numbers, the others '\.'"):
         regress("said ~ x", {"said": said, "x": [str(i) for i in range(79)] + ["."]}, ForcedResponse("2/3", "1/6"))
     with pytest.raises(AskanceError, match="column 'id' has 80 categories for 80 rows"):
         regress("said ~ id", {"said": said, "id": [f"p{i}" for i in range(80)]}, ForcedResponse("2/3", "1/6"))

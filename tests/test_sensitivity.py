@@ -26,11 +26,12 @@ from askance import (
     Warner,
     estimate,
 )
+from askance.channels.finite import FiniteChannel
 from askance.errors import InputError
 from askance.survey import read_table, regress
-from askance.survey.misfit import channel_fit_test
+from askance.survey.misfit import _distance, channel_fit_test
 from askance.survey.readings import safest_observation, with_bias, with_noncompliance
-from askance.survey.sensitivity import plot_sensitivity, sensitivity
+from askance.survey.sensitivity import Sensitivity, plot_sensitivity, sensitivity
 
 from .test_cli import assert_one_line, call, parsed
 
@@ -165,10 +166,54 @@ def test_the_command_prints_what_python_returns(tmp_path: Path) -> None:
 
 
 def test_a_biased_device_is_the_design_with_another_probability() -> None:
-    assert with_bias(DESIGN, "truth", "1/12") == ForcedResponse("3/4", "1/6")
-    assert with_bias(DESIGN, "yes", "-1/12") == ForcedResponse("2/3", "1/12")
+    assert with_bias(Warner("2/3"), "question", "1/12") == Warner("3/4")
+    assert with_bias(UnrelatedQuestion("3/4", "1/4"), "question", "-1/4") == UnrelatedQuestion("1/2", "1/4")
+    assert with_bias(DisguisedResponse("3/4"), "red_if_yes", "1/8") == DisguisedResponse("7/8", "1/4")
     with pytest.raises(InputError, match="allowed: truth, yes, no"):
         with_bias(DESIGN, "outputs", 0.1)
+    with pytest.raises(InputError, match="allowed: none"):
+        with_bias(MatrixChannel([["2/3", "1/3"], ["1/3", "2/3"]]), "matrix", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("design", "parameter", "shift", "biased"),
+    [
+        (ForcedResponse("2/3", "1/6"), "truth", "1/12", ForcedResponse("3/4", "1/8")),
+        (ForcedResponse("2/3", "1/6"), "yes", "-1/12", ForcedResponse("11/15", "1/12", "11/60")),
+        (ForcedResponse("3/5", "1/10"), "truth", "-1/5", ForcedResponse("2/5", "3/20", "9/20")),
+        (ForcedResponse("3/5", "1/10"), "no", "7/20", ForcedResponse("3/10", "1/20", "13/20")),
+        (ForcedResponse("3/5", "2/5"), "truth", "-1/5", ForcedResponse("2/5", "3/5")),  # no face says no
+        (ForcedResponse(1, 0), "truth", "-1/5", ForcedResponse("4/5", "1/10")),
+    ],
+)
+def test_the_other_faces_of_a_biased_die_make_up_for_it_in_proportion(
+    design: ForcedResponse, parameter: str, shift: str, biased: ForcedResponse
+) -> None:
+    assert with_bias(design, parameter, shift).parameters() == biased.parameters()
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"),
+    [
+        ("1/2", "truth is 0.666667, and a shift of 0.5 makes it 1.16667; .* Shift it by -0.666667 to 0.333333"),
+        ("-5", "makes it -4.33333; allowed: 0 to 1"),
+        ("little", "the shift of truth is 'little', which is not a number"),
+        (float("nan"), "the shift of truth is nan; allowed: a finite number"),
+    ],
+)
+def test_shifts_that_leave_no_probability_are_refused(shift: str | float, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        with_bias(DESIGN, "truth", shift)
+
+
+def test_the_table_says_who_gets_what_a_biased_die_takes_from_the_truth() -> None:
+    tally = Tally(DESIGN, [640, 360])
+    table = sensitivity(Enumerated.saturated(DESIGN.outputs), tally, shares=[], biases={"truth": ["-0.05"]})
+    assert table.summary().endswith("\ntruth -0.05 means truth 0.6167, yes 0.1917, no 0.1917")
+    # 0.36 = 0.1917 + 0.6167 p
+    biased = table.scenarios[1].shares()
+    assert biased is not None
+    assert biased.estimate[1] == pytest.approx((0.36 - 23 / 120) / (37 / 60), abs=1e-3)
 
 
 def test_the_right_reading_recovers_the_truth_that_the_planned_one_misses() -> None:
@@ -204,6 +249,107 @@ def test_scenarios_that_identify_nothing_are_shown_as_such() -> None:
     table = sensitivity(model, Tally(DESIGN, [600, 400]), shares=[1], behaviours=["random"])
     assert table.scenarios[1].fit is None
     assert np.isnan(table.estimates()[1]).all()
+
+
+def _few_different() -> Sensitivity:
+    """19.5 % of 2,000 say "different"; a sixth must as planned, 7/30 where a fifth answers at random."""
+    design = Crosswise("1/6")
+    model, tally = Enumerated.saturated(design.outputs), Tally(design, [390, 1610])
+    return sensitivity(model, tally, shares=["0.2", 1], behaviours=["random"])
+
+
+def test_readings_that_the_reports_contradict_are_marked() -> None:
+    table = _few_different()
+    assert [scenario.plausible for scenario in table.scenarios] == [True, False, False]
+    lines = table.summary().splitlines()
+    marked = next(i for i, line in enumerate(lines) if line.startswith("20 % random †"))
+    assert lines[marked + 1].startswith("  p ≤ 0.001 ")
+    assert lines[marked + 2].split() == ["100", "%", "random", "†", "–", "–"]  # without a fit there is a test too
+    assert lines[marked + 3] == "  p ≤ 0.001"
+    assert any(line.startswith("†: reports like these would hardly") for line in lines)
+    assert "†" not in lines[marked - 2]
+    assert max(map(len, lines)) <= 100
+
+
+def test_readings_that_fit_have_no_mark_and_no_legend() -> None:
+    tally = Tally(DESIGN, [640, 360])
+    table = sensitivity(Enumerated.saturated(DESIGN.outputs), tally)
+    assert all(scenario.plausible for scenario in table.scenarios)
+    assert "†" not in table.summary()
+    assert "p:" not in table.summary()
+
+
+def test_every_reading_has_the_test_of_its_own_channel() -> None:
+    table = _few_different()
+    for scenario, row in zip(table.scenarios, table.to_json()["scenarios"], strict=True):
+        alone = channel_fit_test(Tally(scenario.channel, [390, 1610]))
+        assert row["channel_test"] == scenario.test.to_json() == alone.to_json()
+        assert row["plausible"] == (alone.p_value >= 0.05)
+    assert [row["channel_test"]["p_value"] for row in table.to_json()["scenarios"]] == [1, 0.001, 0.001]
+
+
+def test_with_many_kinds_of_reports_other_readings_are_tested_with_fewer_surveys() -> None:
+    design = RandomizedResponse("1/2", outputs=["a", "b", "c"])
+    tally = Tally(design, [700, 170, 130])
+    table = sensitivity(Enumerated.saturated(design.outputs), tally, shares=["0.9"], behaviours=["random"])
+    planned, chance = table.scenarios
+    assert planned.test.to_json() == channel_fit_test(tally).to_json()
+    assert (chance.test.p_value, chance.test.shown_p_value) == (1 / 200, "p ≤ 0.005")
+    assert not chance.plausible
+
+
+def test_pictures_mark_contradicted_readings_too() -> None:
+    figure = plot_sensitivity(_few_different(), "yes")
+    axis = figure.axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["as planned", "20 % random †", "100 % random †"]
+    assert axis.get_xlabel().endswith("\n†: the reports contradict it")
+
+
+def test_the_command_marks_contradicted_readings_and_says_what_its_last_line_is_about(tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["said", *["different"] * 390, *["same"] * 1610]))
+    common = ("sensitivity", str(path), "--formula", "said ~ 1", "--design", "crosswise", "--prevalence", "1/6")
+    words = (*common, "--share", "0.2", "--behaviour", "random")
+    text = call(*words).out
+    assert "20 % random †" in text
+    assert text.splitlines()[-1].startswith("fit of the design as planned: p = 1; the design can produce")
+    printed = parsed(call(*words, "--json"))
+    assert printed["channel_test"] == printed["scenarios"][0]["channel_test"]
+    assert [row["channel_test"]["p_value_is_bound"] for row in printed["scenarios"]] == [False, True]
+    far = call(*common[:-1], "1/4", "--share", "0.2").out.splitlines()  # a fourth must say "different" as planned
+    assert far[-1].startswith("fit of the design as planned: p ≤ 0.001; the channel can hardly")
+    assert_one_line(call(*common, "--bias", "prevalence=much"), ("the shift of prevalence is 'much'",))
+
+
+@pytest.mark.parametrize(
+    ("design", "counts"),
+    [
+        (DESIGN, [930, 70]),
+        (DESIGN, [70, 930]),
+        (DESIGN, [850, 150]),
+        (Crosswise("1/6"), [150, 850]),
+        (MatrixChannel([["1/2", "1/2"], ["1/2", "1/2"]]), [520, 480]),
+        (DESIGN, [7, 0]),
+    ],
+)
+def test_two_kinds_of_reports_are_tested_by_the_nearer_end_of_what_is_possible(
+    design: FiniteChannel, counts: list[int]
+) -> None:
+    """The same statistic as by projection onto what the channel can produce."""
+    general = _distance(design, np.array(counts, dtype=float))[0]
+    assert channel_fit_test(Tally(design, counts)).statistic == pytest.approx(general, rel=1e-6)
+    assert general > 0.1
+
+
+def test_p_values_at_the_floor_of_the_simulation_are_bounds() -> None:
+    floor = channel_fit_test(Tally(DESIGN, [930, 70]))
+    assert (floor.p_value_is_bound, floor.shown_p_value) == (True, "p ≤ 0.001")
+    assert floor.to_json()["p_value_is_bound"] is True
+    rough = channel_fit_test(Tally(DESIGN, [930, 70]), replicates=99)
+    assert rough.shown_p_value == "p ≤ 0.01"
+    above = channel_fit_test(Tally(DESIGN, [854, 146]))
+    assert (above.p_value_is_bound, above.shown_p_value) == (False, f"p = {above.p_value:.3g}")
+    assert channel_fit_test(Tally(DESIGN, [640, 360])).shown_p_value == "p = 1"
 
 
 def test_frequencies_within_reach_give_no_reason_to_doubt() -> None:

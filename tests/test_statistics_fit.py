@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,9 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(EmptyDataError):
         estimate(MODEL, StatisticsTally(CoordinateRelease(2, 1)))
     with pytest.raises(InputError, match="StatisticsTally"):
-        estimate_mean(Tally(Warner("2/3")))  # type: ignore[arg-type]
+        estimate_mean([1, 2])  # type: ignore[arg-type]
+    with pytest.raises(EmptyDataError):
+        estimate_mean(Tally(Warner("2/3")))
 
 
 def test_means_are_the_tallys() -> None:
@@ -150,6 +153,39 @@ def test_options_that_make_no_sense_with_a_state_are_refused(tmp_path: Path, ext
     save(_tally(CHANNELS["per-value"], 100, np.random.default_rng(0)), tmp_path / "a.state")
     assert_one_line(call("fit", "--state", str(tmp_path / "a.state"), *extra), (words,))
     assert not Path("a.fit").exists()
+
+
+def test_unbiased_shares_of_a_state_of_answers(tmp_path: Path) -> None:
+    channel = RandomizedResponse("1/2", outputs=["a", "b", "c"])
+    save(Tally(channel, [650, 200, 150]), tmp_path / "a.state")
+    state = ("fit", "--state", str(tmp_path / "a.state"))
+    found = parsed(call(*state, "--method", "unbiased", "--json"))
+    assert found["method"] == "unbiased"
+    assert [row["share"] for row in found["shares"]] == pytest.approx([0.65 * 2 - 1 / 3, 0.4 - 1 / 3, 0.3 - 1 / 3])
+    assert found["shares"][2]["lower"] < found["shares"][2]["share"] < 0
+    repaired = call(*state)
+    assert "unbiased" in repaired.out
+    assert "-0.0333" in repaired.out
+    assert_one_line(call(*state, "--method", "unbiased", "--save", str(tmp_path / "kept")), ("--save", "no fit"))
+
+
+def test_many_answers_are_not_fitted_unless_asked_for(tmp_path: Path) -> None:
+    channel = RandomizedResponse.for_privacy_level(1, outputs=300)
+    save(Tally(channel, [10] * 300), tmp_path / "a.state")
+    outcome = call("fit", "--state", str(tmp_path / "a.state"))
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "method unbiased" in outcome.out
+    assert "--method one-step" in outcome.out
+
+
+def test_repaired_fits_keep_their_unbiased_shares_in_files(tmp_path: Path) -> None:
+    channel = RandomizedResponse("1/2", outputs=3)
+    with pytest.warns(RepairWarning):
+        fit: Any = estimate(Enumerated.saturated(3), Tally(channel, [650, 200, 150]))
+    save(fit, tmp_path / "a.fit")
+    kept: Any = load(tmp_path / "a.fit")
+    np.testing.assert_array_equal(kept.unbiased_shares, fit.unbiased_shares)
+    np.testing.assert_array_equal(kept.probabilities().upper, fit.probabilities().upper)
 
 
 def test_a_saved_fit_is_no_state(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from askance import Crosswise, ForcedResponse, Tally
 from askance.errors import EmptyDataError, FormatError, InputError, MissingValueError, ShapeError
 from askance.survey import Columns, read_table
 from askance.survey.tables import complete_rows
@@ -232,6 +233,51 @@ def test_order_of_categories_is_kept() -> None:
 def test_data_that_are_refused(data: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         Columns.of(data)
+
+
+@pytest.mark.parametrize(
+    ("values", "array"),
+    [
+        (["yes", None], ["yes", None]),
+        ([True, None], [True, None]),
+        ([True, False], [True, False]),
+        (pd.Categorical(["a", None, "b"]), ["a", None, "b"]),
+        ([2, 3], [2.0, 3.0]),
+        ([dt.date(2020, 1, 1), None], [dt.date(2020, 1, 1), None]),
+    ],
+)
+def test_a_column_is_an_array_for_numpy(values: Any, array: list[Any]) -> None:
+    column = Columns.of({"x": values})["x"]
+    assert np.asarray(column).tolist() == array
+    assert len(column) == len(array)
+    again = Columns.of({"y": column})["y"]
+    assert (again.name, again.kind, again.missing.tolist()) == ("y", column.kind, column.missing.tolist())
+
+
+def test_gaps_of_numbers_and_times_are_their_own() -> None:
+    table = Columns.of({"x": [1.0, None], "t": np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")})
+    table = Columns.of({**{name: table[name] for name in table.names}})
+    assert np.isnan(np.asarray(table["x"])).tolist() == [False, True]
+    assert np.isnat(np.asarray(table["t"])).tolist() == [False, True]
+    assert table["x"].values.tolist()[0] == np.array(table["x"], copy=True).tolist()[0] == 1.0
+
+
+def test_a_column_counts_as_labels(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("said,cross,code\nyes,same,1\nno,different,0\n,same,1\n")
+    table = read_table(tmp_path / "a.csv")
+    assert Tally(Crosswise("1/6")).add(table["cross"]).counts.tolist() == [1, 2]
+    assert Tally(ForcedResponse("2/3", "1/6", outputs=2)).add(table["code"]).counts.tolist() == [1, 2]
+    with pytest.raises(MissingValueError, match=r"observed\[2\] is missing"):
+        Tally(ForcedResponse("2/3", "1/6")).add(table["said"])
+
+
+@pytest.mark.parametrize("make", [list, pd.Categorical, lambda v: pd.Categorical(v, categories=[" ", "b", "a ", "a"])])
+def test_blanks_at_the_ends_of_texts_are_trimmed(make: Callable[[list[str]], Any]) -> None:
+    table = Columns.of({"x": make(["a ", "a", " ", "b"]), "n": [1, 2, 3, 4]}).trimmed()
+    assert sorted(table["x"].distinct()) == ["a", "b"]
+    assert table["x"].missing.tolist() == [False, False, True, False]
+    assert table["n"].values.tolist() == [1, 2, 3, 4]
+    assert table["x"].trimmed().distinct() == table["x"].distinct()
 
 
 def test_a_column_of_columns_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from askance import Enumerated, PerValue, StatisticsTally, certify, estimate, recommend
 from askance.channels import BallRelease, CoordinateRelease, entries
+from askance.errors import FormatError
 from askance.formats import aggregate, report_header, report_line, write_reports
 from askance.formats.report_schema import ReportSchema, json_line
 
@@ -49,11 +51,42 @@ def test_what_is_no_file_of_reports_is_told_apart(reports: Path) -> None:
     for content, words in (
         ("".join(lines[1:]).encode(), ("without the header", "--header")),
         (b"", ("is empty",)),
-        (b"\x1f\x8b\x08abc", ("compressed", "Unpack")),
+        (b"\x1f\x8b\x08abc", ("cannot be unpacked", "again")),
     ):
         odd = reports.with_name("odd.jsonl")
         odd.write_bytes(content)
         assert_one_line(call("aggregate", str(odd), "-o", str(reports.with_name("a.state"))), words)
+
+
+def test_packed_reports_are_read_as_they_are(reports: Path) -> None:
+    packed = reports.with_name("packed.jsonl.gz")
+    packed.write_bytes(gzip.compress(reports.read_bytes()))
+    assert aggregate(packed).evidence == aggregate(reports).evidence
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(FormatError, match="cannot be unpacked"):
+        aggregate(packed)
+
+
+def test_reports_of_another_level_are_told_what_differs(tmp_path: Path) -> None:
+    for name, level in (("one", 1), ("two", 2)):
+        channel = PerValue(3, level)
+        write_reports(tmp_path / f"{name}.jsonl", channel.randomize(np.eye(3)))
+    with pytest.raises(FormatError, match=r"They differ in privacy_level \('2', not '1'\)"):
+        aggregate([tmp_path / "one.jsonl", tmp_path / "two.jsonl"])
+
+
+def test_an_empty_line_of_a_single_column_is_a_gap(tmp_path: Path) -> None:
+    table, flags = tmp_path / "v.csv", ("randomize", "warner", "--question", "2/3", "--input")
+    table.write_text("v\nyes\n\nno\n")
+    assert_one_line(call(*flags, str(table), "-o", str(tmp_path / "v.jsonl")), ("row 2", "missing"))
+    table.write_text("v\nyes\nno\n\n\n")  # at the end it is nothing
+    assert parsed(call(*flags, str(table), "-o", str(tmp_path / "v.jsonl"), "--json"))["reports"] == 2
+
+
+def test_labels_written_as_a_list_are_no_labels() -> None:
+    flags = ("certify", "randomized-response", "--privacy-level", "1", "--outputs")
+    assert_one_line(call(*flags, '["no", "yes"]'), ("written like a list", "no,yes"))
+    assert_one_line(call(*flags, "a"), ("at least 2", "as no,yes"))
 
 
 def test_labels_that_look_like_numbers_stay_texts(tmp_path: Path) -> None:

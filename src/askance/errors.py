@@ -16,8 +16,12 @@ Every message names the value received, what is allowed, and the way out.
   - RepairWarning                 the raw moments were no moments of any distribution; a weak prior acted
   - ClippingWarning               many values were clipped before they were noised
   - UnaskedTagsWarning            tags that nobody looked for cannot be told apart
+  - IndistinctTagsWarning         tags that have equal counts everywhere, or the same share of every region
+  - ForeignTagsWarning            true tags that the tagger does not know, which it can never get right
+  - UntidyTextWarning             a file of text holds what nobody sees: blanks around words, characters without shape
   - MultipleMaximaWarning         starts of a non-convex fit ended in different places
   - ConvergenceWarning            an iteration stopped before it converged
+  - UnmodelledGroupsWarning       groups that a model does not know differ in its eyes by their covariates alone
   - BlindSpotWarning              a channel made for some θ tells nothing about others between them
 """
 
@@ -89,12 +93,28 @@ class UnaskedTagsWarning(AskanceWarning):
     """Some tags were never looked for, and cannot be told apart."""
 
 
+class IndistinctTagsWarning(AskanceWarning):
+    """Tags have equal counts in all regions, or are the same share of each: counts do not say which words have them."""
+
+
+class ForeignTagsWarning(AskanceWarning):
+    """True tags are not among those of the tagger, which can never give them."""
+
+
+class UntidyTextWarning(AskanceWarning):
+    """A file of text holds what nobody sees: blanks around words and tags, or characters without a shape."""
+
+
 class MultipleMaximaWarning(AskanceWarning):
     """The starts of a non-convex fit ended in different places."""
 
 
 class ConvergenceWarning(AskanceWarning):
     """An iteration stopped before it converged."""
+
+
+class UnmodelledGroupsWarning(AskanceWarning):
+    """Groups were asked for that the model does not know: it cannot tell their shares apart."""
 
 
 class BlindSpotWarning(AskanceWarning):

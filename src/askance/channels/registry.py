@@ -53,6 +53,11 @@ def _read_rows(text: str) -> list[list[str]]:
 
 
 def _read_labels(text: str) -> int | list[str]:
+    if text.strip().startswith("["):
+        raise InputError(
+            f"{shown(text)} is written like a list; allowed: a number, or labels separated by commas.",
+            remedy="Write no,yes, in quotes where labels have blanks.",
+        )
     digits = text.strip().removeprefix("-")
     # Numbers beyond any limit are as good as the limit: reading thousands of digits is refused by Python itself.
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 100 else _read_row(text)

@@ -133,4 +133,4 @@ def in_flags(text: str, entry: ChannelEntry) -> str:
         anywhere += [parameter.symbol] if parameter.symbol else []
         patterns = [rf"^{name}\b", rf"\b{name}(?= = )", *(rf"\b{each}\b" for each in anywhere)]
         text = re.sub("|".join(rf"(?<![-\w]){pattern}" for pattern in patterns), flag(name), text)
-    return text
+    return text.replace('as a list such as ["no", "yes"]', "as no,yes")

@@ -36,6 +36,7 @@ _METHODS = {
     "moments": "unbiased averages",
     "supervised": "where the truth was told (--design direct)",
     "projection": "with --state, the closest distribution",
+    "unbiased": "with --state, shares as they come out of the channel: quick, and below 0 where an answer is rare",
     "ridge": "with --field",
 }
 _STATE = ("states", "model", "names", "field", "variables", "tables", "release")
@@ -55,7 +56,7 @@ _STATE = ("states", "model", "names", "field", "variables", "tables", "release")
         "askance fit --state all.state --release release.json",
     ],
 )
-@survey_options(_METHODS, "one-step; moments for fields and statistics")
+@survey_options(_METHODS, "one-step; moments for fields and statistics; unbiased for over 256 answers")
 @click.option(
     "--confidence",
     metavar="P",
@@ -74,7 +75,7 @@ _STATE = ("states", "model", "names", "field", "variables", "tables", "release")
     "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the coefficients (.png, .svg, .pdf)"
 )
 @click.option(
-    "--by", metavar="COLUMN", help="shares by the groups of this column too: one of the formula, --cluster or --weights"
+    "--by", metavar="COLUMN", multiple=True, help="shares by the groups of this column of the formula too (repeatable)"
 )
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 @click.option(
@@ -174,29 +175,28 @@ def _fit_table(confidence: float, save: Path | None, plot: Path | None, as_json:
     for table in shares:
         click.echo(f"\n{table.summary()}")
     if test.p_value < 1:
-        click.echo(f"fit of the design: p = {test.p_value:.3g}; {test.message}")
+        click.echo(f"fit of the design: {test.shown_p_value}; {test.message}")
 
 
-def _shares(fit: RegressionFit, by: str | None, confidence: float) -> list[Prevalence]:
+def _shares(fit: RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
     """Prevalence over all respondents, and by group where asked.
 
     The errors are those of the population: what a reader takes an interval of a survey for.
     """
     assert fit.design is not None
-    names = fit.design.respondents.names
-    if by is not None and by not in names:
-        raise InputError(
-            f"--by is {by!r}; allowed: {shorten(names) or 'no column, for the formula has none'}.",
-            remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
-        )
-    return [
-        fit.prevalence(by=column, confidence=confidence, population=True)
-        for column in (None, *([] if by is None else [by]))
-    ]
+    names = list(fit.design.columns)
+    for column in by:
+        if column not in names:
+            raise InputError(
+                f"--by is {column!r}; allowed: {shorten(names) or 'no column, for the formula has none'}.",
+                remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
+            )
+    return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
 
 
 def _shares_as_json(shares: list[Prevalence]) -> dict[str, Any]:
-    return {"prevalence": shares[0].to_json(), "prevalence_by": shares[1].to_json() if len(shares) > 1 else None}
+    overall, *groups = shares
+    return {"prevalence": overall.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in groups}}
 
 
 def _fit_states(
@@ -226,7 +226,7 @@ def _fit_states(
 
 def _refuse_beside_state(given: dict[str, Any]) -> None:
     """Flags of regressions on a table."""
-    others = [name for name, value in given.items() if value not in (None, "error") and name != "method"]
+    others = [name for name, value in given.items() if value not in (None, (), "error") and name != "method"]
     if others:
         raise InputError(
             f"--state is given with {', '.join(map(flag_of_argument, others))}; allowed: --model, --method, "

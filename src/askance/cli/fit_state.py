@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.output import print_json, print_table
+from askance.cli.estimate_tables import finite, print_rows, rows_as_json, title_of
+from askance.cli.fit_unbiased import MANY_ANSWERS, UNBIASED, print_unbiased
+from askance.cli.output import print_json
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 
@@ -61,6 +62,9 @@ def fit_state(
         return
     if names is not None:
         raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
+    if method == "unbiased" or (method is None and len(evidence.channel.outputs) > MANY_ANSWERS):
+        print_unbiased(evidence, method, confidence, save, as_json)
+        return
     try:
         fit, told = _estimated(Enumerated.saturated(evidence.channel.outputs), evidence, method)
     except NotIdentifiedError as error:
@@ -71,7 +75,7 @@ def fit_state(
     if as_json:
         print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence), "warnings": told})
         return
-    _print_shares(_title(fit, evidence), fit, confidence)
+    _print_shares(title_of(evidence, fit.method), fit, confidence)
     _print_notes(fit)
 
 
@@ -85,9 +89,9 @@ def _fit_means(
 ) -> None:
     from askance.estimation import estimate_mean
 
-    if method not in (None, "moments"):
+    if method not in (None, "moments", "unbiased"):
         raise InputError(
-            f"--method is {method} for a state of noised statistics; allowed: moments.",
+            f"--method is {method} for a state of noised statistics; allowed: moments, unbiased.",
             remedy="Leave --method out.",
         )
     if save is not None:
@@ -219,10 +223,10 @@ def _fit_model(
     if as_json:
         found = {**_fit_as_json(fit, confidence), "converged": bool(fit.converged)}
         parts = {"parameters": _parameters_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)}
-        print_json({**found, "log_likelihood": _finite(fit.log_likelihood), **parts, "warnings": told})
+        print_json({**found, "log_likelihood": finite(fit.log_likelihood), **parts, "warnings": told})
         return
     columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
-    _print_rows(_title(fit, evidence), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
+    print_rows(title_of(evidence, fit.method), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
     _print_shares("", fit, confidence)
     _print_notes(fit)
 
@@ -278,7 +282,7 @@ def _fit_as_json(fit: DistributionFit, confidence: float) -> dict[str, Any]:
     return {
         "channel": dict(fit.channel),
         "n": fit.n_observations,
-        "privacy_level": _finite(fit.privacy_level),
+        "privacy_level": finite(fit.privacy_level),
         "method": fit.method,
         "confidence": confidence,
         "messages": list(fit.diagnostics.messages),
@@ -286,21 +290,16 @@ def _fit_as_json(fit: DistributionFit, confidence: float) -> dict[str, Any]:
 
 
 def _shares_as_json(fit: DistributionFit, confidence: float) -> list[dict[str, Any]]:
-    return _rows_as_json(("answer", "share"), _shares(fit, confidence))
+    """With the unbiased share where the fitted one was repaired."""
+    rows = rows_as_json(("answer", "share"), _shares(fit, confidence))
+    if fit.unbiased_shares is None:
+        return rows
+    return [{**row, "unbiased": float(raw)} for row, raw in zip(rows, fit.unbiased_shares[0], strict=True)]
 
 
 def _parameters_as_json(fit: DistributionFit, confidence: float) -> list[dict[str, Any]]:
     columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
-    return _rows_as_json(("name", "estimate"), zip(*columns, strict=True))
-
-
-def _rows_as_json(names: tuple[str, str], rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """Objects of a label and numbers; what is not finite becomes null."""
-    fields = (*names, "std_error", "lower", "upper")
-    return [
-        {field: value if field == names[0] else _finite(value) for field, value in zip(fields, row, strict=True)}
-        for row in rows
-    ]
+    return rows_as_json(("name", "estimate"), zip(*columns, strict=True))
 
 
 def _shares(fit: DistributionFit, confidence: float) -> list[tuple[Any, ...]]:
@@ -310,37 +309,15 @@ def _shares(fit: DistributionFit, confidence: float) -> list[tuple[Any, ...]]:
 
 
 def _print_shares(title: str, fit: DistributionFit, confidence: float) -> None:
-    _print_rows(title, ("answer", "share"), _shares(fit, confidence), confidence)
-
-
-def _print_rows(title: str, names: tuple[str, str], rows: Iterable[tuple[Any, ...]], confidence: float) -> None:
-    cells = [(str(label), f"{v:.4f}", *_spread(error, low, high)) for label, v, error, low, high in rows]
-    print_table(title, [*names, "std. error", f"{100 * confidence:g} % interval"], cells)
-
-
-def _spread(error: float, low: float, high: float) -> tuple[str, str]:
-    """Standard error and interval; projections onto the edge of what is possible claim none."""
-    if not math.isfinite(error):
-        return "unknown", "unknown"
-    return f"{error:.4f}", f"{low:.4f} … {high:.4f}"
+    """With the unbiased shares, from which errors and intervals are, where the fitted ones were repaired."""
+    names, rows = ("answer", "share"), _shares(fit, confidence)
+    if fit.unbiased_shares is None:
+        print_rows(title, names, rows, confidence)
+        return
+    print_rows(title, names, rows, confidence, {"unbiased": fit.unbiased_shares[0]})
+    click.echo(f"errors and intervals are of the unbiased shares: {UNBIASED}")
 
 
 def _print_notes(fit: DistributionFit) -> None:
     for message in fit.diagnostics.messages:
         click.echo(f"note: {message}")
-
-
-def _title(fit: DistributionFit, evidence: Tally | StatisticsTally) -> str:
-    from askance.evidence.pooled import PooledChannel
-
-    channel = evidence.channel
-    parts = channel.parts if isinstance(channel, PooledChannel) else (channel,)
-    level = "none" if math.isinf(fit.privacy_level) else f"{fit.privacy_level:.4g}"
-    reports = f"{fit.n_observations:,} reports" + (f" through {len(parts)} channels" if len(parts) > 1 else "")
-    kinds = ", ".join(dict.fromkeys(part.kind for part in parts))
-    return f"{kinds}: {reports}, privacy level {level}, method {fit.method}"
-
-
-def _finite(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None

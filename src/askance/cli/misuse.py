@@ -27,6 +27,8 @@ _FOR_BOTH = (
     (r"\b\w+ \(on the command line: ([\w-]+)\)", r"\1"),
     (r"Write 0\.25 or \"1/4\"", "Write 0.25 or 1/4"),
 )
+# Flags are short words of a language: at the usual similarity --save is taken for --share.
+_LIKE_A_FLAG = 0.7
 # A vector of the wrong length.
 _SHAPES = r"^theta has shape \((\d+),\); allowed: \((\d+),\)"
 
@@ -84,7 +86,8 @@ def _one_line(error: click.ClickException) -> str:
     see = "" if context is None else f"See `{path} --help`."
     if isinstance(error, click.NoSuchOption):
         known = [] if context is None else [flag for param in context.command.params for flag in param.opts]
-        return f"`{path}` has no option {error.option_name!r}. {did_you_mean(error.option_name, known, see)}"
+        advice = did_you_mean(error.option_name, known, see, similarity=_LIKE_A_FLAG)
+        return f"`{path}` has no option {error.option_name!r}. {advice}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return f"{_missing(error.param)} is missing. {see}"
     if isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):

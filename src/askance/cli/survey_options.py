@@ -93,7 +93,12 @@ def survey_options(
             type=click.Path(path_type=Path),
             help="TOML file of the design or of any other channel for answers, instead of --design",
         ),
-        click.option("--positive", metavar="VALUE", help='the report that means yes  [default: 1, True, "yes"]'),
+        click.option(
+            "--positive",
+            metavar="VALUE",
+            help='the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
+            'the second report (crosswise: "same")',
+        ),
         click.option(
             "--missing",
             type=click.Choice(["error", "drop"]),

@@ -118,6 +118,7 @@ class Outcome:
     converged: bool
     raw_statistics: FloatArray | None
     diagnostics: Diagnostics
+    raw_covariance: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -244,6 +245,10 @@ class Fit(NormalEstimate):
 class DistributionFit(Fit):
     """A fit of a model without covariates: one distribution over the outputs.
 
+    Attributes:
+        raw_covariance: of `raw_statistics`, shape (d, d), where they belong to no distribution and a prior acted; None
+            elsewhere.
+
     >>> from askance import ForcedResponse, Tally, estimate
     >>> design = ForcedResponse("2/3", "1/6")
     >>> fit = estimate(Enumerated.saturated(design.outputs), Tally(design, [600, 400]))
@@ -254,6 +259,7 @@ class DistributionFit(Fit):
     """
 
     model: Enumerated
+    raw_covariance: FloatArray | None = None
 
     @property
     def statistics(self) -> FloatArray:
@@ -261,12 +267,39 @@ class DistributionFit(Fit):
         return self.model.mean_statistics(self.theta)
 
     def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
-        """p_θ̂(y) of every output, with delta-method errors and intervals within [0, 1] (`share_interval`)."""
-        p = self.model.probabilities(self.theta)
+        """p_θ̂(y) of every output, with delta-method errors and intervals within [0, 1] (`share_interval`).
+
+        Where a prior acted and every output has a share of its own, errors are those of the unbiased shares
+        (`unbiased_shares`), and intervals hold what these do not contradict, and p_θ̂: the posterior of a share whose
+        unbiased estimate is below 0 is too narrow, and forcing many shares above 0 takes from those that are large.
+        """
+        p, unbiased = self.model.probabilities(self.theta), self.unbiased_shares
+        if unbiased is not None:
+            shares, errors = unbiased
+            lower, upper = share_interval(shares, errors, normal_quantile(confidence), self.n_observations)
+            ends = np.minimum(lower, p), np.maximum(upper, p)
+            return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, *ends)
         slopes = p[:, None] * (self.model.table.T - self.statistics)
         errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
         lower, upper = share_interval(p, errors, normal_quantile(confidence), self.n_observations)
         return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
+
+    @property
+    def unbiased_shares(self) -> tuple[FloatArray, FloatArray] | None:
+        """Shares that add up to 1 and have the right mean, but may be below 0, and their errors, each of shape (m,).
+
+        Only where a prior acted and the statistics say the share of every output, Σ_y p(y) (1, φ(y)) = (1, μ); None
+        elsewhere: then `probabilities` are such shares themselves, or there are none.
+        """
+        if self.raw_covariance is None or self.raw_statistics is None:
+            return None
+        system = np.vstack([np.ones(self.model.table.shape[1]), self.model.table])
+        if len(system) != system.shape[1]:
+            return None
+        inverse = np.linalg.inv(system)
+        shares = inverse @ np.concatenate([[1.0], self.raw_statistics])
+        variances = np.einsum("yi,ij,yj->y", inverse[:, 1:], self.raw_covariance, inverse[:, 1:])
+        return shares, np.sqrt(variances.clip(0.0))
 
 
 def distribution_fit(
@@ -287,6 +320,7 @@ def distribution_fit(
         converged=outcome.converged,
         log_likelihood=log_likelihood,
         raw_statistics=outcome.raw_statistics,
+        raw_covariance=outcome.raw_covariance,
         channel=channel.specification(),
         privacy_level=channel.privacy_level,
         diagnostics=outcome.diagnostics,

@@ -78,7 +78,8 @@ def fit_marginal(
         finite = [newton(likelihood, point, problem.standard) for point in points]
         spread = np.asarray(np.linalg.inv(likelihood.hessian(_best(finite).theta)) / n)
     best = _best(finite)
-    maxima, escaped = _distinct(problem, finite), sum(end.escaped for end in ends)
+    maxima = _distinct(problem, finite, None if repaired else prior_scale)
+    escaped = sum(end.escaped for end in ends)
     if len(maxima) > 1:
         text = (
             f"the likelihood has several maxima ({len(maxima)} found from {len(points)} starts); the best is returned"
@@ -173,15 +174,19 @@ def _explored(
     chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
     others = [
         np.array(maximum.theta)
-        for maximum in _distinct(sample, ends)
+        for maximum in _distinct(sample, ends, None)
         if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
     ]
     found = ends[chosen].theta if ends[chosen].converged else points[chosen]
     return [found, *others]
 
 
-def _distinct(problem: Problem, ends: list[Solution]) -> tuple[LocalMaximum, ...]:
-    """The different maxima among the ends that converged, best first."""
+def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None) -> tuple[LocalMaximum, ...]:
+    """The different maxima among the ends that converged, best first.
+
+    Far out the likelihood is flat, and a solver may stop on a plateau, which is no maximum: with a prior scale, an end
+    other than the best counts only where the likelihood is more curved than that prior.
+    """
     n = problem.n_observations
     found: list[tuple[Solution, int]] = []
     for end in sorted((end for end in ends if end.converged), key=lambda end: end.value):
@@ -190,8 +195,16 @@ def _distinct(problem: Problem, ends: list[Solution]) -> tuple[LocalMaximum, ...
                 found[i] = (other, count + 1)
                 break
         else:
-            found.append((end, 1))
+            if not found or prior_scale is None or _is_peak(problem, end.theta, prior_scale):
+                found.append((end, 1))
     return tuple(LocalMaximum(tuple(end.theta.tolist()), -end.value * n, count) for end, count in found)
+
+
+def _is_peak(problem: Problem, theta: FloatArray, prior_scale: float) -> bool:
+    """Whether n H − Λ is positive definite: in every direction the likelihood falls faster than the weak prior does."""
+    curvature = problem.n_observations * problem.likelihood().hessian(theta)
+    excess = curvature - problem.standard.prior_precision(prior_scale)
+    return bool(np.linalg.eigvalsh(excess).min() > 0)
 
 
 def climb_newton(problem: Problem, start: FloatArray) -> Solution:

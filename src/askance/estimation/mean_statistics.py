@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from askance._arrays import FloatArray
 from askance._checks import shown
+from askance.channels.observation import ObservationFunction
 from askance.channels.statistics.base import Averaging
-from askance.errors import InputError
+from askance.design.covariances import observation_function
+from askance.errors import EmptyDataError, InputError
 from askance.estimation.fit import Interval, normal_quantile
+from askance.estimation.possible import require_possible
 from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
+from askance.models.enumerated import Enumerated
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,8 +82,15 @@ class MeanStatistics:
         }
 
 
-def estimate_mean(evidence: StatisticsTally, averaging: Averaging = "within") -> MeanStatistics:
-    """The mean of every statistic, from reports through a channel on statistics.
+def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
+    """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
+
+    Nothing is repaired: shares add up to 1 and have the right mean and error, however many there are, but those of rare
+    answers may be below 0 by chance. `estimate` gives shares that are possible.
+
+    Args:
+        evidence: sums of noised statistics, or counts of noised answers.
+        averaging: of noised statistics, "within" what was drawn, or as "printed".
 
     >>> import numpy as np
     >>> from askance import CoordinateRelease, StatisticsTally
@@ -86,11 +100,17 @@ def estimate_mean(evidence: StatisticsTally, averaging: Averaging = "within") ->
     >>> lower, upper = estimate_mean(tally).confidence_interval(0.999)
     >>> bool((lower < truth[0]).all() and (truth[0] < upper).all())
     True
+    >>> from askance import RandomizedResponse, Tally
+    >>> few = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"]), [650, 200, 150])
+    >>> estimate_mean(few).mean.round(4)
+    array([ 0.9667,  0.0667, -0.0333])
     """
+    if isinstance(evidence, Tally):
+        return _unbiased_shares(evidence)
     if not isinstance(evidence, StatisticsTally):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a StatisticsTally.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports); fit tallies of answers with estimate.",
+            f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
+            remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
         )
     channel = evidence.channel
     return MeanStatistics(
@@ -99,6 +119,26 @@ def estimate_mean(evidence: StatisticsTally, averaging: Averaging = "within") ->
         standard_errors=evidence.standard_errors(averaging),
         n_observations=evidence.n_observations,
         averaging=averaging,
+        channel=channel.specification(),
+        privacy_level=channel.privacy_level,
+    )
+
+
+def _unbiased_shares(tally: Tally) -> MeanStatistics:
+    """p̂ = G q̂ with G S = I: of the least variance where reports tell more than they need to."""
+    channel, n = tally.channel, tally.n_observations
+    if not n:
+        raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
+    require_possible(channel, tally.counts)
+    weights = tally.smoothed_frequencies
+    others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
+    beta = ObservationFunction(np.vstack([1 - others.sum(axis=0), others]))
+    return MeanStatistics(
+        names=tuple(map(str, channel.outputs.labels)),
+        mean=beta.mean(tally.frequencies),
+        standard_errors=np.sqrt(np.diag(beta.covariance(weights)) / n),
+        n_observations=n,
+        averaging="within",
         channel=channel.specification(),
         privacy_level=channel.privacy_level,
     )

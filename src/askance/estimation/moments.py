@@ -14,8 +14,8 @@ from askance.estimation.protocols import CovarianceKind, MomentProblem
 from askance.estimation.standard import PRIOR_SCALE
 
 _POSTERIOR = (
-    "θ is the posterior mode under a weak prior, and intervals describe that posterior: they need not cover at their "
-    "nominal rate"
+    "θ is the posterior mode under a weak prior, and its intervals describe that posterior: they need not cover at "
+    "their nominal rate"
 )
 OUTSIDE_MESSAGE = (
     "the unbiased statistics of these reports belong to no distribution of the model (shares below 0 or above 1: few "
@@ -48,7 +48,7 @@ def fit_moments(
     equations = problem.moments(weighting)
     solution = newton(equations.matching(), equations.start(), problem.standard, escaped=equations.is_outside)
     messages: tuple[str, ...] = ()
-    spread, used = None, str(kind)
+    spread, noise, used = None, None, str(kind)
     if solution.converged:
         spread = equations.covariance(solution.theta, kind)
         if says_less_than_the_prior(problem, spread, prior_scale):
@@ -58,7 +58,7 @@ def fit_moments(
     if spread is None:
         warnings.warn(f"moments: {messages[0]}.", RepairWarning, stacklevel=3)
         precision = problem.standard.prior_precision(prior_scale)
-        solution, spread = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
+        solution, spread, noise = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
         used = "posterior"
         if not solution.converged:
             warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=3)
@@ -70,6 +70,7 @@ def fit_moments(
             covariance_kind=used,
             converged=solution.converged,
             raw_statistics=equations.statistics,
+            raw_covariance=noise,
             diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
         )
     )

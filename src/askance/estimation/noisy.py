@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class NoisyMoments:
         standard: Standard,
     ) -> None:
         self._statistics, self._precision = statistics, precision
+        self.covariance: FloatArray = covariance
         # Inverted in standard coordinates, where no direction is lost because its unit is small.
         inner = standard.inverse.T @ covariance @ standard.inverse
         self._weights = standard.inverse @ np.linalg.pinv(inner, hermitian=True) @ standard.inverse.T
@@ -61,13 +63,29 @@ class NoisyMoments:
         return np.asarray(curvature - self._skewness(theta, pull))
 
 
-def match_noisy_moments(
-    equations: MomentEquations, standard: Standard, precision: FloatArray, n: int
-) -> tuple[Solution, FloatArray]:
-    """The posterior mode of θ given μ̂ ~ N(μ(θ), C) and θ ~ N(0, Λ⁻¹), and the posterior covariance there."""
-    # Matching against a ridge of the prior's shape is convex and gives a start on the right side.
-    ridge = newton(equations.matching(precision / n), np.zeros(len(precision)), standard)
-    objective = equations.noisy(ridge.theta, precision)
+class NoisyMatch(NamedTuple):
+    """The posterior mode of θ given μ̂ ~ N(μ(θ), C) and θ ~ N(0, Λ⁻¹), the posterior covariance there, and C."""
+
+    solution: Solution
+    spread: FloatArray
+    noise: FloatArray
+
+
+def match_noisy_moments(equations: MomentEquations, standard: Standard, precision: FloatArray, n: int) -> NoisyMatch:
+    """θ from moments that may belong to no distribution.
+
+    Args:
+        equations: with μ̂ and its noise.
+        standard: coordinates of the steps.
+        precision: Λ, shape (d, d).
+        n: number of reports.
+    """
+    # Matching with a ridge of C is convex, and misses μ̂ by Cθ, which is about its noise: a start on the right side.
+    nowhere = np.zeros(len(precision))
+    ridge = equations.noisy(nowhere, precision).covariance + precision / n
+    start = newton(equations.matching(ridge), nowhere, standard, tolerance=1e-8).theta
+    objective = equations.noisy(start, precision)
     # A decrement of 1e-8 is a ten-thousandth of a posterior standard deviation.
-    solution = newton(objective, ridge.theta, standard, tolerance=1e-8, max_iterations=1000)
-    return solution, np.asarray(np.linalg.inv(objective.hessian(solution.theta)), dtype=np.float64)
+    solution = newton(objective, start, standard, tolerance=1e-8, max_iterations=1000)
+    spread = np.asarray(np.linalg.inv(objective.hessian(solution.theta)), dtype=np.float64)
+    return NoisyMatch(solution, spread, objective.covariance)

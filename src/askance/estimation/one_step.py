@@ -12,7 +12,7 @@ from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import RepairWarning
 from askance.estimation.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
-from askance.estimation.fit import Fit, Outcome
+from askance.estimation.fit import DistributionFit, Fit, Outcome
 from askance.estimation.moments import UNCERTAIN_MESSAGE, fit_moments
 from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 from askance.estimation.standard import PRIOR_SCALE
@@ -51,7 +51,8 @@ def fit_one_step(
         warnings.simplefilter("always")
         start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
     for warning in caught:
-        warnings.warn(warning.message, warning.category, stacklevel=3)
+        text = str(warning.message).replace("moments:", "one-step:", 1)
+        warnings.warn(text, warning.category, stacklevel=3)
     messages = start.diagnostics.messages
     end = None if start.diagnostics.repaired else _without_prior(problem, start.theta, kind, prior_scale)
     used, repaired = str(kind), end is None
@@ -74,6 +75,7 @@ def fit_one_step(
             covariance_kind=used,
             converged=start.converged,
             raw_statistics=start.raw_statistics,
+            raw_covariance=start.raw_covariance if isinstance(start, DistributionFit) else None,
             diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
         )
     )

@@ -29,6 +29,14 @@ class Objective(Protocol):
         """∇²f(θ) or a positive approximation of it, shape (d, d)."""
 
 
+class NoisyObjective(Objective, Protocol):
+    """How badly θ fits moments that are known up to noise."""
+
+    @property
+    def covariance(self) -> FloatArray:
+        """C, that of μ̂, shape (d, d)."""
+
+
 class MomentEquations(Protocol):
     """The paper's two steps for given evidence: μ̂, and the convex fit to it."""
 
@@ -45,7 +53,7 @@ class MomentEquations(Protocol):
     def is_outside(self, theta: FloatArray) -> bool:
         """Whether θ proves that no finite parameter has these moments: μ̂ᵀθ ≥ Ê max_y φ(x, y)ᵀθ."""
 
-    def noisy(self, theta: FloatArray, precision: FloatArray) -> Objective:
+    def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyObjective:
         """½ rᵀC⁻¹r + ½ θᵀΛθ with r = μ̂ − Ê μ(θ; x), and C the covariance of μ̂ as judged near `theta`."""
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:

@@ -13,7 +13,7 @@ from askance._arrays import ArrayLike
 from askance._checks import shorten
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_answer_channel
-from askance.errors import AskanceWarning, InputError
+from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation import effects, prediction
 from askance.estimation.fit import Fit
 from askance.estimation.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
@@ -92,13 +92,14 @@ class RegressionFit(Fit):
         the uncertainty of θ̂ alone. With `population=True` the variance of the mean over another sample of
         respondents like these is added (over other clusters, where the evidence has clusters), and the errors are
         about the population they were drawn from. That sum presumes that the model is right, so that θ̂ and the
-        sampled x are uncorrelated. Intervals are computed on the log-odds scale.
+        sampled x are uncorrelated. Intervals are those of `share_interval`.
 
         Args:
             x: covariates of the respondents to average over; default: those who gave the reports, as often and with
                 the weights that they were given with.
-            by: groups: the name of a column of the formula (or of clusters or weights), the name or number of a column
-                of x, the name of a column of the data given for x, or, when x is given, one label per row.
+            by: groups: the name of a column of the formula, the name or number of a column of x, or, when x is given,
+                one label per row. A column that the formula does not have (of clusters, weights, or the data given
+                for x) brings an `UnmodelledGroupsWarning`.
             weights: sampling weights of the rows of x, when x is given.
             confidence: of the intervals.
             population: whether to add the sampling variance of x.
@@ -108,6 +109,7 @@ class RegressionFit(Fit):
             sample, data = self._in_order_of_the_table(sample)
         groups = group_rows(sample, by, self.model, data, given=x is not None)
         name = by if isinstance(by, str) else None
+        self._warn_about_unmodelled(name)
         return effects.prevalence(
             self.model, self.theta, self.covariance, sample, groups, name, confidence=confidence, population=population
         )
@@ -207,6 +209,17 @@ class RegressionFit(Fit):
             return sample, table
         # Equal rows were folded into one, which is not done to weights and clusters.
         return Sample.of_matrix(self._matrix(table)), table
+
+    def _warn_about_unmodelled(self, by: str | None) -> None:
+        known = getattr(self.design, "columns", None)
+        if by is None or known is None or by in known or by in self.model.terms:
+            return
+        warnings.warn(
+            f"the formula does not have {by!r}: its groups differ here only as far as their covariates do, and errors "
+            "do not know of other differences. Put it into the formula to estimate its shares.",
+            UnmodelledGroupsWarning,
+            stacklevel=3,
+        )
 
     def _matrix(self, x: Any) -> Covariates:
         if is_matrix(x):

@@ -178,6 +178,8 @@ def group_rows(
         raise ShapeError(
             f"by has shape {labels.shape} for {sample.n_rows} rows of x.", remedy="Give one label per row."
         )
+    if labels.dtype.kind in "OU":  # blanks at the ends are not seen: with them one group would be two
+        labels = np.frompyfunc(lambda each: each.strip() if isinstance(each, str) else each, 1, 1)(labels)
     if any(map(is_missing, labels.tolist())):
         raise MissingValueError("by holds missing labels.", remedy="Leave these rows out, or name their group.")
     try:
@@ -205,7 +207,7 @@ def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: boo
             known = dict.fromkeys([*names, *model.terms])
             raise InputError(
                 f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
-                remedy=f"Put it into the formula; or give the table too: prevalence(table, by={by!r}).",
+                remedy="Put it into the formula: a model that does not know the groups cannot tell their shares apart.",
             )
         return sample.column(model.terms.index(by))
     if isinstance(by, int | np.integer) and not isinstance(by, bool):

@@ -26,15 +26,32 @@ class Standard:
     Attributes:
         matrix: T, shape (d, d).
         inverse: T⁻¹, shape (d, d).
+        unit: Λ of the weak prior of scale 1, in θ̃, shape (d, d); None: the identity.
     """
 
     matrix: FloatArray
     inverse: FloatArray
+    unit: FloatArray | None = None
 
     @classmethod
     def of_ranges(cls, ranges: FloatArray) -> Standard:
         """Each parameter times the range of its statistic."""
         return cls(np.diag(ranges), np.diag(1.0 / ranges))
+
+    @classmethod
+    def of_model(cls, ranges: FloatArray, information: FloatArray) -> Standard:
+        """As `of_ranges`, with a prior that says as much as a share of one answer: Λ = 4 I(0) / prior_scale².
+
+        For a statistic of two values this is one standard deviation per prior scale. It does not depend on how outputs
+        are coded, and it stays weak where they are many: parameters independently so wide would hold it next to
+        impossible that the first of many outputs, from which all are counted, has most of the mass, and together
+        would lift the many that nobody chose.
+
+        Args:
+            ranges: of the statistics, shape (d,).
+            information: I(0), the Fisher information of one answer at θ = 0, shape (d, d).
+        """
+        return cls(np.diag(ranges), np.diag(1.0 / ranges), 4 * information / np.outer(ranges, ranges))
 
     def gradient(self, gradient: FloatArray) -> FloatArray:
         """∇f with respect to θ̃."""
@@ -65,5 +82,6 @@ class Standard:
         return bool(np.linalg.eigvalsh(relative).min() < _VANISHED)
 
     def prior_precision(self, prior_scale: float) -> FloatArray:
-        """Λ of the weak prior θ̃ ~ N(0, prior_scale² I), shape (d, d)."""
-        return np.asarray(self.matrix.T @ self.matrix / prior_scale**2)
+        """Λ of the weak prior of that scale, shape (d, d)."""
+        scaled = self.matrix if self.unit is None else self.unit @ self.matrix
+        return np.asarray(self.matrix.T @ scaled / prior_scale**2)

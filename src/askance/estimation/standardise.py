@@ -47,4 +47,7 @@ def standardise(rows: Rows, model: Softmax) -> Standard:
     A = (vectors / np.sqrt(values)) @ vectors.T @ A
     T = np.linalg.inv(A).T
     blocks = np.eye(rows.n_free)
-    return Standard(np.asarray(np.kron(blocks, T)), np.asarray(np.kron(blocks, A.T), dtype=np.float64))
+    # 4 I(0), as in `Standard.of_model`: the same whichever output the others are counted from.
+    outputs = rows.n_free + 1
+    unit = np.asarray(np.kron(4 / outputs * (blocks - 1 / outputs), np.eye(p)), dtype=np.float64)
+    return Standard(np.asarray(np.kron(blocks, T)), np.asarray(np.kron(blocks, A.T), dtype=np.float64), unit)

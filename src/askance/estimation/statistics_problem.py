@@ -36,8 +36,9 @@ class StatisticsProblem:
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
-        invert_information(model.fisher_information(np.zeros(model.dimension)), model.parameter_names, "the model")
-        self.standard = Standard.of_ranges(model.statistic_ranges)
+        information = model.fisher_information(np.zeros(model.dimension))
+        invert_information(information, model.parameter_names, "the model")
+        self.standard = Standard.of_model(model.statistic_ranges, information)
 
     def moments(self, weighting: Weighting) -> StatisticsMoments:
         """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""

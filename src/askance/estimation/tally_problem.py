@@ -33,8 +33,9 @@ class TallyProblem:
         self.n_observations = evidence.n_observations
         self.channel = evidence.channel
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
-        invert_information(model.fisher_information(np.zeros(model.dimension)), model.parameter_names, "the model")
-        self.standard = Standard.of_ranges(model.statistic_ranges)
+        information = model.fisher_information(np.zeros(model.dimension))
+        invert_information(information, model.parameter_names, "the model")
+        self.standard = Standard.of_model(model.statistic_ranges, information)
 
     def moments(self, weighting: Weighting) -> TallyMoments:
         """The moment equations."""

@@ -31,6 +31,7 @@ def fit_to_json(fit: DistributionFit | RegressionFit) -> dict[str, Any]:
     The evidence and the design of a regression are left out: files of fits hold no data about respondents, and no
     formulas.
     """
+    raw = fit.raw_covariance if isinstance(fit, DistributionFit) else None
     return {
         "askance": FIT_FORMAT,
         "method": fit.method,
@@ -42,6 +43,7 @@ def fit_to_json(fit: DistributionFit | RegressionFit) -> dict[str, Any]:
         "theta": _finite(fit.theta.tolist()),
         "covariance": fit.covariance.tolist() if _is_finite(fit.covariance) else None,
         "raw_statistics": None if fit.raw_statistics is None else _finite(fit.raw_statistics.tolist()),
+        **({} if raw is None else {"raw_covariance": raw.tolist()}),
         "channel": dict(fit.channel),
         "model": _model_to_json(fit.model),
         "diagnostics": _finite(asdict(fit.diagnostics)),
@@ -114,10 +116,11 @@ def fit_from_json(content: dict[str, Any], name: str) -> DistributionFit | Regre
             "privacy_level": math.inf if privacy_level is None else privacy_level,
             "diagnostics": _diagnostics_from_json(fields.inner("diagnostics")),
         }
+        raw = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
     except InputError as error:
         raise FormatError(f"{name} does not describe a fit: {error.message}", remedy=REWRITE) from None
     if isinstance(model, Enumerated):
-        return DistributionFit(model=model, **common)
+        return DistributionFit(model=model, raw_covariance=raw, **common)
     return RegressionFit(model=model, **common)
 
 

@@ -6,19 +6,23 @@ digits of the fingerprint, so that files may be cut and concatenated. Nothing in
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn, TypeAlias
+from typing import Any, BinaryIO, Literal, NoReturn, TypeAlias, cast
 
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
 from askance.categories import Categories, Label
+from askance.channels.differences import differences
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
@@ -28,6 +32,7 @@ from askance.formats.disk import as_path
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
 REPORTS_FORMAT = "reports/1"
+_GZIP = b"\x1f\x8b"
 #: Reports are read and written in pieces of at most this many …
 MOST_REPORTS = 1 << 16
 # … and of at most about this many bytes, where reports are long.
@@ -244,7 +249,15 @@ class Header:
         return (
             f"reports from here on come from {shown(self.specification.get('kind'))} "
             f"({shown(self.fingerprint[:TAG_DIGITS])}); allowed: {expected.channel.kind!r} ({expected.tag!r})."
+            f"{self._difference(expected)}"
         )
+
+    def _difference(self, expected: ReportSchema) -> str:
+        """What the two channels differ in; "" where this one cannot be built."""
+        try:
+            return f" {differences(build_channel(self.specification), expected.channel)}"
+        except InputError:
+            return ""
 
 
 def require_id(id: object) -> str:
@@ -285,11 +298,17 @@ def refuse_reports(path: str | Path) -> None:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to read from; what the disk says against it becomes an error that names it."""
+    """A file to read from, unpacked where gzip packed it; what the disk says against it is an error that names it."""
     source = as_path(path)
     try:
         with source.open("rb") as file:
-            yield file
+            if file.peek(2)[:2] == _GZIP:
+                with gzip.GzipFile(fileobj=file) as packed:
+                    yield cast(BinaryIO, io.BufferedReader(packed))
+            else:
+                yield file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError(f"{source} cannot be unpacked ({error}).", remedy="Get the file again.") from None
     except OSError as error:
         raise cannot_read(source, error) from None
 

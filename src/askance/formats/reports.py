@@ -341,8 +341,6 @@ def _refuse_headless(path: Path) -> None:
         beginning = file.read(256)
     if not beginning.strip():
         raise FormatError(f"{path} is empty.", remedy="Leave it out.")
-    if beginning.startswith(b"\x1f\x8b"):
-        raise FormatError(f"{path} is compressed.", remedy="Unpack it first.")
     if re.match(rb'\s*\{\s*"(id|channel)"', beginning):
         raise FormatError(
             f"{path} holds reports without the header that says which channel made them.",

@@ -158,6 +158,8 @@ def notes_of(plan: Plan) -> list[str]:
             notes[-1] += f"; width: of the {100 * plan.confidence:g} % interval"
     if plan.guesses > 1:
         notes.append("worst: the standard error at the worst of the guesses")
+    if plan.effect is not None and plan.target.startswith("share"):
+        notes.append("the test is against a fixed number; to compare two groups, ask twice as many in each")
     if any(design.rough for design in rows):
         notes.append("≈: too few respondents for these figures to be more than rough; take more, or simulate")
     if _is_biased(plan):

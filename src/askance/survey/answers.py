@@ -13,35 +13,35 @@ from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError
 from askance.survey.tables import Column
 
+# What means yes in a column, without capitals; True is 1.
+_YES = {1.0, "yes", "true"}
+_OTHERS = "Leave out or recode the rows with other values."
+
 
 def read_reports(column: Column, channel: FiniteChannel, positive: Any = None) -> tuple[AnyArray, str]:
     """Turn a column without missing values into labels of the channel's observations.
 
-    Values that are the labels, whatever their type (1, 1.0 and "1") or capitals, stand for themselves. Otherwise, with
-    two observations, `positive` stands for the second one and the other value for the first.
+    Values that are the labels, whatever their type (1, 1.0 and "1"), capitals or blanks around them, stand for
+    themselves. Otherwise, with two observations, `positive` stands for the second one, in all its spellings, and the
+    other value for the first. It must be named where the reports of the design are no answers: nobody knows whether a
+    yes means "same" or "different".
 
     Args:
         column: what was said.
         channel: the design of the survey.
-        positive: the value that means the second observation (yes); default: 1, True or "yes".
+        positive: the value that means the second observation; default: 1, True or "yes" where that is a yes.
 
     Returns:
-        labels, shape (n,), and a sentence on the reading where it was not plain, otherwise "".
+        labels, shape (n,), and a sentence on the values that are no labels as they are written, otherwise "".
     """
     found = column.distinct()
     labels = list(channel.observations.labels)
     if positive is None:
         code_of = _by_labels(found, labels)
         if code_of is None:
-            code_of = _by_default(column.name, found, labels)
-            return _labels_of(column, code_of, channel), _told(column.name, code_of, labels)
-        return _labels_of(column, code_of, channel), ""
-    if len(labels) != 2:
-        raise InputError(
-            f"positive is {positive!r}, but the design has {len(labels)} reports ({shorten(labels)}).",
-            remedy="Leave it out: the column must hold these labels.",
-        )
-    code_of = _by_positive(column.name, found, labels, positive)
+            code_of = _by_default(column.name, found, channel)
+    else:
+        code_of = _by_positive(column.name, found, labels, positive)
     return _labels_of(column, code_of, channel), _told(column.name, code_of, labels)
 
 
@@ -79,29 +79,40 @@ def _by_labels(found: list[Any], labels: list[Any]) -> dict[Any, int] | None:
     return None
 
 
-def _by_default(name: str, found: list[Any], labels: list[Any]) -> dict[Any, int]:
+def _by_default(name: str, found: list[Any], channel: FiniteChannel) -> dict[Any, int]:
+    """Codes of two values of which one is a yes, for designs whose reports are answers."""
+    labels = list(channel.observations.labels)
     if len(labels) != 2:
         raise _refused(
             name, found, labels, "Recode the column, or give the design these labels (outputs, observations)."
         )
-    yes = [value for value in found if _folded(value) in (1.0, "yes", "true")]
-    if len(found) > 2:
-        raise _refused(name, found, labels, "Leave out or recode the rows with other values.")
-    if len(yes) != 1 or (_key(yes[0]) == 1.0 and any(_key(value) == 2.0 for value in found)):
+    kinds = {_folded(value) for value in found}
+    if len(kinds) > 2:
+        raise _refused(name, found, labels, _OTHERS)
+    if channel.observations != channel.outputs and _folded(labels[1]) not in _YES:
+        remedy = f"If it is the right column, say which value means {labels[1]!r} by positive= (--positive)."
+        raise _refused(name, found, labels, remedy)
+    yes = kinds & _YES
+    if len(yes) != 1 or (1.0 in yes and 2.0 in kinds):
         raise _refused(name, found, labels, f"Say which value means {labels[1]!r} by positive= (--positive).")
-    return {value: int(value == yes[0]) for value in found}
+    return {value: int(_folded(value) in yes) for value in found}
 
 
 def _by_positive(name: str, found: list[Any], labels: list[Any], positive: Any) -> dict[Any, int]:
-    for form in (_same, _key, _folded, _as_text):
-        yes = [value for value in found if form(value) == form(positive)]
-        if len(yes) == 1:
+    """Codes of two values, in all their spellings, of which one was named."""
+    if len(labels) != 2:
+        raise InputError(
+            f"positive is {positive!r}, but the design has {len(labels)} reports ({shorten(labels)}).",
+            remedy="Leave it out: the column must hold these labels.",
+        )
+    for form in (_folded, _as_text):
+        if form(positive) in {form(value) for value in found}:
             break
     else:
         raise _refused(name, found, labels, f"positive is {positive!r}: choose one of the values found.")
-    if len(found) > 2:
-        raise _refused(name, found, labels, "Leave out or recode the rows with other values.")
-    return {value: int(value == yes[0]) for value in found}
+    if len({form(value) for value in found}) > 2:
+        raise _refused(name, found, labels, _OTHERS)
+    return {value: int(form(value) == form(positive)) for value in found}
 
 
 def _refused(name: str, found: list[Any], labels: list[Any], remedy: str) -> LabelError:
@@ -117,8 +128,15 @@ def _shown(value: Any) -> Any:
 
 
 def _told(name: str, code_of: Mapping[Any, int], labels: list[Any]) -> str:
-    said = ", ".join(f"{_shown(value)!r} is read as {labels[code]!r}" for value, code in code_of.items())
-    return f"column {name!r}: {said}"
+    """Which values are read as which labels, those apart that are written like them."""
+    said, mark = [], ", "
+    for code, label in enumerate(labels):
+        values = [_shown(value) for value, own in code_of.items() if own == code and str(_shown(value)) != str(label)]
+        if len(values) > 1:
+            mark = "; "
+        if values:
+            said.append(f"{shorten(values)} {'is' if len(values) == 1 else 'are'} read as {label!r}")
+    return f"column {name!r}: {mark.join(said)}" if said else ""
 
 
 def _labels_of(column: Column, code_of: Mapping[Any, int], channel: FiniteChannel) -> AnyArray:

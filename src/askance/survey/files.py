@@ -83,7 +83,10 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     convert = csv.ConvertOptions(
         null_values=list(MISSING_CELLS), strings_can_be_null=True, decimal_point=decimal, check_utf8=True
     )
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    # In a table of one column an empty line is a gap, not nothing: dropping it would shift all rows below.
+    single = delimiter not in content.lstrip().partition(b"\n")[0].decode(errors="replace")
+    content = content.rstrip(b"\r\n") + b"\n" if single else content
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not single)
     # Types are inferred from the first block: where later ones disagree, the whole file is one block.
     for block in (1 << 20, len(content) + 1):
         try:
@@ -104,6 +107,8 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
         if foreign:
             raise FormatError(f"{name}: column {foreign[0]!r} is not UTF-8 text.", remedy="Save the file as UTF-8.")
         return table
+    if "invalid UTF8" in reason:
+        raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.")
     raise FormatError(
         f"{name} is not a table ({reason}).", remedy="Check that all lines have the same number of cells."
     )

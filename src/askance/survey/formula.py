@@ -21,7 +21,7 @@ import ast
 import builtins
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import shorten
-from askance.errors import InputError, LabelError, MissingValueError
+from askance.errors import InputError, LabelError, MissingValueError, NotIdentifiedError
 from askance.models.softmax import Covariates
 from askance.survey.habits import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
@@ -52,13 +52,18 @@ class ParsedFormula:
         text: as typed.
         answer: the column of reports.
         terms: formulaic's reading of the right side.
-        columns: the columns that the right side uses.
+        uses: for every column that the right side uses, the names and calculations in which it stands.
     """
 
     text: str
     answer: str
     terms: Any
-    columns: tuple[str, ...]
+    uses: Mapping[str, tuple[str, ...]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the right side uses."""
+        return tuple(self.uses)
 
 
 def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> ParsedFormula:
@@ -92,10 +97,10 @@ def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> P
         raise needs_backticks(text, table.names) or refusal(text, problem, way_out(problem)) from None
     if not hasattr(terms, "required_variables") or len(terms) == 0:
         raise refusal(text, "no term stands behind ~", "Write 1 for the intercept alone: answer ~ 1.")
-    columns = _columns_used(text, terms, table)
-    if answer in columns:
+    uses = _columns_used(text, terms, table)
+    if answer in uses:
         raise refusal(text, f"{answer} stands on both sides of ~", "Take it out of the right side.")
-    return ParsedFormula(text, answer, terms, columns)
+    return ParsedFormula(text, answer, terms, uses)
 
 
 def _split(text: str, tokens: Sequence[Any], table: Columns, leave_out: Sequence[str]) -> tuple[str, str]:
@@ -137,19 +142,20 @@ def functions() -> dict[str, Any]:
     }
 
 
-def _columns_used(text: str, terms: Any, table: Columns) -> tuple[str, ...]:
-    """The columns of a formula; refuses unknown names."""
-    used: dict[str, None] = {}
+def _columns_used(text: str, terms: Any, table: Columns) -> dict[str, tuple[str, ...]]:
+    """The columns of a formula, each with where it stands; refuses unknown names."""
+    used: dict[str, tuple[str, ...]] = {}
     for factor in (factor for term in terms for factor in term.factors):
         if factor.eval_method.value == "lookup":
             if factor.expr not in table:
                 raise needs_backticks(text, table.names) or unknown_column(factor.expr, table.names)
-            used[factor.expr] = None
+            used[factor.expr] = (*used.get(factor.expr, ()), factor.expr)
         elif factor.eval_method.value == "python":
-            used.update(dict.fromkeys(_columns_of_code(text, factor.expr, table)))
+            for name in dict.fromkeys(_columns_of_code(text, factor.expr, table)):
+                used[name] = (*used.get(name, ()), factor.expr)
     for name in used:
         _check_kind(table, name)
-    return tuple(used)
+    return used
 
 
 def _columns_of_code(text: str, code: str, table: Columns) -> Iterator[str]:
@@ -231,6 +237,7 @@ class FormulaDesign:
             rows: a mask of the rows to take; default: all.
             others: columns beside those of the formula that groups may be formed by.
         """
+        table = table.trimmed()
         frame = table.to_pandas(parsed.columns, rows)
         output = "sparse" if _is_wide(parsed.terms, frame) else "numpy"
         made = _evaluate(parsed.text, parsed.terms, frame, output=output, na_action="ignore")
@@ -245,6 +252,7 @@ class FormulaDesign:
         design = cls(parsed, spec, levels, table.part(dict.fromkeys([*parsed.columns, *others]), rows))
         if not design.terms:
             raise refusal(parsed.text, "no column comes out of it", "Write 1 for the intercept alone: answer ~ 1.")
+        _refuse_vanished(spec, levels)
         return design, design._checked(made)
 
     def matrix(self, data: Table) -> Covariates:
@@ -254,7 +262,7 @@ class FormulaDesign:
             LabelError: a category that the fit never saw.
             MissingValueError: a missing value in a column of the formula.
         """
-        table = Columns.of(data)
+        table = Columns.of(data).trimmed()
         complete_rows(table, self.columns, "error", "Fill them in, or leave these rows out.")
         for name, seen in self._levels.items():
             new = [value for value in table[name].distinct() if value not in seen]
@@ -284,6 +292,17 @@ class FormulaDesign:
 
     def __repr__(self) -> str:
         return f"FormulaDesign({self.formula!r})"
+
+
+def _refuse_vanished(spec: Any, levels: Mapping[str, tuple[Any, ...]]) -> None:
+    """Refuse a term of which no column is left: a category with one level, which the intercept holds already."""
+    for term in (term for term, places in spec.term_indices.items() if not places):
+        alone = [name for name in map(str, spec.term_variables[term]) if len(levels.get(name, ())) == 1]
+        value = _listed(levels[alone[0]]) if alone else "the same"
+        raise NotIdentifiedError(
+            f"{alone[0] if alone else term} is {value} in every row: its effect cannot be told.",
+            remedy="Leave it out, or check the rows kept.",
+        )
 
 
 def _evaluate(text: str, what: Any, frame: pd.DataFrame, **options: Any) -> Any:

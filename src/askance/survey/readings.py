@@ -7,16 +7,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from askance._checks import Number, as_probability, shorten
+from askance._checks import Number, as_fraction, as_probability, shorten, shown
 from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
 from askance.channels.matrix import MatrixChannel
-from askance.channels.registry import build_answer_channel
-from askance.errors import InputError
+from askance.channels.registry import PROBABILITY, build_answer_channel, entry
+from askance.errors import InputError, ProbabilityError
 
 #: What those do who ignore the device: tell the truth, always give the observation that points least to anything but
 #: the first output ("no"), or any at random.
 Behaviour: TypeAlias = Literal["truth", "refuse", "random"]
+
+# Probabilities that are the outcomes of one throw: where one is off, the others are too.
+_OUTCOMES = {"forced-response": ("truth", "yes", "no")}
 
 
 def safest_observation(channel: FiniteChannel) -> Any:
@@ -107,19 +110,45 @@ def refusal_of(channel: FiniteChannel, refuse_as: Any) -> Any:
 def with_bias(channel: FiniteChannel, parameter: str, shift: Number) -> FiniteChannel:
     """The same design with one of its probabilities off by `shift`: a device that is not what it should be.
 
-    >>> from askance import Warner
+    Where the probability is one of several outcomes of a throw (truth, yes and no of a forced response), the others
+    make up for it in proportion, q′ = q (1 − p′) / (1 − p): a die that shows some faces too rarely shows all others
+    more often. Other probabilities of the design stay as they are.
+
+    >>> from askance import ForcedResponse, Warner
     >>> with_bias(Warner("0.7"), "question", "0.02").matrix.round(2)
     array([[0.72, 0.28],
            [0.28, 0.72]])
+    >>> with_bias(ForcedResponse("0.6", "0.1"), "truth", "-0.2").parameters()
+    {'truth': '2/5', 'yes': '3/20', 'no': '9/20', 'outputs': ['no', 'yes']}
     """
-    specification = channel.specification()
-    if parameter not in specification or parameter in ("kind", "outputs", "observations"):
-        names = [name for name in specification if name not in ("kind", "outputs", "observations")]
+    planned = device_probabilities(channel)
+    if parameter not in planned:
         raise InputError(
-            f"{channel.kind} has no probability {parameter!r}; allowed: {', '.join(names)}.", remedy="Name one."
+            f"{channel.kind} has no probability {parameter!r}; allowed: {', '.join(planned) or 'none'}.",
+            remedy="Name one." if planned else "Fit the reports with another matrix instead.",
         )
-    value = Fraction(str(specification[parameter])) + Fraction(str(shift))
-    changed = {**specification, parameter: str(value)}
-    if channel.kind == "forced-response" and parameter != "no":
-        changed.pop("no")  # what remains goes to the forced no
-    return build_answer_channel(changed)
+    step = as_fraction(shift, f"the shift of {parameter}")
+    before, after = planned[parameter], planned[parameter] + step
+    if not 0 <= after <= 1:
+        raise ProbabilityError(
+            f"{parameter} is {shown(before)}, and a shift of {shown(step)} makes it {shown(after)}; allowed: 0 to 1.",
+            remedy=f"Shift it by {shown(-before)} to {shown(1 - before)}.",
+        )
+    others = [name for name in _OUTCOMES.get(channel.kind, ()) if name != parameter]
+    biased = {parameter: after}
+    for name in others:
+        share = planned[name] / (1 - before) if before < 1 else Fraction(1, len(others))
+        biased[name] = share * (1 - after)
+    return build_answer_channel({**channel.specification(), **{name: str(value) for name, value in biased.items()}})
+
+
+def device_probabilities(channel: FiniteChannel) -> dict[str, Fraction]:
+    """The probabilities that describe the device of a design, by name: those that can be biased.
+
+    >>> from askance import UnrelatedQuestion
+    >>> device_probabilities(UnrelatedQuestion("3/4", "1/4"))
+    {'question': Fraction(3, 4), 'prevalence': Fraction(1, 4)}
+    """
+    given = channel.parameters()
+    names = [parameter.name for parameter in entry(channel.kind).parameters if parameter.kind is PROBABILITY]
+    return {name: Fraction(str(given[name])) for name in names if given.get(name) is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance.channels.finite import FiniteChannel
-from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
+from askance.errors import AskanceWarning, InputError, NotIdentifiedError, RepairWarning
 from askance.estimation.methods import estimate
 from askance.estimation.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import read_reports
-from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
+from askance.survey.levels import check_levels, doubtful_levels
 from askance.survey.tables import Columns, Table, complete_rows
 
 #: The methods that regressions offer.
@@ -45,13 +46,15 @@ def regress(
 
     Args:
         formula: `report ~ terms`, see `askance.survey.formula`; the left side names the column of what was said.
+            Blanks around texts do not count.
         data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
         channel: the design of the survey.
         method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`).
-        positive: for two reports, the value that means the second (yes); default: 1, True or "yes".
+        positive: for two reports, the value that means the second (yes, or such as "same"); default: 1, True or
+            "yes", in designs whose reports are yes and no.
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
-        cluster: column of groups whose answers may depend on each other: the standard errors allow for it.
-        weights: column of sampling weights.
+        cluster: name of a column of groups whose answers may depend on each other: the standard errors allow for it.
+        weights: name of a column of sampling weights.
         options: passed to the method, for example `covariance="robust"`.
 
     Returns:
@@ -70,13 +73,17 @@ def regress(
     True
     """
     _check_choices(channel, method, missing)
-    table = Columns.of(data)
+    _check_names(cluster=cluster, weights=weights)
+    written = Columns.of(data)
+    table = written.trimmed()
     extra = [name for name in (cluster, weights) if name is not None]
     parsed = parse_formula(formula, table, leave_out=extra)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
-    _check_texts(table, parsed.columns, rows)
-    reports, reading = read_reports(table[parsed.answer].take(rows), channel, positive)
-    _check_reports(parsed.answer, reports)
+    check_levels(parsed, table, rows)
+    for doubt in doubtful_levels(parsed, table, rows):
+        warnings.warn(doubt, AskanceWarning, stacklevel=2)
+    reports, reading = read_reports(written[parsed.answer].take(rows), channel, positive)
+    _check_reports(parsed, reports)
     design, x = FormulaDesign.learn(parsed, table, rows, extra)
     _check_constant(x, design.terms)
     model = Softmax(channel.outputs, design.terms)
@@ -91,6 +98,7 @@ def regress(
     messages = [
         "" if rows is None else f"{len(table) - len(reports)} of {len(table)} rows dropped for missing values",
         reading,
+        *_on_blanks(written, table, dict.fromkeys([*parsed.columns, *extra]), rows),
         "" if weights is None else f"weighted by {weights}",
         "" if cluster is None else f"standard errors clustered by {cluster}",
         *fit.diagnostics.messages,
@@ -99,36 +107,6 @@ def regress(
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
     return replace(fit, diagnostics=diagnostics, design=design)
-
-
-def _check_texts(table: Columns, names: Sequence[str], rows: AnyArray | None) -> None:
-    """Refuse columns that are numbers but for a few texts, and categories of which nearly everybody has an own one."""
-    for name in names:
-        column = table[name].take(rows)
-        if column.kind not in ("text", "mixed", "category"):
-            continue
-        levels = column.distinct()
-        numeric = [level for level in levels if _is_number(level)]
-        if 0 < len(levels) - len(numeric) <= 0.1 * len(levels):
-            stray = next(level for level in levels if not _is_number(level))
-            raise LabelError(
-                f"column {name!r} is text: {len(numeric)} of its {len(levels)} different values are numbers, and "
-                f"{stray!r} is not.",
-                remedy="Recode such values as missing (an empty cell), then use missing='drop' (--missing drop).",
-            )
-        if len(levels) > max(50, len(column.values) // 3):
-            raise NotIdentifiedError(
-                f"column {name!r} has {len(levels)} categories for {len(column.values)} rows.",
-                remedy="Is it a number written as text, or an identifier? Leave it out, or merge categories.",
-            )
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(str(value))
-    except ValueError:
-        return False
-    return True
 
 
 def _estimate(
@@ -166,12 +144,25 @@ def _check_choices(channel: object, method: str, missing: str) -> None:
         )
 
 
-def _check_reports(name: str, reports: AnyArray) -> None:
-    if bool((reports == reports[0]).all()):
+def _check_names(**given: object) -> None:
+    """Refuse a column itself where its name is asked for."""
+    for option, value in given.items():
+        if value is not None and not isinstance(value, str):
+            name = getattr(value, "name", None)
+            raise InputError(
+                f"{option} is a {type(value).__name__}; allowed: the name of a column of the data.",
+                remedy=f"Put it into the table, and write {option}={(name if isinstance(name, str) else option)!r}.",
+            )
+
+
+def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
+    """Refuse to explain what never varies; its share alone can be estimated."""
+    name = parsed.answer
+    if parsed.columns and bool((reports == reports[0]).all()):
         only = reports[:1].tolist()[0]
         raise NotIdentifiedError(
             f"column {name!r} holds only {only!r} ({len(reports)} rows): there is nothing to explain.",
-            remedy="Check the column and the rows kept; for a share alone, count reports with Tally.",
+            remedy=f"Check the column and the rows kept; for a share alone, write {name} ~ 1.",
         )
 
 
@@ -217,6 +208,17 @@ def _read_weights(table: Columns, name: str, rows: AnyArray | None) -> FloatArra
     return numbers
 
 
+def _on_blanks(written: Columns, table: Columns, names: Iterable[str], rows: AnyArray | None) -> list[str]:
+    """In which columns blanks around texts were left out, and in how many rows."""
+    told = []
+    for name in names:
+        if table[name] is not written[name]:
+            pairs = zip(written[name].take(rows).values, table[name].take(rows).values, strict=True)
+            if count := sum(before != after for before, after in pairs):
+                told.append(f"column {name!r}: blanks around the values of {count} rows are left out")
+    return told
+
+
 def _on_clusters(groups: AnyArray | None) -> str:
     if groups is None or (count := int(groups.max()) + 1) >= _FEW_CLUSTERS:
         return ""
@@ -236,5 +238,6 @@ def _least_known(fit: RegressionFit, x: Covariates) -> str:
         names = ["Intercept"] if not reach.any() else [fit.model.parameter_names[int(np.argmax(reach))]]
     shown = ", ".join(repr(name) for name in names[:6]) + (" and others" if len(names) > 6 else "")
     return (
-        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the answers"
+        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the answers; "
+        "do not read its z and P, compare shares"
     )

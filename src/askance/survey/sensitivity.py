@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import Number, as_probability
+from askance._checks import Number, as_fraction, as_probability
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.fit import DistributionFit, Fit, ProbabilityTable
@@ -24,8 +23,14 @@ from askance.evidence.tally import Tally
 from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
+from askance.survey.misfit import ChannelTest, channel_fit_test
 from askance.survey.readings import Behaviour, refusal_of, with_bias, with_noncompliance
-from askance.survey.sensitivity_summary import sensitivity_summary
+from askance.survey.sensitivity_summary import marked_name, sensitivity_summary
+
+# Readings whose test of fit has a smaller p-value are marked.
+_DOUBTFUL = 0.05
+# Simulated surveys per reading where there are more than two kinds of reports, and each takes a while.
+_FEW_REPLICATES = 199
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,22 @@ class Scenario:
         name: in a few words.
         channel: what the reports are taken to have come through.
         fit: None where the channel identifies nothing, or can never have given some of the reports.
+        test: whether the channel can have produced the frequencies of the reports.
         refuse_as: where some respondents always give one report, which.
+        bias: where a probability of the design is off, which.
     """
 
     name: str
     channel: FiniteChannel
     fit: Fit | None
+    test: ChannelTest
     refuse_as: Any = None
+    bias: str | None = None
+
+    @property
+    def plausible(self) -> bool:
+        """Whether the reports may have come about so; where not (test of fit: p < 0.05), do not rely on the fit."""
+        return self.test.p_value >= _DOUBTFUL
 
     def shares(self, confidence: float = 0.95) -> ProbabilityTable | None:
         """Share of every output with its interval, for the population; None where nothing is identified."""
@@ -92,6 +106,8 @@ class Sensitivity:
                 {
                     "name": scenario.name,
                     "refuse_as": as_json(scenario.refuse_as),
+                    "plausible": scenario.plausible,
+                    "channel_test": scenario.test.to_json(),
                     "channel": scenario.channel.specification(),
                     **_coefficients(scenario.fit, confidence),
                     "shares": _shares_as_json(scenario.shares(confidence)),
@@ -134,7 +150,7 @@ def sensitivity(
         shares: shares of respondents who ignore the device.
         behaviours: what they do instead, see `with_noncompliance`.
         refuse_as: the report of those who refuse; default: `safest_observation`.
-        biases: {parameter of the design: shifts of its probability}.
+        biases: {parameter of the design: shifts of its probability}; who gets the difference, see `with_bias`.
         method: of `estimate`.
         options: passed to it.
 
@@ -160,17 +176,30 @@ def sensitivity(
     below shares: 95 % intervals, for the population; below coefficients: std. errors
     """
     scenarios = []
-    for name, channel, given in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
+    for reading in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
+        channel = reading.channel
+        reread = _reread(evidence, channel)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AskanceWarning)  # the fit's own messages stay in its diagnostics
-                fit = estimate(model, _reread(evidence, channel), method, **options)
+                fit = estimate(model, reread, method, **options)
         except (NotIdentifiedError, IncompatibleEvidenceError):
             if channel is evidence.channel:
                 raise
             fit = None
-        scenarios.append(Scenario(name, channel, fit, given))
+        quick = channel is evidence.channel or len(channel.observations) == 2
+        test = channel_fit_test(reread) if quick else channel_fit_test(reread, replicates=_FEW_REPLICATES)
+        scenarios.append(Scenario(reading.name, channel, fit, test, reading.refuse_as, reading.bias))
     return Sensitivity(tuple(scenarios))
+
+
+class _Reading(NamedTuple):
+    """A scenario before its fit."""
+
+    name: str
+    channel: FiniteChannel
+    refuse_as: Any = None
+    bias: str | None = None
 
 
 def _readings(
@@ -179,9 +208,9 @@ def _readings(
     behaviours: Sequence[Behaviour],
     refuse_as: Any,
     biases: Mapping[str, Sequence[Number]],
-) -> Iterator[tuple[str, FiniteChannel, Any]]:
-    """Name and channel of every reading, the planned one first, and what those report who refuse."""
-    yield "as planned", planned, None
+) -> Iterator[_Reading]:
+    """Every reading, the planned one first."""
+    yield _Reading("as planned", planned)
     square = len(planned.observations) == len(planned.outputs)
     refusal = refusal_of(planned, refuse_as)
     for share in shares:
@@ -189,12 +218,13 @@ def _readings(
         for behaviour in behaviours:
             if behaviour == "refuse":
                 channel = with_noncompliance(planned, share, behaviour, refuse_as=refusal)
-                yield f"{percent} refuse ({refusal})", channel, refusal
+                yield _Reading(f"{percent} refuse ({refusal})", channel, refuse_as=refusal)
             elif behaviour != "truth" or square:
-                yield f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour), None
+                yield _Reading(f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour))
     for parameter, shifts in biases.items():
         for shift in shifts:
-            yield f"{parameter} {float(Fraction(str(shift))):+g}", with_bias(planned, parameter, shift), None
+            biased = with_bias(planned, parameter, shift)
+            yield _Reading(f"{parameter} {float(as_fraction(shift, 'shift')):+g}", biased, bias=parameter)
 
 
 def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
@@ -214,7 +244,7 @@ def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None
             f"there is no parameter {parameter!r}; allowed: {', '.join(table.parameter_names)}.", remedy="Name one."
         )
     j = table.parameter_names.index(parameter)
-    names = [scenario.name for scenario in table.scenarios]
+    names = [marked_name(scenario) for scenario in table.scenarios]
     estimates, errors = table.estimates()[:, j], table.standard_errors()[:, j]
     figure = Figure(figsize=(7, 1.2 + 0.32 * len(names)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -225,7 +255,10 @@ def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None
     axis.axvline(0.0, color="#999999", linewidth=0.8, linestyle=":")
     axis.errorbar(estimates, places, xerr=1.96 * errors, fmt="o", ms=4, capsize=3, color="#333333")
     axis.set_yticks(places, names)
-    axis.set_xlabel(f"{parameter}: estimate and 95 % interval under each reading of the design")
+    label = f"{parameter}: estimate and 95 % interval under each reading of the design"
+    if not all(scenario.plausible for scenario in table.scenarios):
+        label += "\n†: the reports contradict it"
+    axis.set_xlabel(label)
     axis.spines[["top", "right"]].set_visible(False)
     if path is not None:
         write_figure(path, figure)

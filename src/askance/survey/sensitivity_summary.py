@@ -7,22 +7,35 @@ from typing import TYPE_CHECKING
 
 from askance.estimation.regression_summary import WIDTH
 from askance.estimation.result_tables import percent
+from askance.survey.readings import device_probabilities
 
 if TYPE_CHECKING:
     from askance.survey.sensitivity import Scenario, Sensitivity
+
+# What the marks mean of a reading that the reports contradict.
+_IMPLAUSIBLE = (
+    "†: reports like these would hardly come about under this reading; do not rely on its figures",
+    "p: share of surveys that would come as far off by chance, if the reading were true",
+)
 
 # What stands in the two lines of one cell.
 _Cell = tuple[str, str]
 
 
+def marked_name(scenario: Scenario) -> str:
+    """The name of a reading, with a mark where the reports contradict it."""
+    return scenario.name if scenario.plausible else f"{scenario.name} †"
+
+
 def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
     """One block of two lines per reading: shares over their intervals, coefficients over their standard errors.
 
+    Readings that the reports contradict are marked, with the p-value of their test of fit in the second line.
     Columns that do not fit into 100 characters follow in further tables.
     """
     names, columns = _columns(table, confidence)
-    readings = [scenario.name for scenario in table.scenarios]
-    first = max(len("reading"), *(len(name) for name in readings))
+    readings = [_reading(scenario) for scenario in table.scenarios]
+    first = max(len("reading"), *(len(line) for cell in readings for line in cell))
     widths = [
         max(len(name), *(len(line) for cell in cells for line in cell))
         for name, cells in zip(names, columns, strict=True)
@@ -33,14 +46,28 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
         rule = "-" * (first + len(head))
         lines += ["", f"{'reading':<{first}}{head}", rule]
         for i, reading in enumerate(readings):
-            for line in (0, 1) if table.scenarios[i].fit is not None else (0,):
+            for line in (0, 1):
                 cells = "".join(f"  {columns[j][i][line]:>{widths[j]}}" for j in part)
-                lines.append(f"{reading if line == 0 else '':<{first}}{cells}".rstrip())
+                text = f"{reading[line]:<{first}}{cells}".rstrip()
+                lines += [text] if text else []  # a reading without a fit has no second line
         lines.append(rule)
     lines.append(f"below shares: {100 * confidence:g} % intervals, for the population; below coefficients: std. errors")
     if any(scenario.fit is None for scenario in table.scenarios):
         lines.append("–: under this reading the reports tell nothing, or are impossible")
+    if not all(scenario.plausible for scenario in table.scenarios):
+        lines += _IMPLAUSIBLE
+    lines += [_device(scenario) for scenario in table.scenarios if scenario.bias]
     return "\n".join(lines)
+
+
+def _reading(scenario: Scenario) -> _Cell:
+    return marked_name(scenario), "" if scenario.plausible else f"  {scenario.test.shown_p_value}"
+
+
+def _device(scenario: Scenario) -> str:
+    """What all probabilities of a biased device are: the others may have had to make room."""
+    found = device_probabilities(scenario.channel)
+    return f"{scenario.name} means {', '.join(f'{name} {float(p):.4g}' for name, p in found.items())}"
 
 
 def _columns(table: Sensitivity, confidence: float) -> tuple[list[str], list[list[_Cell]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from numbers import Real
@@ -18,6 +18,7 @@ from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeE
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import DTypeLike
 
 #: What a column holds; "mixed" is texts among numbers and the like.
 Kind: TypeAlias = Literal["number", "boolean", "text", "category", "time", "mixed"]
@@ -43,11 +44,50 @@ class Column:
     missing: AnyArray
     levels: tuple[Any, ...] | None = None
 
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        """The values as NumPy asks for them, so that a column goes wherever labels or numbers go.
+
+        A gap becomes NaN among numbers, NaT among times and None among others, which whoever counts then refuses.
+
+        >>> np.asarray(Columns.of({"said": ["yes", None]})["said"]).tolist()
+        ['yes', None]
+        """
+        values = self.values
+        if self.missing.any():
+            kind = values.dtype.kind
+            values = values.astype(object) if kind == "b" else values.copy()
+            values[self.missing] = np.nan if kind == "f" else np.array("NaT", values.dtype) if kind in "mM" else None
+        return np.array(values, dtype=dtype) if copy else np.asarray(values, dtype=dtype)
+
+    def trimmed(self) -> Column:
+        """The column with texts freed of blanks at their ends; texts of blanks alone are missing.
+
+        Nobody sees such blanks: with them, one region would be two that look the same.
+
+        >>> column = Columns.of({"region": ["north ", "north", "  "]})["region"].trimmed()
+        >>> column.distinct(), column.missing.tolist()
+        (['north'], [False, False, True])
+        """
+        if self.kind not in ("text", "category", "mixed"):
+            return self
+        texts = [text for text in (*(self.levels or ()), *self.distinct()) if isinstance(text, str)]
+        short = {text: text.strip() for text in texts if not text or text != text.strip()}
+        if not short:
+            return self
+        pairs = zip(self.values.tolist(), self.missing.tolist(), strict=True)
+        values = _objects([None if gap else short.get(value, value) for value, gap in pairs])
+        gaps = self.missing | np.array([isinstance(value, str) and not value for value in values], dtype=bool)
+        levels = self.levels and tuple(dict.fromkeys(short.get(level, level) for level in self.levels))
+        return replace(self, values=values, missing=gaps, levels=levels)
+
     def take(self, rows: AnyArray | None) -> Column:
         """The column with the rows of a mask only; None for all."""
         if rows is None:
             return self
-        return Column(self.name, self.kind, self.values[rows], self.missing[rows], self.levels)
+        return replace(self, values=self.values[rows], missing=self.missing[rows])
 
     def distinct(self) -> list[Any]:
         """The different values that are not missing, as plain Python values, sorted where they can be."""
@@ -171,6 +211,10 @@ class Columns:
         kept = {name: self[name].take(rows) for name in names}
         return Columns(list(kept), len(self) if rows is None else int(rows.sum()), kept.__getitem__)
 
+    def trimmed(self) -> Columns:
+        """The same columns, their texts without blanks at the ends; see `Column.trimmed`."""
+        return Columns(self.names, len(self), lambda name: self[name].trimmed())
+
     def to_pandas(self, names: Iterable[str], rows: AnyArray | None = None) -> pd.DataFrame:
         """Some columns as a pandas table; rows with missing values must have been left out."""
         import pandas as pd
@@ -236,6 +280,8 @@ def first_line(error: BaseException) -> str:
 def _from_any(name: str, values: Any) -> Column:
     import narwhals.stable.v2 as nw
 
+    if isinstance(values, Column):
+        return replace(values, name=name)
     if isinstance(values, np.ma.MaskedArray):
         plain = _from_array(name, np.asarray(values.data))
         return Column(name, plain.kind, plain.values, plain.missing | np.ma.getmaskarray(values), plain.levels)
