@@ -163,3 +163,17 @@ def test_corpora_and_regions_are_joined() -> None:
     assert Corpus.join([CORPUS, CORPUS]).tags is None
     with pytest.raises(LabelError, match="allowed: one"):
         RegionCounts.join([RegionCounts.of(CORPUS, TAGS, []), RegionCounts.of(CORPUS, ["X"], [])])
+
+
+@pytest.mark.parametrize("sentences", [None, 5, "the dog", b"the"])
+def test_sentences_are_lists(sentences: Any) -> None:
+    with pytest.raises(InputError, match="instead of sentences there is"):
+        Corpus.of(sentences)
+    with pytest.raises(InputError, match=r"a sentence is .*allowed: a list of words"):
+        Corpus.of([sentences])
+
+
+def test_the_first_sentence_with_a_word() -> None:
+    corpus = Corpus.of([["a"], [], ["b", "a"], ["b"]])
+    assert [corpus.first_with(type) for type in range(2)] == [0, 2]
+    assert corpus.take([0]).first_with(1) is None

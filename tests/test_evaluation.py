@@ -28,9 +28,12 @@ def test_scores_by_hand() -> None:
     assert content["tags"][0] == {"tag": "W", "precision": 0.0, "recall": None, "f1": 0.0, "tokens": 0}
     # Sentences have 1 of 2 and 0 of 2 right: residuals 1 − .5 and 0 − .5, m/(m − 1) = 2, 4 tokens.
     assert found.standard_error == pytest.approx(math.sqrt((0.25 + 0.25) * 2) / 4)
+    # Wilson's below, with .25 · .75 / error² = 3 tokens: where (.25 − p)² = z² p (1 − p) / 3. Only one sentence holds a
+    # right token, and two that are alike leave room for others above.
     lower, upper = found.interval()
-    assert lower == 0
-    assert upper == pytest.approx(0.25 + 1.959964 * 0.25, abs=1e-6)
+    assert (0.25 - lower) ** 2 == pytest.approx(1.959964**2 * lower * (1 - lower) / 3, rel=1e-6)
+    assert upper == pytest.approx(1 - 0.75 * 0.025 ** (1 / 2))
+    assert found.tally == (2, 2, 1)
 
 
 def test_intervals_know_that_words_of_a_sentence_go_together() -> None:

@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 from askance.errors import EmptyDataError, LabelError, ShapeError
 from askance.text import design_rank as module
 from askance.text.corpus import Corpus
-from askance.text.count_identifiability import identifiability
+from askance.text.count_identifiability import identifiability, unsettled_words
 from askance.text.design_rank import design_rank
 from askance.text.regions import Region, RegionCounts
 
@@ -164,3 +164,20 @@ def test_json_is_plain() -> None:
     assert stored["inseparable"] == [["a", "b"]]
     assert stored["more_like_these"] is None
     assert str(report) == report.summary()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_words_that_counts_leave_open_are_those_of_the_whole_check(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    regions = _regions([" ".join(rng.choice(list("abcdefgh"), rng.integers(1, 5))) for _ in range(count)])
+    found, report = unsettled_words(regions), identifiability(regions)
+    assert found is not None
+    assert (found.words, found.of_words) == (len(report.undetermined), report.types)
+    tokens = [word for r in range(len(regions)) for word in regions.corpus.sentence(r)]
+    assert (found.tokens, found.of_tokens) == (sum(word in report.undetermined for word in tokens), len(tokens))
+
+
+def test_what_would_take_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askance.text.count_identifiability._QUICK", 2)
+    assert unsettled_words(_regions(["a b", "b c", "c a", "a b c"])) is None

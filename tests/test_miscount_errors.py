@@ -10,7 +10,8 @@ import pytest
 
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
-from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_wide
+from askance.text.corpus import Corpus
+from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_bound, warn_of_wide
 from askance.text.miscount_estimate import (
     _batches,
     _expected,
@@ -23,6 +24,7 @@ from askance.text.miscount_estimate import (
 )
 from askance.text.miscounts import Miscounts, simulate
 from askance.text.region_sampling import sample_regions
+from askance.text.regions import Region, RegionCounts
 from tests.test_miscount_estimate import RATES, _truth, _twice
 
 
@@ -113,3 +115,22 @@ def test_rates_compare_as_rates_and_come_by_name() -> None:
 def test_a_rate_at_its_bound_does_not_hide_that_the_other_is_hardly_known(errors: tuple[float, float]) -> None:
     with pytest.warns(AskanceWarning, match="ann ± 39"):
         warn_of_wide({"ann": EstimatedMiscounts(0.0, 0.1, *errors)})
+
+
+def test_rates_that_no_miscounts_explain_are_said_to_be() -> None:
+    """Words with none of the tags look as if people missed them."""
+    rng = np.random.default_rng(3)
+    words = [[str(word) for word in rng.choice(list("NVxyz"), 5)] for _ in range(200)]
+    told = [
+        Region(s, 0, 5, {tag: row.count(tag) for tag in "NV"}, annotator="ann" if s % 2 else None)
+        for s, row in enumerate(words)
+    ]
+    reported = RegionCounts.of(Corpus.of(words), "NV", told, may_miscount=True)
+    with pytest.warns(AskanceWarning, match=r"half of the words or more would have been missed \(regions .*, ann\)"):
+        found = estimate_miscounts(reported)
+    assert found["ann"].missed == 0.5
+
+
+def test_extra_counts_that_no_miscounts_explain_are_said_to_be() -> None:
+    with pytest.warns(AskanceWarning, match=r"half of the counts or more would be one too high \(ann\)"):
+        warn_of_bound({"ann": EstimatedMiscounts(0.1, 0.5), "ben": EstimatedMiscounts(0.1, 0.2)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +235,7 @@ def test_a_sheet_is_safe_to_open() -> None:
     ("options", "said"),
     [
         ({"tags": []}, "tags is an empty list"),
+        ({"tags": ["A"]}, r"tags is \['A'\] without a name for all other words"),
         ({"tags": ["A", "A"]}, "a tag is 'A'; allowed: different names"),
         ({"tags": ["A", "comment"]}, "a tag is 'comment'"),
         ({"rest": "A"}, "a tag is 'A'"),
@@ -325,8 +327,9 @@ def test_the_same_seed_gives_the_same_sheet() -> None:
         (("text.txt", "--tags", "A,B", "-o", "sheet.txt"), "-o is sheet.txt; allowed: a name that ends in .csv"),
         (("text.txt", "--tags", "A,B", "--skip-bad", "-o", "sheet.csv"), "--skip-bad is given without --read."),
         (("text.txt", "--tags", "A,B", "--asked", "3", "-o", "sheet.csv"), "--asked is 3; allowed: a whole number"),
+        (("text.txt", "--tags", "A", "-o", "sheet.csv"), "two tags and more. Give --rest other."),
         (("text.txt", "--tags", 'A,"B', "-o", "sheet.csv"), "--tags is "),
-        (("text.txt", "--tags", "A", "--twice", "2", "-o", "sheet.csv"), "--annotators is [] with twice 2"),
+        (("text.txt", "--tags", "A,B", "--twice", "2", "-o", "sheet.csv"), "--annotators is [] with twice 2"),
         (("text.txt", "--tags", "A", "--annotators", "../x,b", "-o", "sheet.csv"), "an annotator is '../x'"),
         (("filled.csv", "--tags", "A", "-o", "sheet.csv"), "filled.csv is a table; allowed as TEXT: .txt, .tsv"),
         (("--read", "filled.csv", "--tags", "A", "-o", "c.jsonl"), "--tags is given with --read"),
@@ -358,3 +361,27 @@ def test_the_command_reads_what_people_miscounted() -> None:
     assert "in 1, which add up to their words in 0" in " ".join(found.out.split())
     assert "note: filled.csv, line 3 has 'x' of B" in found.out
     assert read_regions("counts.jsonl", may_miscount=True).regions.region(0).annotator == "ann"
+
+
+def test_a_sheet_without_a_rest_says_what_that_means() -> None:
+    _write_text()
+    note = "note: without --rest every word must have one of these tags; if words may have none, add --rest other"
+    assert note in call("questions", "text.txt", "--tags", "D,N", "-o", "sheet.csv").out
+    assert "note" not in call("questions", "text.txt", "--tags", "D,N", "--rest", "other", "-o", "rest.csv").out
+
+
+def test_the_command_adds_a_rest_and_leaves_out_copies() -> None:
+    path = filled("1,[[ a b c ]],1,1,ann,", "2,[[ a b c ]],1,0,ann,")
+    Path("copy.csv").write_bytes(path.read_bytes())
+    files = ("--read", "filled.csv", "copy.csv", "-o", "counts.jsonl")
+    refused = call("questions", *files)
+    assert (refused.code, refused.out) == (2, "")
+    assert "was --rest forgotten?" in refused.err
+    accepted = call("questions", *files, "--may-miscount", "--json")
+    told = json.loads(accepted.out)
+    assert (told["repeated"], len(told["warnings"])) == (2, 1)
+    assert "askance: warning: in 4 of 4 rows" in accepted.err
+    found = call("questions", *files, "--rest", "other")
+    assert (found.code, found.err) == (0, "")
+    assert "note: rows that repeat what the same person answered for the same stretch, left out: 2" in found.out
+    assert read_regions("counts.jsonl").regions.tagset == ("A", "B", "other")

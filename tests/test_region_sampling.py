@@ -128,6 +128,14 @@ def test_bad_requests(options: dict[str, Any], error: type[InputError], words: s
         sample_regions(corpus_of([["A", "B"]]), **given)
 
 
+def test_sentence_is_a_word_for_whole_sentences() -> None:
+    corpus = Corpus.of([["a", "b", "c"], ["d"]], [["X", "Y", "X"], ["Y"]])
+    named, none = (sample_regions(corpus, window=w, rng=np.random.default_rng(0)) for w in ("sentence", None))
+    assert [named.region(r) for r in range(2)] == [none.region(r) for r in range(2)]
+    with pytest.raises(InputError, match="window is 'sentences'"):
+        sample_regions(corpus, window="sentences", rng=np.random.default_rng(0))  # type: ignore[arg-type]
+
+
 def test_a_corpus_without_labels_is_refused() -> None:
     with pytest.raises(InputError, match="1 of 2 tokens have no tag"):
         sample_regions(Corpus.of([["a", "b"]], [["A", None]]), window=1, rng=np.random.default_rng(0))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance.errors import EmptyDataError, InputError, LabelError, UnaskedTagsWarning
+from askance.errors import EmptyDataError, ForeignTagsWarning, InputError, LabelError, UnaskedTagsWarning
 from askance.text import (
     Corpus,
     CountTagger,
@@ -123,6 +123,18 @@ def test_em_climbs_the_same_likelihood() -> None:
 def test_tags_that_nobody_asked_for_are_a_warning() -> None:
     with pytest.warns(UnaskedTagsWarning, match="2 of 3 tags were never asked for and cannot be told apart .DT, VB."):
         CountTagger().fit(counted(tags=["NN"]))
+
+
+@pytest.mark.parametrize("sentences", [None, 3, "the dog", [None], [3]])
+def test_what_is_no_sentences_is_refused(tagger: CountTagger, sentences: Any) -> None:
+    with pytest.raises(InputError, match="allowed: a list of"):
+        tagger.predict(sentences)
+
+
+def test_true_tags_that_the_tagger_lacks_are_a_warning(tagger: CountTagger) -> None:
+    gold = Corpus.of([["the", "dog"], ["a", "dog"]], [["DET", "NN"], ["DET", "NN"]])
+    with pytest.warns(ForeignTagsWarning, match=r"2 of 4 tokens .* give: 'DET'\. 2 tokens .* in truth: 'DT'\."):
+        assert tagger.evaluate(gold).accuracy == 0.5
 
 
 def test_probabilities_sum_to_one(tagger: CountTagger) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -142,15 +140,12 @@ def _holds_something(path: Path) -> bool:
 
 def _format_within(path: Path) -> str:
     """The format that a file begins with, perhaps compressed, such as "tally"; "" where it is none of askance's."""
-    from askance.formats.report_schema import opened
+    from askance.formats.report_schema import PackedError, opened
 
-    with opened(path) as file:
-        start = file.read(256)
-        if start.startswith(b"\x1f\x8b"):
-            file.seek(0)
-            try:
-                start = gzip.GzipFile(fileobj=file).read(256)
-            except (OSError, EOFError, zlib.error):
-                return ""
+    try:
+        with opened(path) as file:
+            start = file.read(256)
+    except PackedError:
+        return ""
     found = _FORMAT.match(start)
     return found[1].decode() if found else "channel" if _CHANNEL.match(start) else ""

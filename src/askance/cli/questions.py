@@ -12,7 +12,7 @@ from askance.cli.guided import GuidedCommand
 from askance.cli.numbers import SEED, WholeNumber, flag_of
 from askance.cli.output import print_json, print_table
 from askance.cli.outputs import refuse_inputs, refuse_other, refuse_replacing, require_writable
-from askance.cli.progress import progress
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
 @click.option(
     "--rest",
     metavar="NAME",
-    help="words may have none of these tags, and are then called NAME; left out: every word has one of them",
+    help="words may have none of these tags, and are then called NAME; left out: every word has one of them. With "
+    "--read: for sheets that were made without it",
 )
 @click.option(
     "--asked", metavar="K", type=WholeNumber(1), help="ask K of the tags, drawn anew for each stretch  [default: all]"
@@ -107,7 +108,8 @@ def questions_command(
     some cells are empty is taken if the others add up to the words of its stretch (the empty ones are 0 then), and
     refused otherwise.
     """
-    _refuse_idle(context, _TO_READ if not read else (*_TO_ASK, *_TO_SHARE), "--read" if not read else "")
+    only_to_ask = tuple(name for name in (*_TO_ASK, *_TO_SHARE) if name != "rest")
+    _refuse_idle(context, _TO_READ if not read else only_to_ask, "--read" if not read else "")
     refuse_inputs(output, files)
     if read:
         _read(files, output, as_json, given)
@@ -138,7 +140,7 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
     own = [output.with_name(f"{output.stem}-{checked_name(name)}{output.suffix}") for name in people]
     for place in own or [output]:
         refuse_replacing(place, "answers in it would be lost")
-    with progress() as doing:
+    with one_line_warnings(), progress() as doing:
         doing("reading text")
         corpus = Corpus.join([read_sentences(path) for path in files])
         rng = np.random.default_rng(given["seed"])
@@ -171,6 +173,10 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
         ("every word", every),
     ]
     print_table(f"questions written to {places}", ["", ""], rows)
+    if tags and given["rest"] is None:
+        click.echo(
+            "note: without --rest every word must have one of these tags; if words may have none, add --rest other"
+        )
 
 
 def _chosen(corpus: Corpus, given: dict[str, Any], rng: Any) -> tuple[list[Stretch], tuple[str, ...]]:
@@ -215,7 +221,8 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
 
     require_writable(output, "-o", (".jsonl",))
     refuse_other(output, "file of regions")
-    found = read_sheet(files, **{name: given[name] for name in _TO_READ})
+    with one_line_warnings() as told:
+        found = read_sheet(files, **{name: given[name] for name in ("rest", *_TO_READ)})
     write_regions(output, found.regions)
     regions = found.regions
     whole = regions.closed
@@ -224,11 +231,13 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
         "regions": len(regions),
         "unanswered": found.unanswered,
         "left_out": found.refused,
+        "repeated": found.repeated,
         "every_tag_counted": int(whole.sum()),
         "adding_up": fitting,
         "tagset": list(regions.tagset),
         "annotators": list(regions.annotators),
         "output": str(output),
+        "warnings": told,
     }
     if as_json:
         print_json(content)
@@ -244,7 +253,7 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
     if regions.annotators:
         rows.append(("annotators", ", ".join(regions.annotators)))
     print_table(f"regions written to {output}", ["", ""], rows)
-    for message in found.messages:
+    for message in (*found.messages, *found.notes):
         click.echo(f"note: {message}")
 
 

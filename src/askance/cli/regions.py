@@ -13,7 +13,7 @@ from askance.cli.guided import GuidedCommand
 from askance.cli.numbers import SEED, WholeNumber
 from askance.cli.output import print_json, print_table
 from askance.cli.outputs import refuse_inputs, refuse_other, require_writable
-from askance.cli.progress import progress
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def regions_command(
 
     size = _read_window(window)
     _require_output(output, corpus)
-    with progress() as doing:
+    with one_line_warnings(), progress() as doing:
         doing(f"reading {corpus}")
         read = read_tagged(corpus, tag_column=tag_column)
         doing("counting")

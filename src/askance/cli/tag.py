@@ -14,11 +14,14 @@ from askance.cli.labelled import LabelledFiles, outside_option, scheme_option
 from askance.cli.numbers import NUMBER
 from askance.cli.output import print_json, print_table
 from askance.cli.outputs import refuse_inputs, refuse_precious, require_writable
-from askance.cli.progress import progress
+from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from askance.text.annotation_spans import Scheme
+    from askance.text.tagger import CountTagger
     from askance.text.text_format import TextFormat
 
 _FILE = click.Path(path_type=Path)
@@ -69,12 +72,11 @@ def tag_command(
 ) -> None:
     """Tag the sentences of INPUT (or of standard input) with MODEL, a file of `askance train`.
 
-    Text has one sentence a line, tokens separated by spaces. The output is TSV: word and tag, an empty line after each
-    sentence. For an annotation tool it is spans to be corrected: one for each word, or for each entity where all tags
-    are B-…, I-… or O.
+    Text has one sentence a line, tokens separated by white space. The output is TSV: word and tag, an empty line after
+    each sentence. CoNLL-U that is written as CoNLL-U keeps all of its lines, and only UPOS changes. For an annotation
+    tool the output is spans to be corrected: one for each word, or for each entity where all tags are B-…, I-… or O.
     """
     from askance.text.lines import line_writer
-    from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.tagger import CountTagger
 
     if as_json and target not in (None, "jsonl"):
@@ -84,19 +86,31 @@ def tag_command(
         require_writable(output, "-o")
         refuse_inputs(output, [model, *([] if input is None else [input])])
         refuse_precious(output)
-    with progress() as doing:
+    with one_line_warnings(), progress() as doing:
         doing(f"reading {model}")
         tagger = CountTagger.load(model)
-        doing("reading sentences")
-        corpus = read_sentences(sys.stdin.buffer if input is None else input, format=kind)
-        doing("tagging")
-        tagged = corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset)
-        text = "".join(tagged_lines(tagged, written))
+        doing("tagging sentences")
+        text = "".join(_tagged(tagger, input, kind, written))
         if output is not None:
             with line_writer(output) as file:
                 file.write(text.encode("utf-8"))
     if output is None:
         click.echo(text, nl=False)
+
+
+def _tagged(tagger: CountTagger, input: Path | None, kind: str | None, written: TextFormat) -> Iterator[str]:
+    """The text of the output."""
+    from askance.text.conllu import ConlluDocument
+    from askance.text.tagged_text import read_sentences, tagged_lines
+    from askance.text.text_format import format_within
+
+    source = sys.stdin.buffer if input is None else input
+    read = kind or ("text" if input is None else None)
+    if written == "conllu" and format_within(source, read) == "conllu":
+        document = ConlluDocument.read(source)
+        return document.tagged(tagger.predict_codes(document.corpus), tagger.tagset)
+    corpus = read_sentences(source, format=read)
+    return tagged_lines(corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset), written)
 
 
 def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat:
@@ -162,7 +176,7 @@ def evaluate_command(
     from askance.text.tagger import CountTagger
 
     normal_quantile(confidence)  # refused before any work is done
-    with progress() as doing:
+    with one_line_warnings() as told, progress() as doing:
         doing(f"reading {model}")
         tagger = CountTagger.load(model)
         doing(f"reading {gold}")
@@ -171,10 +185,14 @@ def evaluate_command(
         labels.refuse_idle()
         doing("tagging")
         if corpus.tags is None:
-            raise InputError(f"{gold} has no tags.", remedy="Give a file of words and tags, separated by tabs.")
+            raise InputError(
+                f"{gold} has no tags.",
+                remedy="Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has "
+                "no tags.",
+            )
         found = tagger.evaluate(corpus)
     if as_json:
-        print_json({**found.to_json(confidence), "left_out": labels.left_out})
+        print_json({**found.to_json(confidence), "left_out": labels.left_out, "warnings": told})
         return
     lower, upper = found.interval(confidence)
     unknown = f"{found.unknown_word_accuracy:.4f}" if found.unknown_tokens else "none seen"
@@ -188,7 +206,9 @@ def evaluate_command(
         rows.append(("left out", f"{labels.left_out:,} annotations"))
     print_table(f"{model} on {gold}", ["", ""], rows)
     scores = [
-        (s.tag, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.tokens:,}") for s in found.tags if s.tokens
+        (s.tag, *(_share(value) for value in (s.precision, s.recall, s.f1)), f"{s.tokens:,}")
+        for s in found.tags
+        if s.tokens or not math.isnan(s.precision)  # which a tag has that was given
     ]
     print_table("by tag", ["tag", "precision", "recall", "F1", "tokens"], scores)
     mistakes = [(true, told, f"{count:,}") for true, told, count in found.confusions[:_MOST_CONFUSIONS]]
@@ -196,3 +216,8 @@ def evaluate_command(
         print_table("most frequent mistakes", ["true", "given", "tokens"], mistakes)
     for message in labels.messages:
         click.echo(f"note: {message}")
+
+
+def _share(value: float) -> str:
+    """A share, or a dash where it has no meaning."""
+    return "–" if math.isnan(value) else f"{value:.3f}"

@@ -15,11 +15,12 @@ from askance.cli.output import print_json, print_table
 from askance.cli.outputs import refuse_inputs, refuse_other, require_writable
 from askance.cli.progress import one_line_warnings, progress
 from askance.cli.tagger_values import percent, rate_fields, rates_of, read_classes, read_miscounts
-from askance.errors import AskanceError, InputError
+from askance.errors import AskanceError, EmptyDataError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from askance.text.count_identifiability import Unsettled
     from askance.text.region_file import RegionFile
     from askance.text.regions import RegionCounts
     from askance.text.tagger import CountTagger
@@ -164,14 +165,17 @@ def train_command(
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
         doing("writing")
         tagger.save(output)
+        open_words = _unsettled(known)
     left_out = read.n_bad + labels.left_out
     if as_json:
         assert tagger.training is not None
         rates = {name: rate_fields(each) for name, each in rates_of(tagger).items()}
         found = {"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates}
-        print_json({**found, "warnings": told})
+        unsettled = None if open_words is None else open_words._asdict()
+        print_json({**found, "unsettled": unsettled, "warnings": told})
         return
-    print_table(f"tagger written to {output}", ["", ""], [*_rows(tagger), ("left out", f"{left_out:,}")])
+    rows = [*_rows(tagger, open_words), ("left out", f"{left_out:,}")]
+    print_table(f"tagger written to {output}", ["", ""], rows)
     for message in (*read.messages, *labels.messages):
         click.echo(f"note: {message}")
 
@@ -192,7 +196,17 @@ def _new_tagger(given: dict[str, Any]) -> CountTagger:
     )
 
 
-def _rows(tagger: CountTagger) -> list[tuple[str, str]]:
+def _unsettled(known: RegionCounts) -> Unsettled | None:
+    """What counts and labels leave open of words; None where that is not known, or nothing was asked."""
+    from askance.text.count_identifiability import unsettled_words
+
+    try:
+        return unsettled_words(known)
+    except EmptyDataError:  # a tagger can be made of nothing, and warns of it
+        return None
+
+
+def _rows(tagger: CountTagger, unsettled: Unsettled | None) -> list[tuple[str, str]]:
     """What came of it: what was given, what was learned, how well it fits."""
     training = tagger.training
     assert training is not None
@@ -208,8 +222,11 @@ def _rows(tagger: CountTagger) -> list[tuple[str, str]]:
     rows += [
         ("tokens in all of them", f"{training.tokens:,}"),
         ("different words", f"{training.types:,}"),
-        ("features", f"{training.features:,}"),
     ]
+    if unsettled is not None and unsettled.words:
+        left = f"{unsettled.words:,} with {unsettled.tokens:,} tokens"
+        rows.append(("not settled by counts", f"{left}: by what words have in common"))
+    rows.append(("features", f"{training.features:,}"))
     if tagger.l1 > 0:
         rows.append(("scores other than 0", f"{(tagger.theta != 0).sum():,} of {tagger.theta.size:,}"))
     if training.edges != "none":

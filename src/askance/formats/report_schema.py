@@ -279,8 +279,11 @@ def kind_of_file(path: str | Path) -> Literal["lines", "parquet", "other"]:
     >>> kind_of_file(path)
     'lines'
     """
-    with opened(path) as file:
-        beginning = file.read(256)
+    try:
+        with opened(path) as file:
+            beginning = file.read(256)
+    except PackedError:
+        return "other"
     if beginning.startswith(b"PAR1"):
         return "parquet"
     return "lines" if _LINES.match(beginning) else "other"
@@ -296,6 +299,10 @@ def refuse_reports(path: str | Path) -> None:
         )
 
 
+class PackedError(FormatError):
+    """A packed file is damaged."""
+
+
 @contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """A file to read from, unpacked where gzip packed it; what the disk says against it is an error that names it."""
@@ -308,7 +315,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
             else:
                 yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(f"{source} cannot be unpacked ({error}).", remedy="Get the file again.") from None
+        raise PackedError(f"{source} cannot be unpacked ({error}).", remedy="Get the file again.") from None
     except OSError as error:
         raise cannot_read(source, error) from None
 

@@ -94,12 +94,15 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
             table = csv.read_csv(
                 pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
             )
+            names = table.column_names  # where they are not UTF-8, this is what says so
             if texts:
-                types = dict.fromkeys(table.column_names, pa.string())
+                types = dict.fromkeys(names, pa.string())
                 convert = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
                 table = csv.read_csv(
                     pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
                 )
+        except UnicodeDecodeError:
+            raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.") from None
         except pa.ArrowInvalid as error:
             reason = first_line(error)
             continue

@@ -238,6 +238,6 @@ def _least_known(fit: RegressionFit, x: Covariates) -> str:
         names = ["Intercept"] if not reach.any() else [fit.model.parameter_names[int(np.argmax(reach))]]
     shown = ", ".join(repr(name) for name in names[:6]) + (" and others" if len(names) > 6 else "")
     return (
-        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the answers; "
-        "do not read its z and P, compare shares"
+        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the "
+        "answers; do not read its z and P, compare shares"
     )

@@ -41,8 +41,8 @@ _TOOLS: dict[Tool, ModuleType] = {
 # Asked in this order: what askance writes for doccano and Prodigy has "tokens" too.
 _ASKED: tuple[Tool, ...] = ("label-studio", "doccano", "prodigy")
 _SKIP = (
-    'Correct it in {tool} (mark whole words), give the words in a field "tokens", or leave such texts out with '
-    "skip_bad=True."
+    'Correct it in {tool} (mark whole words), give the words in a field "tokens", or leave such texts out '
+    "(`askance train --skip-bad`, in Python skip_bad=True)."
 )
 
 
@@ -159,7 +159,8 @@ class _Reading:
             counted = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items()) or "none"
             raise EmptyDataError(
                 f"{self._name} has no annotation that counts (left out: {counted}).",
-                remedy="Annotate some texts and export them again; predictions are read with predictions=True.",
+                remedy="Annotate some texts and export them again. What a model predicted is no annotation until "
+                "somebody submits it in the tool (Python reads it with predictions=True).",
             )
         corpus = replace(self._builder.build(), ids=_distinct(self._names))
         return AnnotationFile(corpus, self._tool, left_out, self._messages)
@@ -302,10 +303,12 @@ def _lines(corpus: Corpus, tool: Tool, scheme: Scheme, outside: str | None) -> I
 
 def _require_writable(corpus: Corpus) -> None:
     """Refuse words that no tool can show, and texts that have no bytes."""
-    for word in corpus.words:
-        if not word.strip():
+    for type, word in enumerate(corpus.words):
+        number = None if word.strip() else corpus.first_with(type)
+        if number is not None:
             raise InputError(
-                f"the word {shown(word)} cannot be shown to annotators; allowed: words that can be seen.",
+                f"sentence {corpus.name(number)} has the word {shown(word)}, which cannot be shown to annotators; "
+                "allowed: words that can be seen.",
                 remedy="Take such words out, or write TSV.",
             )
     for text in (*corpus.words, *corpus.tagset, *corpus.ids):

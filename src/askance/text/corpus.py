@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -141,13 +141,19 @@ class Corpus:
         """What a sentence is called in messages."""
         return repr(self.ids[number]) if self.ids else f"{number + 1}"
 
+    def first_with(self, type: int) -> int | None:
+        """The number of the first sentence with a type; None where no sentence has it."""
+        places = np.flatnonzero(self.tokens == type)
+        return int(np.searchsorted(self.starts, places[0], side="right")) - 1 if len(places) else None
+
     def require_tags(self) -> npt.NDArray[np.int16]:
         """The tags, where every token has one."""
         if self.tags is None or (self.tags == NO_TAG).any():
             missing = self.n_tokens if self.tags is None else int((self.tags == NO_TAG).sum())
+            columns = "Give a file with a column of tags, columns separated by tabs (.tsv); plain text (.txt) has none."
             raise InputError(
                 f"{missing:,} of {self.n_tokens:,} tokens have no tag; allowed: a tag for every token.",
-                remedy="Give a fully labelled corpus.",
+                remedy=columns if missing == self.n_tokens else "Give a fully labelled corpus.",
             )
         return self.tags
 
@@ -218,8 +224,13 @@ def _numbered(
 ) -> tuple[npt.NDArray[np.int32], list[int]]:
     """The number of every entry, by first appearance (entered into `numbers`), and the lengths of the rows."""
     found, lengths = array("i"), []
+    if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes)):
+        raise InputError(
+            f"instead of sentences there is {shown(rows)}; allowed: a list of sentences, each a list of texts.",
+            remedy='Give [["the", "dog"], ["a", "cat"]], for example.',
+        )
     for row in rows:
-        if isinstance(row, (str, bytes)):
+        if isinstance(row, (str, bytes)) or not isinstance(row, Collection):
             raise InputError(
                 f"a sentence is {shown(row)}; allowed: a list of words.", remedy="Split it into tokens first."
             )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from askance._checks import shown
-from askance.errors import InputError, LabelError
+from askance.errors import EmptyDataError, InputError, LabelError
 from askance.text.corpus import NO_TAG, Corpus
 
 # Tags are held in 16 bits.
@@ -55,6 +55,11 @@ class CorpusBuilder:
         if id or self._ids:
             self._ids.extend([""] * (len(self) - 1 - len(self._ids)))
             self._ids.append(id)
+
+    def require_sentences(self, name: str) -> None:
+        """Refuse a file without any."""
+        if not len(self):
+            raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
 
     def build(self, tagset: Iterable[str] | None = None) -> Corpus:
         """The corpus.

@@ -1,4 +1,4 @@
-"""What region counts can tell, before anything is fitted: rank, words that cannot be told apart, regions to ask next.
+"""What region counts can tell, before anything is fitted: rank, words and tags that cannot be told apart, what to ask.
 
 Counts are linear equations in w_ab = P(tag b | type a): R w = E[N]. A type is determined where only one value of its w
 solves them however exact the counts are. Where rank falls short of the number of types, least squares alone has no
@@ -8,7 +8,7 @@ single answer; features that words share, a ridge and the simplex choose one, wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from askance.errors import EmptyDataError, LabelError, ShapeError
 from askance.text.count_equations import CountEquations
 from askance.text.design_rank import DesignRank, design_rank
 from askance.text.equal_columns import MergedColumns
+from askance.text.indistinct_tags import IndistinctTags, indistinct_tags
 from askance.text.regions import RegionCounts
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # Up to so many rows and columns singular values are worked out, beyond it the condition number is estimated.
 _SMALL = 600
 _LANCZOS, _LEAST_SQUARES_STEPS = 120, 600
+# Columns left to arithmetic whose rank is known in a tenth of a second.
+_QUICK = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,8 @@ class Identifiability:
         shared_features_determine: how many of the undetermined words have features, shared with other words, whose
             effects the counts do determine: numerically, to three digits, and rather too few than too many. None
             without a design.
+        indistinct: tags that the counts cannot tell apart, or cannot place, whatever the words (`indistinct_tags`);
+            with a tag, those of them that concern it.
     """
 
     tag: str | None
@@ -72,6 +77,7 @@ class Identifiability:
     ask: tuple[str, ...]
     more_like_these: float
     shared_features_determine: int | None
+    indistinct: IndistinctTags
 
     def summary(self) -> str:
         """For people."""
@@ -101,7 +107,7 @@ class Identifiability:
             )
         else:
             lines.append("more regions are not needed to tell types apart, only for precision")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"but: {message}" for message in self.indistinct.messages())])
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, complete."""
@@ -121,6 +127,8 @@ class Identifiability:
             "ask": list(self.ask),
             "more_like_these": None if np.isinf(self.more_like_these) else self.more_like_these,
             "shared_features_determine": self.shared_features_determine,
+            "alike": [list(group) for group in self.indistinct.alike],
+            "even": list(self.indistinct.even),
         }
 
     def __str__(self) -> str:
@@ -133,7 +141,7 @@ def identifiability(
     """What the counts of these regions can tell.
 
     Args:
-        regions: the counts; only where they are and what was asked matters.
+        regions: the counts. Types go by where they are and what was asked; tags by the counts themselves.
         design: features of the types, shape (T, F), to see what shared features add.
         tag: look at the regions in which this tag was asked; default: at all in which something was.
 
@@ -183,7 +191,43 @@ def identifiability(
         ask=tuple(words[c] for c in ask.tolist()),
         more_like_these=_pace(reduced, found, lacking, count),
         shared_features_determine=None if design is None else _shared(matrix, design[types], ~determined),
+        indistinct=indistinct_tags(regions).about(tag),
     )
+
+
+class Unsettled(NamedTuple):
+    """How much of the words the counts leave open.
+
+    Attributes:
+        words: how many word types.
+        of_words: of so many.
+        tokens: how many tokens they have in the regions.
+        of_tokens: of so many.
+    """
+
+    words: int
+    of_words: int
+    tokens: int
+    of_tokens: int
+
+
+def unsettled_words(regions: RegionCounts) -> Unsettled | None:
+    """How many words `identifiability` would call undetermined: that alone; None where it would take long to find out.
+
+    >>> from askance.text.corpus import Corpus
+    >>> from askance.text.regions import Region
+    >>> corpus = Corpus.of([["New", "York", "sleeps"], ["sleeps"]])
+    >>> unsettled_words(RegionCounts.of(corpus, "NV", [Region(0, 0, 3, {"N": 2, "V": 1}), Region(1, 0, 1, {"V": 1})]))
+    Unsettled(words=2, of_words=3, tokens=2, of_tokens=4)
+    """
+    matrix, types, _ = _equations(regions, None)
+    first, group = _proportional(matrix)
+    found = design_rank(matrix[:, first], core_columns=_QUICK)
+    if not found.settled:
+        return None
+    unknown = ~found.determined[group] | (np.bincount(group)[group] > 1)
+    tokens = np.asarray(matrix.sum(axis=0), dtype=np.int64)
+    return Unsettled(int(unknown.sum()), len(types), int(tokens[unknown].sum()), int(tokens.sum()))
 
 
 def _equations(regions: RegionCounts, tag: str | None) -> tuple[sparse.csr_array, IntArray, int]:

@@ -47,8 +47,12 @@ class DesignRank:
     settled: bool
 
 
-def design_rank(matrix: sparse.csr_array) -> DesignRank:
+def design_rank(matrix: sparse.csr_array, *, core_columns: int | None = None) -> DesignRank:
     """Rank and determined columns of a matrix whose entries are positive.
+
+    Args:
+        matrix: rows of counts.
+        core_columns: a core with more columns is not factorised; default `CORE_COLUMNS`.
 
     >>> from scipy import sparse
     >>> found = design_rank(sparse.csr_array([[1, 0, 0], [1, 1, 1]]))
@@ -60,7 +64,8 @@ def design_rank(matrix: sparse.csr_array) -> DesignRank:
     vector, generator = np.zeros(matrix.shape[1]), np.random.default_rng(0)
     free = list(peeled.free)
     vector[free] = generator.uniform(1, 2, len(free))
-    settled, rank = len(columns) <= CORE_COLUMNS, len(peeled.known) + len(peeled.pivots)
+    settled = len(columns) <= (CORE_COLUMNS if core_columns is None else core_columns)
+    rank = len(peeled.known) + len(peeled.pivots)
     if len(columns) and settled:
         core_rank, dependent, null = _core(matrix[rows][:, columns].toarray(), generator)
         rank += core_rank

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import IntArray
-from askance.errors import EmptyDataError, ShapeError
-from askance.estimation.fit import normal_quantile
+from askance._checks import shorten
+from askance.errors import EmptyDataError, ForeignTagsWarning, ShapeError
+from askance.text.accuracy_interval import SentenceTally, accuracy_interval
 from askance.text.corpus import NO_TAG, Corpus
 
 
@@ -40,6 +44,7 @@ class Evaluation:
         sentences: how many there were.
         tags: scores of every tag.
         confusions: (true tag, given tag, how often), the most frequent mistake first.
+        tally: how many sentences have true tags, and hold a mistake or a right token.
     """
 
     accuracy: float
@@ -50,13 +55,14 @@ class Evaluation:
     sentences: int
     tags: tuple[TagScore, ...]
     confusions: tuple[tuple[str, str, int], ...]
+    tally: SentenceTally
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Of the accuracy, within 0 and 1; NaN where there are fewer than two sentences."""
-        reach = normal_quantile(confidence) * self.standard_error
-        if math.isnan(reach):
-            return math.nan, math.nan
-        return max(0.0, self.accuracy - reach), min(1.0, self.accuracy + reach)
+        """Of the accuracy, within 0 and 1 (`accuracy_interval`); NaN where there are fewer than two sentences.
+
+        Where every tag is right it is 1 − q to 1 with q = 1 − (α/2)^(1/sentences), α = 1 − confidence.
+        """
+        return accuracy_interval(self.accuracy, self.standard_error, self.tally, confidence)
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
@@ -120,26 +126,60 @@ def evaluate_tags(
     right = (true == told) & seen
     accuracy = float(right.sum() / seen.sum())
     unknown = np.zeros(len(seen), dtype=bool) if is_unknown is None else np.asarray(is_unknown)[gold.tokens] & seen
+    error, tally = _by_sentence(gold, right, seen)
     return Evaluation(
         accuracy,
-        _clustered_error(gold, right, seen, accuracy),
+        error,
         float(right[unknown].mean()) if unknown.any() else math.nan,
         int(seen.sum()),
         int(unknown.sum()),
         len(gold),
         tuple(_score(table, k, name) for k, name in enumerate(names)),
         _confusions(table, names),
+        tally,
     )
 
 
-def _clustered_error(gold: Corpus, right: npt.NDArray[np.bool_], seen: npt.NDArray[np.bool_], accuracy: float) -> float:
-    """Of a ratio of sums over sentences: √Σ_s (right_s − accuracy · tokens_s)² / tokens, with m/(m − 1)."""
+def warn_of_foreign_tags(found: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
+    """Say how many tokens have true tags that a tagger with this tag set can never give, and what it gives instead.
+
+    Tags of the tagger that no token has in truth are told only then: a small test need not have all tags.
+    """
+    lacking = {score.tag: score.tokens for score in found.tags if score.tokens and score.tag not in tagset}
+    if not lacking:
+        return
+    true = {score.tag for score in found.tags if score.tokens}
+    idle = Counter[str]()
+    for _, given, count in found.confusions:
+        if given not in true:
+            idle[given] += count
+    text = (
+        f"{sum(lacking.values()):,} of {found.tokens:,} tokens have a true tag that the tagger does not know and can "
+        f"never give: {shorten(list(lacking))}."
+    )
+    if idle:
+        text += f" {idle.total():,} tokens were given a tag that no token has in truth: {shorten(sorted(idle))}."
+    remedy = "Choose another column of tags, or rename tags so that both have the same names."
+    warnings.warn(f"{text} {remedy}", ForeignTagsWarning, stacklevel=stacklevel + 1)
+
+
+def _by_sentence(
+    gold: Corpus, right: npt.NDArray[np.bool_], seen: npt.NDArray[np.bool_]
+) -> tuple[float, SentenceTally]:
+    """The standard error of a ratio of sums over sentences, and what sentences hold.
+
+    The error is √Σ_s (right_s − accuracy · tokens_s)² / tokens, with m/(m − 1); NaN with fewer than two sentences.
+    """
     owner = np.repeat(np.arange(len(gold)), gold.lengths)
-    residual = np.bincount(owner, right - accuracy * seen, len(gold))
-    used = int((np.bincount(owner, seen, len(gold)) > 0).sum())
+    n_right, n_seen = np.bincount(owner, right, len(gold)), np.bincount(owner, seen, len(gold))
+    used = int((n_seen > 0).sum())
+    tally = SentenceTally(used, int((n_right < n_seen).sum()), int((n_right > 0).sum()))
     if used < 2:
-        return math.nan
-    return float(np.sqrt((residual**2).sum() * used / (used - 1)) / seen.sum())
+        return math.nan, tally
+    total = n_seen.sum()
+    # Products of whole numbers: where sentences are all alike this is 0, not nearly 0.
+    residual = (n_right * total - n_right.sum() * n_seen) / total
+    return float(np.sqrt((residual**2).sum() * used / (used - 1)) / total), tally
 
 
 def _score(table: IntArray, k: int, name: str) -> TagScore:

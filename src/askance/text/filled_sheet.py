@@ -12,8 +12,10 @@ from askance._checks import shorten, shown
 from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError
 from askance.text.corpus import Corpus
 from askance.text.lines import name_of, text_lines
-from askance.text.question_sheet import BEFORE, BEHIND, MARKS
+from askance.text.question_sheet import BEFORE, BEHIND, MARKS, NOT_ASKED, checked_tag
 from askance.text.regions import Region, RegionCounts, check_region
+from askance.text.repeated_answers import RepeatedAnswers
+from askance.text.short_rows import ADD_REST, ShortRowError, ShortRows
 
 # Whole numbers as spreadsheets write them: 2, 2.0, 2,00.
 _WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
@@ -31,25 +33,34 @@ class FilledSheet:
         unanswered: how many rows have no number.
         refused: how many rows were left out because something is wrong with them.
         messages: what was wrong with these, with file and line.
+        repeated: how many rows were left out because the same person gave the same answer in another row.
+        notes: what else should be looked at.
     """
 
     regions: RegionCounts
     unanswered: int
     refused: int
     messages: tuple[str, ...]
+    repeated: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def read_sheet(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
+    rest: str | None = None,
     may_miscount: bool = False,
     empty_is_zero: bool = False,
     skip_bad: bool = False,
 ) -> FilledSheet:
     """Read sheets that were filled in.
 
+    A stretch that one person answers in two rows counts once: rows that repeat an answer are left out and counted.
+
     Args:
         paths: one sheet, or several with the same tags.
+        rest: the name for words that have none of the tags of the sheet, where it was made without one; a sheet that
+            has it already stays as it is.
         may_miscount: accept counts that do not fit the number of words together, each at most that number + 1. Counts
             of all tags of a single word are a label, and must fit: where they do not, the row is left out and counted.
         empty_is_zero: in rows with numbers an empty cell is 0. Otherwise it is so only where the others add up to the
@@ -58,9 +69,13 @@ def read_sheet(
 
     Raises:
         FormatError: not UTF-8, or not the columns of a sheet; a sentence without marks.
-        InputError: a cell that is no count, a half-filled row, counts that cannot be; names file and line.
+        InputError: a cell that is no count, a half-filled row, counts that cannot be, two answers of one person; names
+            file and line.
         IncompatibleEvidenceError: sheets with different tags.
         EmptyDataError: no row was answered.
+
+    Warns:
+        AskanceWarning: in most rows the counts of all tags stay below the number of words.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "filled.csv"
@@ -70,7 +85,7 @@ def read_sheet(
     >>> found.unanswered, found.regions.region(0).counts, found.regions.region(0).annotator
     (1, {'NOUN': 1, 'VERB': 1}, 'ann')
     """
-    reading = _Reading(may_miscount, empty_is_zero, skip_bad)
+    reading = _Reading(None if rest is None else checked_tag(rest), may_miscount, empty_is_zero, skip_bad)
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
         reading.read(path)
     return reading.finish()
@@ -86,19 +101,23 @@ def sentences_of_sheet(path: str | os.PathLike[str]) -> set[tuple[str, ...]]:
 class _Reading:
     """Collects the rows of sheets."""
 
-    def __init__(self, may_miscount: bool, empty_is_zero: bool, skip_bad: bool) -> None:
-        self._may_miscount, self._empty_is_zero, self._skip = may_miscount, empty_is_zero, skip_bad
+    def __init__(self, rest: str | None, may_miscount: bool, empty_is_zero: bool, skip_bad: bool) -> None:
+        self._rest, self._may_miscount = rest, may_miscount
+        self._empty_is_zero, self._skip = empty_is_zero, skip_bad
         self._tags: dict[str, int] = {}
         self._origin = ""
         self._sentences: dict[tuple[str, tuple[str, ...]], int] = {}
         self._regions: list[Region] = []
         self._unanswered = 0
         self._messages: list[str] = []
+        self._repeated = RepeatedAnswers()
+        self._short = ShortRows()
 
     def read(self, path: str | os.PathLike[str]) -> None:
         """All rows of one sheet."""
         columns, rows = _rows_of(path)
         tags = columns[columns.index("sentence") + 1 : columns.index("annotator")]
+        tags += [] if self._rest is None or self._rest in tags else [self._rest]
         other = sorted(set(tags) ^ set(self._tags))
         if self._tags and other:
             raise IncompatibleEvidenceError(
@@ -112,9 +131,13 @@ class _Reading:
             try:
                 self._add(dict(zip(columns, row, strict=True)), where)
             except AskanceError as error:
-                if not self._skip:
+                if self._skip:
+                    self._messages.append(error.message)
+                elif isinstance(error, ShortRowError):  # how many there are tells why: read on
+                    self._short.hold(error)
+                else:
+                    self._short.refuse()  # which came before
                     raise
-                self._messages.append(error.message)
 
     def _add(self, row: dict[str, str], where: str) -> None:
         """One row: a region, or one more that was not answered."""
@@ -124,6 +147,7 @@ class _Reading:
             self._unanswered += 1
             return
         closed = len(counts) == len(self._tags)
+        short = closed and self._short.is_short(counts, end - start)
         key = (row["id"], words)
         region = Region(
             self._sentences.get(key, len(self._sentences)),
@@ -140,7 +164,9 @@ class _Reading:
             if self._may_miscount and closed and end - start == 1:
                 self._messages.append(message)
                 return
-            raise InputError(message, remedy=self._remedy()) from None
+            raise (ShortRowError if short else InputError)(message, remedy=self._remedy()) from None
+        if not self._repeated.is_new((key, start, end), region.annotator, counts, where):
+            return
         self._sentences.setdefault(key, region.sentence)
         self._regions.append(region)
 
@@ -148,7 +174,7 @@ class _Reading:
         """What was counted, by tag; empty where nothing was."""
         counts, empty = {}, []
         for tag in self._tags:
-            cell = row[tag].strip()
+            cell = row.get(tag, NOT_ASKED).strip()  # a rest that has no column
             if cell in _NOT_ASKED:
                 continue
             whole = _WHOLE.fullmatch(cell)
@@ -182,16 +208,25 @@ class _Reading:
 
     def finish(self) -> FilledSheet:
         """All rows."""
+        self._short.refuse()
         if not self._regions:
             first = f"; the first: {self._messages[0]}" if self._messages else ""
             raise EmptyDataError(
                 f"no row was answered: {self._unanswered:,} without a number, {len(self._messages):,} left out{first}",
-                remedy="Give sheets that were filled in.",
+                remedy=ADD_REST if self._short.are_most else "Give sheets that were filled in.",
             )
+        self._short.warn(stacklevel=3)
         ids = [id for id, _ in self._sentences]
         corpus = Corpus.of([words for _, words in self._sentences], ids=ids if any(ids) else ())
         regions = RegionCounts.of(corpus, tuple(self._tags), self._regions, may_miscount=self._may_miscount)
-        return FilledSheet(regions, self._unanswered, len(self._messages), tuple(self._messages))
+        return FilledSheet(
+            regions,
+            self._unanswered,
+            len(self._messages),
+            tuple(self._messages),
+            self._repeated.dropped,
+            tuple(self._repeated.notes()),
+        )
 
 
 # -- rows and cells ----------------------------------------------------------------------------------------------------

@@ -41,6 +41,31 @@ def byte_lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """Every line as text, and its number; decoded piece by piece, which is quick."""
+    for number, text in _decoded(source):
+        # Only line feeds end lines: `splitlines` would also cut words at rarer characters.
+        lines = text.replace("\r\n", "\n").split("\n")
+        yield from enumerate(lines if lines[-1] else lines[:-1], number)
+
+
+def lines_with_ends(source: Source) -> Iterator[tuple[int, str]]:
+    """Every line as text with its end, as it is in the file, and its number; only a byte order mark is left out.
+
+    >>> import io
+    >>> list(lines_with_ends(io.BytesIO(b"a\\r\\nb")))
+    [(1, 'a\\r\\n'), (2, 'b')]
+    """
+    for number, text in _decoded(source):
+        *whole, last = text.split("\n")
+        yield from enumerate([*(f"{line}\n" for line in whole), *([last] if last else [])], number)
+
+
+def without_end(line: str) -> str:
+    """A line of `lines_with_ends` as `text_lines` gives it."""
+    return line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
+
+
+def _decoded(source: Source) -> Iterator[tuple[int, str]]:
+    """Pieces of whole lines as text, each with the number of its first line."""
     for number, piece in _pieces(source):
         try:
             text = piece.decode("utf-8")
@@ -49,9 +74,7 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
             raise FormatError(
                 f"{name_of(source)}, line {bad} is not UTF-8 text ({error.reason}).", remedy="Save the file as UTF-8."
             ) from None
-        # Only line feeds end lines: `splitlines` would also cut words at rarer characters.
-        lines = text.replace("\r\n", "\n").split("\n")
-        yield from enumerate(lines if lines[-1] else lines[:-1], number)
+        yield number, text
 
 
 def read_json(line: str) -> Any:

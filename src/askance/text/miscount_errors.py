@@ -87,3 +87,25 @@ def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
             AskanceWarning,
             stacklevel=3,
         )
+
+
+def warn_of_bound(found: Mapping[str, EstimatedMiscounts]) -> None:
+    """Say whose rates end at 0.5, where miscounts explain nothing; it stands where the caller of the caller is."""
+    highest = 0.5 - _BOUND
+    too_low = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.missed >= highest]
+    too_high = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.extra >= highest]
+    if too_low:
+        warnings.warn(
+            f"half of the words or more would have been missed ({', '.join(too_low)}), the most that is taken for "
+            "miscounts: have words none of the tags that were counted? Then read the sheets again, with a name for "
+            'them: askance questions --read … --rest other, or read_sheet(paths, rest="other").',
+            AskanceWarning,
+            stacklevel=3,
+        )
+    if too_high:
+        warnings.warn(
+            f"half of the counts or more would be one too high ({', '.join(too_high)}), the most that is taken for "
+            "miscounts: were other words counted than those of the stretches, or words with two tags twice?",
+            AskanceWarning,
+            stacklevel=3,
+        )

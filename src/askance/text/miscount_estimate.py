@@ -34,7 +34,7 @@ import numpy.typing as npt
 from askance._arrays import FloatArray, IntArray
 from askance._checks import as_count
 from askance.errors import ConvergenceWarning, InputError
-from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_wide
+from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_bound, warn_of_wide
 from askance.text.miscounts import annotator_names, may_be_miscounted
 from askance.text.regions import RegionCounts
 
@@ -71,7 +71,8 @@ def estimate_miscounts(
     """Rates of each annotator, by name, "" for regions without one (taken as one annotator), in alphabetical order.
 
     Annotators whose regions tell nothing are not in the result. Rates are 0 to 0.5; a tagger that estimates them
-    itself takes no less than 0.001. Each comes with its standard error; where one is above 0.05 a warning says so.
+    itself takes no less than 0.001. Each comes with its standard error; where one is above 0.05 a warning says so, as
+    one does where a rate ends at 0.5.
 
     Args:
         regions: counts, accepted with may_miscount=True.
@@ -117,6 +118,7 @@ def estimate_miscounts(
         names[code]: EstimatedMiscounts(*rates[code].tolist(), *errors[code].tolist()) for code in present.tolist()
     }
     warn_of_wide(found)
+    warn_of_bound(found)
     return dict(sorted(found.items()))
 
 

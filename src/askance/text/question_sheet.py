@@ -65,7 +65,8 @@ def write_sheet(
         stretches: as `draw_stretches` or `next_stretches` gives them.
         tags: the tags that are asked for.
         rest: the name for words that have none of these tags, "other", say: a column nobody is asked to fill. None:
-            every word has one of the tags, so that counts of all of them sum to the number of words.
+            every word has one of the tags, so that counts of all of them sum to the number of words; refused with a
+            single tag.
         asked: how many of the tags are asked of each stretch, drawn anew; None: all.
         rng: source of random numbers, where tags are drawn.
         annotators: names of those who count. Stretches go round, each to one of them.
@@ -202,16 +203,28 @@ def _checked(stretch: Stretch, corpus: Corpus) -> Stretch:
 def _checked_tags(tags: Sequence[str], rest: str | None) -> list[str]:
     names = [*as_list(tags, "tags", '["NOUN", "VERB"]'), *([] if rest is None else [rest])]
     for number, name in enumerate(names):
-        bad = not isinstance(name, str) or not name or name != name.strip() or "\n" in name or "\r" in name
-        if bad or name in (*BEFORE, *BEHIND) or name in names[:number]:
-            raise InputError(
-                f"a tag is {shown(name)}; allowed: different names without blanks around, other than "
-                f"{', '.join((*BEFORE, *BEHIND))}.",
-                remedy="Name it otherwise.",
-            )
+        checked_tag(name, names[:number])
     if not names or (rest is not None and len(names) == 1):
         raise InputError("tags is an empty list; allowed: at least one tag.", remedy="Give the tags to be counted.")
+    if len(names) == 1:
+        raise InputError(
+            f"tags is {shown(names)} without a name for all other words, so that every word would have it; allowed: "
+            "one tag with such a name, or two tags and more.",
+            remedy='Give rest="other" (--rest other).',
+        )
     return names
+
+
+def checked_tag(name: object, others: Sequence[str] = ()) -> str:
+    """The name of a tag, refused where no column could have it."""
+    bad = not isinstance(name, str) or not name or name != name.strip() or "\n" in name or "\r" in name
+    if bad or name in (*BEFORE, *BEHIND) or name in others:
+        raise InputError(
+            f"a tag is {shown(name)}; allowed: different names without blanks around, other than "
+            f"{', '.join((*BEFORE, *BEHIND))}.",
+            remedy="Name it otherwise.",
+        )
+    return str(name)
 
 
 def checked_name(name: object) -> str:

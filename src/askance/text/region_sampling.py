@@ -21,7 +21,7 @@ _ROWS = 1 << 14
 def sample_regions(
     corpus: Corpus,
     *,
-    window: int | None,
+    window: int | Literal["sentence"] | None,
     tags: Literal["all"] | int | Sequence[str] = "all",
     per_sentence: int = 1,
     rng: np.random.Generator,
@@ -33,7 +33,7 @@ def sample_regions(
 
     Args:
         corpus: fully labelled.
-        window: w, or None for whole sentences.
+        window: w, or None or "sentence" for whole sentences.
         tags: "all": every tag is looked for. A number: so many tags, drawn anew for each region, uniformly and without
             replacement. A list: these.
         per_sentence: regions of each sentence. No stretch of a sentence is drawn twice, as the second would say nothing
@@ -50,7 +50,7 @@ def sample_regions(
     """
     codes = corpus.require_tags()
     require_generator(rng)
-    w = None if window is None else as_count(window, "window", minimum=1)
+    w = None if window is None or window == "sentence" else as_count(window, "window", minimum=1)
     m = as_count(per_sentence, "per_sentence", minimum=1, maximum=10**6)
     asked = _read_tags(tags, corpus.tagset)
     long = np.flatnonzero(corpus.lengths)  # a sentence without tokens has no region

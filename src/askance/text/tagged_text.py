@@ -2,51 +2,51 @@
 
 - TSV: one token a line, cells separated by tabs, an empty line after each sentence. The first line may name the
   columns, `# columns: form<tab>tag`; no other line is a comment, as `#` is also a token. The first column holds the
-  words; an empty cell there is a word like any other, since some corpora have such tokens.
+  words; an empty cell there is a word like any other, since some corpora have such tokens. A first line that names
+  the columns without that mark is refused, and so are columns that are separated by blanks (`tsv_reading`).
 - CoNLL-U: ten columns; comments, multiword ranges (1-2) and empty nodes (1.1) are left out. `# sent_id = …` names
-  sentences.
+  sentences. What is written has words and tags alone; `conllu` puts tags into a file and keeps the rest of it.
 - JSON lines: `{"id": "s1", "tokens": ["the", "dog"], "tags": ["DT", null]}`, id and tags optional.
-- Text: one sentence a line, tokens separated by blanks.
+- Text: one sentence a line, tokens separated by white space, which is all that Unicode says is: also no-break spaces,
+  wide and thin ones, form feeds, and U+2028. Words with such characters in them are for the other formats.
 - Files of annotation tools (doccano, Label Studio, Prodigy): see `annotation_tools`.
 
-In the first two `_` and an empty cell mean "no tag".
+In the first two `_` and an empty cell mean "no tag", and blanks around words and tags are taken off, with a warning.
+Characters that cannot be seen, such as U+200B, NUL, or a byte order mark inside of a file, are part of words in all but
+JSON, with a warning that names file, line and character (`text_notes`).
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from json.encoder import encode_basestring
 from typing import TypeAlias, get_args
 
-from askance._checks import did_you_mean, shown
-from askance.errors import EmptyDataError, FormatError, InputError
+from askance._checks import shown
+from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
 from askance.text.annotation_tools import annotation_lines, read_annotations, task_words
+from askance.text.conllu import COLUMNS, read_conllu
 from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
 from askance.text.json_fields import id_of as id_of
 from askance.text.json_fields import require_tags
 from askance.text.json_fields import tokens_of as tokens_of
 from askance.text.lines import Source, line_writer, name_of, read_json, text_lines
+from askance.text.tag_columns import column_of, field_of
 from askance.text.text_format import TextFormat as TextFormat
 from askance.text.text_format import format_of as format_of
 from askance.text.text_format import format_within, tool_of_format
+from askance.text.text_notes import TextNotes
+from askance.text.tsv_reading import HEADER, read_tsv
+from askance.text.writable_text import require_writable
 
 #: Id, words and tags.
 _Sentence: TypeAlias = tuple[str, Sequence[str], Sequence[str | None] | None]
 _Lines: TypeAlias = Iterator[tuple[int, str]]
 
 _NO_TAG = ("", "_")
-_HEADER = "# columns:"
-_CONLLU = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*?)\s*")
-_LEFT_OUT = re.compile(r"[0-9]+[-.][0-9]+")
-# What would end a cell or a line.
-_BREAKS = re.compile("[\t\n\r]")
-# Halves of surrogate pairs: texts with them have no bytes.
-_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def read_tagged(source: Source, *, tag_column: str | int | None = None, format: TextFormat | None = None) -> Corpus:
@@ -64,9 +64,13 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
             last three are read as `read_annotations` does by default.
 
     Raises:
-        FormatError: not UTF-8, rows of different lengths, not JSON; names file and line.
+        FormatError: not UTF-8, rows of different lengths, not JSON, names of columns or blanks instead of tabs where
+            they cannot be told from words; names file and line.
         InputError: no such column, or a name that tells no format.
         EmptyDataError: no sentence.
+
+    Warns:
+        UntidyTextWarning: blanks around words or tags, which are taken off; characters that cannot be seen.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.tsv"
@@ -76,26 +80,18 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
     (Corpus(2 sentences, 3 tokens, 3 types, 3 tags), ('DET', 'NOUN'))
     """
     kind = format_within(source, format)
-    name, lines = name_of(source), text_lines(source)
+    name = name_of(source)
     if isinstance(tag_column, bool) or not isinstance(tag_column, (str, int, type(None))):
         raise InputError(f"tag_column is {shown(tag_column)}; allowed: a name or a number.", remedy="Leave it out.")
     tool = tool_of_format(kind)
     if tag_column is not None and (tool or kind == "text"):
         raise InputError(
             f"tag_column is {shown(tag_column)}, and {name} is {tool or 'plain text'}; allowed: none.",
-            remedy='Leave it out, or give format="tsv".',
+            remedy="Leave it out." if tool else "Leave it out, or call the file .tsv if tabs separate its columns.",
         )
     if tool:
         return read_annotations(source, tool=tool).corpus
-    if kind == "tsv":
-        sentences = _read_tsv(lines, name, tag_column)
-    elif kind == "conllu":
-        sentences = _read_conllu(lines, name, _column(tag_column, _CONLLU, 10, (0, 1), name, default=3))
-    elif kind == "jsonl":
-        sentences = _read_jsonl(lines, name, _field(tag_column))
-    else:
-        sentences = _read_text(lines)
-    return _corpus(sentences, CorpusBuilder(() if kind == "jsonl" else _NO_TAG), name)
+    return _corpus(source, kind, tag_column)
 
 
 def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
@@ -110,95 +106,38 @@ def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
     [('the', 'dog'), ('barks',)]
     """
     kind = format_within(source, format or (None if isinstance(source, (str, os.PathLike)) else "text"))
-    name, lines = name_of(source), text_lines(source)
-    sentences: Iterator[_Sentence]
-    if tool := tool_of_format(kind):
-        sentences = ((id, words, None) for id, words in task_words(source, tool))
-    elif kind == "tsv":
-        sentences = _read_tsv(lines, name, None)
-    elif kind == "conllu":
-        sentences = _read_conllu(lines, name, 3)
-    else:
-        sentences = _read_jsonl(lines, name, None) if kind == "jsonl" else _read_text(lines)
-    return _corpus(((id, words, None) for id, words, _ in sentences), CorpusBuilder(), name)
-
-
-def _corpus(sentences: Iterator[_Sentence], builder: CorpusBuilder, name: str) -> Corpus:
-    for id, words, tags in sentences:
-        builder.add(words, tags, id)
-    if not len(builder):
-        raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
+    if not (tool := tool_of_format(kind)):
+        return _corpus(source, kind, None, bare=True)
+    builder = CorpusBuilder()
+    for id, words in task_words(source, tool):
+        builder.add(words, None, id)
+    builder.require_sentences(name_of(source))
     return builder.build()
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _read_tsv(lines: _Lines, name: str, tag_column: str | int | None) -> Iterator[_Sentence]:
-    columns: Sequence[str] = ()
-    column: int | None = None
-    width, first = 0, 1
-    words: list[str] = []
-    tags: list[str | None] = []
-    for number, line in lines:
-        if not line or line.isspace():
-            if words:
-                yield "", words, tags if column else None
-                words, tags = [], []
-            continue
-        if number == 1 and line.startswith(_HEADER):
-            listed = line.removeprefix(_HEADER).strip()
-            columns = listed.split("\t") if "\t" in listed else listed.split()
-            width = len(columns)
-            continue
-        cells = line.split("\t")
-        if column is None:
-            first, width = (1, width) if width else (number, len(cells))
-            column = _column(tag_column, columns, width, (0,), name, default=min(1, width - 1))
-        if len(cells) != width:
-            raise FormatError(
-                f"{name}, line {number} has {len(cells)} cells; allowed: {width}, as line {first} has.",
-                remedy="Give every token a line of its own, cells separated by tabs, and end sentences by empty lines.",
-            )
-        words.append(cells[0])
-        tags.append(cells[column])
-    if words:
-        yield "", words, tags if column else None
-
-
-def _read_conllu(lines: _Lines, name: str, column: int) -> Iterator[_Sentence]:
-    words: list[str] = []
-    tags: list[str | None] = []
-    id = ""
-    for number, line in lines:
-        if not line or line.isspace():
-            if words:
-                yield id, words, tags
-                words, tags, id = [], [], ""
-            continue
-        if line[0] == "#":
-            named = _SENT_ID.fullmatch(line)
-            id = named[1] if named else id
-            continue
-        cells = line.split("\t")
-        if len(cells) != len(_CONLLU):
-            raise FormatError(
-                f"{name}, line {number} has {len(cells)} cells; allowed: {len(_CONLLU)}.",
-                remedy='Correct it, or give format="tsv".',
-            )
-        if cells[0] != str(len(words) + 1):
-            if _LEFT_OUT.fullmatch(cells[0]):
-                continue
-            raise FormatError(
-                f"{name}, line {number} has the ID {shown(cells[0])}; allowed: {len(words) + 1}, a range or decimal.",
-                remedy="Number the words of a sentence from 1, and end sentences by empty lines.",
-            )
-        if not cells[1]:
-            raise FormatError(f"{name}, line {number} has no word.", remedy="Fill the cell FORM.")
-        words.append(cells[1])
-        tags.append(cells[column])
-    if words:
-        yield id, words, tags
+def _corpus(source: Source, kind: TextFormat, tag_column: str | int | None, *, bare: bool = False) -> Corpus:
+    """The sentences of a file of words, without their tags where it is to be bare."""
+    name, lines = name_of(source), text_lines(source)
+    notes = TextNotes(name)
+    sentences: Iterator[_Sentence]
+    if kind == "tsv":
+        sentences = read_tsv(lines, name, tag_column, notes)
+    elif kind == "conllu":
+        column = column_of(tag_column, COLUMNS, len(COLUMNS), (0, 1), name, default=3)
+        sentences = read_conllu(lines, name, column, notes)
+    elif kind == "jsonl":
+        sentences = _read_jsonl(lines, name, None if bare else field_of(tag_column))
+    else:
+        sentences = _read_text(lines, notes)
+    builder = CorpusBuilder(() if kind == "jsonl" else _NO_TAG)
+    for id, words, tags in sentences:
+        builder.add(words, None if bare else tags, id)
+    builder.require_sentences(name)
+    notes.warn(3)
+    return builder.build()
 
 
 def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Sentence]:
@@ -224,47 +163,12 @@ def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Senten
             yield id, words, tags
 
 
-def _read_text(lines: _Lines) -> Iterator[_Sentence]:
-    for _, line in lines:
-        # No other blanks: a no-break space is part of a word.
-        words = [word for word in line.replace("\t", " ").split(" ") if word]
+def _read_text(lines: _Lines, notes: TextNotes) -> Iterator[_Sentence]:
+    for number, line in lines:
+        words = line.split()
         if words:
+            notes.look(" ".join(words), number)
             yield "", words, None
-
-
-def _field(tag_column: str | int | None) -> str:
-    if isinstance(tag_column, int) or tag_column in ("id", "tokens"):
-        raise InputError(
-            f"tag_column is {shown(tag_column)}; allowed for JSON lines: the name of a field with tags.",
-            remedy='Leave it out, for "tags".',
-        )
-    return "tags" if tag_column is None else tag_column
-
-
-def _column(
-    wanted: str | int | None, columns: Sequence[str], width: int, words: Sequence[int], name: str, *, default: int
-) -> int:
-    """The number, from 0, of the column with the tags; never one of those that hold words or numbers of words."""
-    if wanted is None:
-        return default
-    names = [column.casefold() for column in columns]
-    if isinstance(wanted, str) and wanted.casefold() in names:
-        found = names.index(wanted.casefold())
-    elif isinstance(wanted, int) or re.fullmatch("[0-9]{1,6}", wanted):
-        found = int(wanted) - 1
-    else:
-        found = -1
-    if not 0 <= found < width or found in words:
-        free = [i for i in range(width) if i not in words]
-        listed = [columns[i] for i in free] if columns else []
-        numbers = f"numbers {free[0] + 1} to {width}" if len(free) > 1 else f"number {width}" if free else "none"
-        raise InputError(
-            f"tag_column is {shown(wanted)}, which is no column of tags in {name}; allowed: "
-            + ", ".join([*map(repr, listed), numbers])
-            + ".",
-            remedy=did_you_mean(wanted, listed, "Name a column of the header line, or count from 1."),
-        )
-    return found
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -297,30 +201,16 @@ def tagged_lines(corpus: Corpus, format: TextFormat, *, tag_column: str | None =
     """
     if tool := tool_of_format(format):
         return annotation_lines(corpus, tool)
-    _require_writable(corpus, format)
+    require_writable(corpus, format)
     if format == "tsv":
         return _tsv_lines(corpus, "tag" if tag_column is None else tag_column)
     if format == "conllu":
-        wanted = _column(tag_column, _CONLLU[:5], 5, (0, 1, 2), "CoNLL-U", default=3)
+        wanted = column_of(tag_column, COLUMNS[:5], 5, (0, 1, 2), "CoNLL-U", default=3)
         return _conllu_lines(corpus, wanted == 3)
     if format == "jsonl":
-        return _json_lines(corpus, _field(tag_column))
+        return _json_lines(corpus, field_of(tag_column))
     allowed = ", ".join(kind for kind in get_args(TextFormat) if kind != "text")
     raise InputError(f"format is {shown(format)}; allowed: {allowed}.", remedy='Write "tsv".')
-
-
-def _require_writable(corpus: Corpus, format: TextFormat) -> None:
-    """Refuse texts that would be read back as something else."""
-    blank = format == "conllu" or corpus.tags is None  # where an empty word would be no row, or no word
-    for text in (*corpus.words, *corpus.tagset, *corpus.ids):
-        broken = format != "jsonl" and (_BREAKS.search(text) or (blank and not text.strip()))
-        if broken or (not text.isascii() and _HALVES.search(text)):
-            raise InputError(
-                f"{shown(text)} cannot be written as {format}; allowed: some text, no tabs, no ends of lines.",
-                remedy="Take such characters out.",
-            )
-    if format != "jsonl" and not {"", "_"}.isdisjoint(corpus.tagset):
-        raise InputError(f"a tag is '' or '_', which mean none in {format}.", remedy="Rename it, or write JSON lines.")
 
 
 def _cells(corpus: Corpus, number: int, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -332,7 +222,7 @@ def _cells(corpus: Corpus, number: int, names: Sequence[str]) -> tuple[list[str]
 
 def _tsv_lines(corpus: Corpus, column: str) -> Iterator[str]:
     names = [*corpus.tagset, "_"]  # NO_TAG is the last
-    yield f"{_HEADER} form\n" if corpus.tags is None else f"{_HEADER} form\t{column}\n"
+    yield f"{HEADER} form\n" if corpus.tags is None else f"{HEADER} form\t{column}\n"
     for number in range(len(corpus)):
         words, tags = _cells(corpus, number, names)
         rows = (

@@ -22,7 +22,7 @@ from askance.text.chain_training import ChainOptions, ChainTask, Edges, train_ch
 from askance.text.corpus import Corpus
 from askance.text.count_likelihood import Method as CountMethod
 from askance.text.count_moments import MomentMethod
-from askance.text.evaluation import Evaluation, evaluate_tags
+from askance.text.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
 from askance.text.features import FeatureConfig, TokenFeatures
 from askance.text.method_choice import choose_method
 from askance.text.miscount_estimate import estimate_above_zero
@@ -101,8 +101,8 @@ class CountTagger:
     Options of a chain (l1, radius, neighbours, edges, context, budget, classes, bare_weight) are refused with "node"
     and "moments".
 
-    Attributes (after `fit`):
-        tagset: names of the tags.
+    Attributes:
+        tagset: names of the tags; known after `fit`, like all that follow.
         words: the types seen in training.
         theta: θ, shape (features, tags).
         chain: the chain; None without edges.
@@ -360,7 +360,9 @@ class CountTagger:
             )
         known = frozenset(self.words)
         unknown = np.array([word not in known for word in gold.words], dtype=bool)
-        return evaluate_tags(gold, self.predict_codes(gold), self.tagset, unknown)
+        found = evaluate_tags(gold, self.predict_codes(gold), self.tagset, unknown)
+        warn_of_foreign_tags(found, self.tagset, stacklevel=2)
+        return found
 
     def score(self, gold: Corpus) -> float:
         """Share of tokens with the right tag."""

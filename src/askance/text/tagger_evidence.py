@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import shown
 from askance.errors import EmptyDataError, InputError, UnaskedTagsWarning
+from askance.text.indistinct_tags import warn_of_indistinct
 from askance.text.miscounts import MiscountsBy, require_annotators
 from askance.text.regions import RegionCounts
 
@@ -28,6 +29,7 @@ def checked_held_out(
 
     Warns:
         UnaskedTagsWarning: several tags were never asked for.
+        IndistinctTagsWarning: tags have equal counts in all regions, or are the same share of each.
     """
     known = _counts(regions, "regions", "Take read_regions(path).regions, sample_regions(corpus, …) or ")
     others = None if held_out is None else _counts(held_out, "held_out", "Take read_regions(path).regions or ")
@@ -39,6 +41,7 @@ def checked_held_out(
     if isinstance(miscounts, Mapping):
         require_annotators(miscounts, known, *([] if others is None else [others]))
     _warn_of_unasked(known)
+    warn_of_indistinct(known, stacklevel=3)
     return others if others is None or others.tagset == known.tagset else others.with_tagset(known.tagset)
 
 

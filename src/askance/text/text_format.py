@@ -23,6 +23,8 @@ _SUFFIXES: dict[str, TextFormat] = {
     ".ndjson": "jsonl",
     ".txt": "text",
 }
+# Columns that blanks or tabs separate, in an order that differs from file to file.
+_COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".bmes", ".pos")
 
 
 def format_of(source: Source, format: str | None = None) -> TextFormat:
@@ -44,9 +46,19 @@ def format_of(source: Source, format: str | None = None) -> TextFormat:
     if not last or last[0] not in _SUFFIXES:
         raise InputError(
             f"the name of {name_of(source)} tells no format; allowed: {', '.join(_SUFFIXES)}, also with .gz.",
-            remedy=f"Rename it, or say the format: {allowed}.",
+            remedy=_remedy(name_of(source), last[0] if last else "", allowed),
         )
     return _SUFFIXES[last[0]]
+
+
+def _remedy(name: str, suffix: str, allowed: str) -> str:
+    """What to do about a name that tells no format."""
+    if suffix in _COLUMNS:
+        return (
+            f"Turn it into .tsv, words first and columns separated by tabs: tr ' ' '\\t' < {name} > "
+            f"{Path(name).with_suffix('.tsv').name}. If it has the ten columns of CoNLL-U, call it .conllu."
+        )
+    return f"Give it such an ending; Python and `askance tag` may also be told the format: {allowed}."
 
 
 def format_within(source: Source, format: str | None) -> TextFormat:
