@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +19,7 @@ from askance.cli.demo import _for_programs
 from askance.errors import FormatError, InputError
 from askance.experiments import demo_regression, demo_tagger
 from askance.experiments.demo_regression import RegressionConfig, draw_regression, regression_tables, run_regression
-from askance.experiments.demo_report import PARTS, demo_page, require_places, write_demo
+from askance.experiments.demo_report import PARTS, demo_page, narrow_name, require_places, write_demo
 from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger, tagger_tables
 from askance.experiments.survey import SurveyConfig, draw_survey, run_survey, survey_tables
 from askance.experiments.tagging_corpus import corpora
@@ -40,11 +43,13 @@ def results() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def pictures(results: dict[str, Any]) -> dict[str, bytes]:
-    return {
-        "survey": draw_survey(results["survey"]),
-        "regression": draw_regression(results["regression"]),
-        "tagger": draw_tagger(results["tagger"]),
+    draws: dict[str, Callable[..., bytes]] = {
+        "survey": draw_survey,
+        "regression": draw_regression,
+        "tagger": draw_tagger,
     }
+    wide = {name: draw(results[name]) for name, draw in draws.items()}
+    return wide | {narrow_name(name): draw(results[name], narrow=True) for name, draw in draws.items()}
 
 
 class Outline(HTMLParser):
@@ -57,9 +62,9 @@ class Outline(HTMLParser):
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "img"):
+        if tag not in ("meta", "img", "source"):
             self.open.append(tag)
-        self.sources += [str(value) for name, value in attrs if name in ("src", "href")]
+        self.sources += [str(value) for name, value in attrs if name in ("src", "srcset", "href")]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -181,10 +186,20 @@ def test_pictures_come_from_the_json_alone(name: str, results: dict[str, Any], p
     assert draw(through_json(results[name])) == pictures[name]
 
 
+def test_phones_get_narrow_pictures(results: dict[str, Any], pictures: dict[str, bytes]) -> None:
+    """Width and height stand in the header of a PNG file."""
+    page = demo_page(results, pictures, "")
+    for name in PARTS:
+        (wide, _), (narrow, high) = (struct.unpack(">II", pictures[key][16:24]) for key in (name, narrow_name(name)))
+        assert narrow <= 800 < wide
+        assert high >= 0.7 * narrow
+        assert f'srcset="data:image/png;base64,{base64.b64encode(pictures[narrow_name(name)]).decode()}"' in page
+
+
 def test_page_needs_nothing_else(results: dict[str, Any], pictures: dict[str, bytes]) -> None:
     page = demo_page(results, pictures, "askance demo --seed 1")
     found = outline(page)
-    assert len(found.sources) == 3
+    assert len(found.sources) == 6
     assert all(source.startswith("data:image/png;base64,") for source in found.sources)
     assert not re.search(r"https?:|<script|@import|url\(", page)
     assert "prefers-color-scheme:dark" in page

@@ -51,7 +51,7 @@ _MOST = 10**7
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
 
-    Takes about ten seconds. Numbers (JSON) and pictures of each go to --out, and report.html there tells all three
+    Takes ten to twenty seconds. Numbers (JSON) and pictures of each go to --out, and report.html there tells all three
     stories in one file.
     """
     from rich.console import Console
@@ -76,6 +76,7 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
 def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
     """Results and pictures of all parts; on a terminal, a line on standard error for each."""
     from askance.experiments.demo_regression import RegressionConfig, draw_regression, run_regression
+    from askance.experiments.demo_report import narrow_name
     from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger
     from askance.experiments.survey import SurveyConfig, draw_survey, run_survey
 
@@ -86,7 +87,7 @@ def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[
         "regression": lambda tell: run_regression(regression, tell),
         "tagger": lambda tell: run_tagger(tagger, tell),
     }
-    draws: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    draws: dict[str, Callable[..., bytes]] = {
         "survey": draw_survey,
         "regression": draw_regression,
         "tagger": draw_tagger,
@@ -98,6 +99,7 @@ def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[
             results[name] = run(lambda step, status=status, title=title: status.update(f"{title}: {step}"))  # type: ignore[misc]
             status.update(f"{title}: drawing")
             pictures[name] = draws[name](results[name])
+            pictures[narrow_name(name)] = draws[name](results[name], narrow=True)
         if console.is_terminal:
             console.print(f"{title}: done", highlight=False)
     return results, pictures

@@ -14,10 +14,11 @@ from askance.design.certificate import certify
 from askance.estimation.linear_estimation import estimate_linear, fit_exact
 from askance.estimation.linear_fit import LinearFit
 from askance.estimation.regression_plan import plan_regression
+from askance.experiments.narrow import panels
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.formats.figure_file import figure_bytes
-from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
+from askance.geometry.style import BLUE, DARK, VERMILION
 from askance.models.gaussian_field import GaussianField
 
 
@@ -129,8 +130,12 @@ def regression_tables(result: Mapping[str, Any]) -> list[Table]:
     return [Table(title, ("per unit of", "truth", *names), rows)]
 
 
-def draw_regression(result: Mapping[str, Any]) -> bytes:
+def draw_regression(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:
     """Draw the result: one panel a coefficient, truth as a line, estimates with intervals by privacy level.
+
+    Args:
+        result: of `run_regression`.
+        narrow: whether panels stand one below the other, as a phone shows them.
 
     Returns:
         the picture, as PNG.
@@ -138,8 +143,7 @@ def draw_regression(result: Mapping[str, Any]) -> bytes:
     config, levels = result["config"], result["levels"]
     fits = [*levels, result["exact"]]
     names = [*(f"{level['privacy_level']:g}" for level in levels), "open\nrecords"]
-    figure = new_figure(11, 3.8)
-    axes = np.atleast_1d(figure.subplots(1, len(config["columns"])))
+    figure, axes = panels(len(config["columns"]), 3.8, narrow=narrow)
     for i, (axis, column) in enumerate(zip(axes, config["columns"], strict=True), start=1):
         axis.axhline(config["theta"][i], color=VERMILION, lw=1.2, label="truth")
         for place, fit in enumerate(fits):

@@ -37,6 +37,11 @@ _HEADINGS = {
 Words = Sequence[tuple[str, str]]
 
 
+def narrow_name(part: str) -> str:
+    """What the picture of a story for phones is called."""
+    return f"{part}, narrow"
+
+
 def require_places(folder: Path) -> None:
     """Make the folder, and refuse one where a file of the demonstration cannot be written, before work begins."""
     require_folder(folder)
@@ -64,7 +69,7 @@ def demo_page(results: Mapping[str, Mapping[str, Any]], pictures: Mapping[str, b
 
     Args:
         results: of `run_survey`, `run_regression` and `run_tagger`, as "survey", "regression" and "tagger".
-        pictures: PNG files by the same names.
+        pictures: PNG files by the same names; those for phones, if there are any, by `narrow_name`.
         command: what makes this page again.
     """
     survey, regression, tagger = results["survey"], results["regression"], results["tagger"]
@@ -89,7 +94,7 @@ def _story(name: str, words: Words, tables: Sequence[Table], pictures: Mapping[s
             f'<section id="{escape(name)}">',
             f"<h2>{escape(title)}</h2>",
             *(f"<p><strong>{escape(what)}</strong> {escape(text)}</p>" for what, text in words),
-            figure_html(shown, pictures[name], title),
+            figure_html(shown, pictures[name], title, narrow=pictures.get(narrow_name(name))),
             *(table_html(table) for table in tables),
             "</section>",
         ]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from askance.experiments.narrow import WIDTH as NARROW
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table
 from askance.experiments.tagging_corpus import corpora
 from askance.formats.figure_file import figure_bytes
-from askance.geometry.style import BLUE, DARK, NOWHERE, VERMILION, new_figure
+from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
 from askance.text.corpus import NO_TAG, Corpus
 from askance.text.evaluation import Evaluation, evaluate_tags
 from askance.text.region import as_range
@@ -171,14 +173,18 @@ def _mistakes_text(sentence: Mapping[str, Any]) -> str:
     return ", ".join(f"{word} is {true}" for word, given, true in rows if given != true) or "none"
 
 
-def draw_tagger(result: Mapping[str, Any]) -> bytes:
-    """Draw the result: accuracy over the words in a stretch, from counts and from labels, with the two ends as lines.
+def draw_tagger(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:
+    """Draw the result: accuracy over the words in a stretch, from counts and from labels, with labels of all as a line.
+
+    Args:
+        result: of `run_tagger`.
+        narrow: whether the picture is as narrow as a phone.
 
     Returns:
         the picture, as PNG.
     """
     config, windows = result["config"], result["windows"]
-    figure = new_figure(8, 3.8)
+    figure = new_figure(NARROW if narrow else 8, 3.8)
     axis = figure.subplots()
     places = np.arange(len(windows))
     kinds = (("counts", "counts", BLUE, -0.08), ("labels_of_these_words", "labels of the same words", VERMILION, 0.08))
@@ -187,13 +193,15 @@ def draw_tagger(result: Mapping[str, Any]) -> bytes:
         reach = [middle - low, high - middle]
         axis.errorbar(places + offset, middle, yerr=reach, fmt="o", ms=5, capsize=4, color=colour, label=label)
     axis.axhline(result["labels"]["accuracy"], color=DARK, lw=1.2, label="labels of all words")
-    axis.axhline(result["majority"]["accuracy"], color=NOWHERE, lw=1.2, ls="--", label="the commonest tag, always")
+    # Far below everything else: a line for it would leave the others no room.
+    axis.plot([], [], " ", label=f"the commonest tag, always: {result['majority']['accuracy']:.2f}, below")
     axis.set_xticks(places, [str(each["words"]) for each in windows])
     axis.set_xlim(-0.5, len(windows) - 0.5)
-    axis.set_ylim(0, 1.02)
+    lowest = min(each[key]["lower"] for each in windows for key, *_ in kinds)
+    axis.set_ylim(max(0.0, math.floor(20 * lowest - 1) / 20), 1.0)
     axis.set_xlabel("words that are counted, or labelled, in each sentence")
     axis.set_ylabel("share of words tagged correctly")
-    axis.legend(frameon=False, fontsize=9, loc="center right")
+    axis.legend(frameon=False, fontsize=9, loc="lower right")
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_title(f"{config['sentences']:,} sentences of a made-up language", fontsize=11)
     return figure_bytes(figure, "png")

@@ -1,8 +1,10 @@
-"""Pictures of `askance.geometry` on a sheet as narrow as a phone: the key below instead of beside."""
+"""Pictures on a sheet as narrow as a phone: panels one below the other, and the key below instead of beside."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from askance.geometry.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -10,6 +12,19 @@ if TYPE_CHECKING:
 
 #: Inches; at the width of a phone, words of nine points can be read.
 WIDTH = 5.2
+# Of a panel among others, on a phone.
+_HEIGHT = 2.9
+
+
+def panels(count: int, height: float, *, narrow: bool, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """A new figure and its axes, side by side on a wide sheet of that height, or one below the other."""
+    if narrow:
+        figure = new_figure(WIDTH, _HEIGHT * count + 0.5)
+        axes = figure.subplots(count, 1, sharey=sharey, squeeze=False)
+    else:
+        figure = new_figure(11, height)
+        axes = figure.subplots(1, count, sharey=sharey, squeeze=False)
+    return figure, list(axes.ravel())
 
 
 def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> None:

@@ -64,7 +64,7 @@ ul{padding-left:1.1rem}li{margin:.5rem 0}.why{display:block}
 pre{overflow-x:auto;background:var(--panel);padding:.7rem;border-radius:.4rem;font-size:.82rem}
 .command{white-space:pre-wrap}
 @media(min-width:70rem){.figures{margin-inline:-7rem}}
-@media(max-width:40rem){table{font-size:.75rem}th,td{padding-right:.38rem}}
+@media(max-width:40rem){picture img{min-width:0}table{font-size:.75rem}th,td{padding-right:.38rem}}
 @media(prefers-color-scheme:dark){figure img{filter:invert(.91) hue-rotate(180deg)}}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dd{margin:0;min-width:0}
 """.strip()
@@ -159,14 +159,25 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
     return "\n".join(lines)
 
 
-def figure_html(name: str, content: bytes, title: str, caption: str = "") -> str:
-    """A picture (PNG) within the page, with words for those who cannot see it: a caption, or title and name."""
-    image = base64.b64encode(content).decode()
+def figure_html(name: str, content: bytes, title: str, caption: str = "", narrow: bytes | None = None) -> str:
+    """A picture (PNG) within the page, with words for those who cannot see it: a caption, or title and name.
+
+    Args:
+        name: of the figure.
+        content: the picture.
+        title: of what it belongs to.
+        caption: instead of title and name.
+        narrow: the picture for phones, if it is another.
+    """
     words = caption or f"{title}: {name.replace('_', ' ').replace('-', ' ')}"
-    return (
-        f'<figure><div class="wide"><img src="data:image/png;base64,{image}" alt="{escape(words)}"></div>'
-        f"<figcaption>{escape(words)}</figcaption></figure>"
-    )
+    image = f'<img src="{_within(content)}" alt="{escape(words)}">'
+    if narrow is not None:
+        image = f'<picture><source media="(max-width:40rem)" srcset="{_within(narrow)}">{image}</picture>'
+    return f'<figure><div class="wide">{image}</div><figcaption>{escape(words)}</figcaption></figure>'
+
+
+def _within(picture: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
 
 def table_html(table: Table) -> str:

@@ -14,9 +14,9 @@ from askance.design.certificate import certify
 from askance.estimation.fit import DistributionFit
 from askance.estimation.methods import estimate
 from askance.evidence.tally import Tally
+from askance.experiments.narrow import panels
 from askance.experiments.tables import Table
 from askance.formats.figure_file import figure_bytes
-from askance.geometry.style import new_figure
 from askance.models.enumerated import Enumerated
 
 
@@ -95,16 +95,19 @@ def survey_tables(result: Mapping[str, Any]) -> list[Table]:
     return found
 
 
-def draw_survey(result: dict[str, Any]) -> bytes:
+def draw_survey(result: dict[str, Any], *, narrow: bool = False) -> bytes:
     """Draw the result: one panel a privacy level, truth as bars, estimates with intervals, reports as grey marks.
+
+    Args:
+        result: of `run_survey`.
+        narrow: whether panels stand one below the other, as a phone shows them.
 
     Returns:
         the picture, as PNG.
     """
     config, answers = result["config"], result["config"]["answers"]
     colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
-    figure = new_figure(11, 4.2)
-    axes = np.atleast_1d(figure.subplots(1, len(result["levels"]), sharey=True))
+    figure, axes = panels(len(result["levels"]), 4.2, narrow=narrow, sharey=True)
     places = np.arange(len(answers))
     for axis, level in zip(axes, result["levels"], strict=True):
         axis.bar(places, result["true_shares"], width=0.8, color="#e4e4e4", label="truth")
@@ -120,5 +123,7 @@ def draw_survey(result: dict[str, Any]) -> bytes:
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel(f"share, with {100 * config['confidence']:g} % intervals")
     axes[-1].legend(frameon=False, fontsize=9)
-    figure.suptitle(f"“{config['question']}”  {config['respondents']:,} respondents, each answer noised", fontsize=11)
+    between = "\n" if narrow else "  "
+    title = f"“{config['question']}”{between}{config['respondents']:,} respondents, each answer noised"
+    figure.suptitle(title, fontsize=11)
     return figure_bytes(figure, "png")
