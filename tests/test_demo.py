@@ -192,7 +192,7 @@ def test_phones_get_narrow_pictures(results: dict[str, Any], pictures: dict[str,
     for name in PARTS:
         (wide, _), (narrow, high) = (struct.unpack(">II", pictures[key][16:24]) for key in (name, narrow_name(name)))
         assert narrow <= 800 < wide
-        assert high >= 0.7 * narrow
+        assert high >= 0.6 * narrow
         assert f'srcset="data:image/png;base64,{base64.b64encode(pictures[narrow_name(name)]).decode()}"' in page
 
 

@@ -73,6 +73,8 @@ def test_cells_of_long_text_are_marked() -> None:
     long = "word <code>x</code> " * 20
     cells = _tool("tables")["on_page_content"](f'<td>short</td><td style="text-align: right;">{long}</td>')
     assert cells == f'<td>short</td><td class="long" style="text-align: right;">{long}</td>'
+    name = "<td><code>askance.models.FiniteModel.outputs</code></td>"
+    assert _tool("tables")["on_page_content"](name) == name.replace("<td>", '<td class="long">')
 
 
 def test_the_docstring_of_a_package_gives_way_to_the_introduction_of_its_page() -> None:

@@ -8,6 +8,7 @@ python docs/tools/reproduced.py                  # writes them again from what i
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from typing import Any
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.report import command
 from askance.experiments.runner import read_result, render
+from askance.experiments.tables import Table, tables_of
 from askance.formats.disk import write_whole
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -36,6 +38,20 @@ SHOWN: Mapping[str, Mapping[str, str]] = {
         "over-seconds": "The same accuracy over processor seconds",
     },
 }
+#: The page has fewer figures than the report and speaks of those it has: what a description says, the page instead.
+SPOKEN: Mapping[str, Mapping[str, str]] = {
+    "efficiency": {"a second figure compares channels of equal privacy": "tables compare channels of equal privacy"},
+    "simplex": {"The second figure shows": "The figure shows"},
+    "nonconvex": {
+        "The first figure uses the frequencies that are expected, the second a sample.": (
+            "The figure uses the frequencies that are expected."
+        )
+    },
+}
+#: Whose tables the page shows; rows of numbers in the findings below them are cut to their ends.
+TABULATED = ("efficiency", "privacy", "tagging")
+_AT = r"\S+ at level [\d.]*\d"
+_LEVELS = re.compile(rf"({_AT})(?:, {_AT}){{2,}}, ({_AT})")
 _VERDICTS = {"agrees": "Agrees", "differs": "Differs", "beyond": "New"}
 _HEAD = """\
 # The paper, reproduced
@@ -57,17 +73,37 @@ def page_of(documents: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _section(name: str, document: Mapping[str, Any]) -> Iterator[str]:
-    paragraphs = EXPERIMENTS[name].description.replace("\n", "\n\n")
-    yield f"\n## {document['title']}\n\n{paragraphs}\n"
+    yield f"\n## {document['title']}\n\n{_paragraphs(name)}\n"
     for figure, words in SHOWN[name].items():
         yield f"\n![{words}](pictures/reproduce-{name}-{figure}.svg)\n"
+    if name in TABULATED:
+        yield from map(_table, tables_of(EXPERIMENTS[name], document["result"]))
     yield "\n"
     for finding in document["findings"]:
         why = f" *Why:* {finding['why']}" if finding["why"] else ""
-        yield f"- **{_VERDICTS[finding['verdict']]}** · *{finding['claim']}* {finding['found']}{why}\n"
+        yield f"- **{_VERDICTS[finding['verdict']]}** · *{finding['claim']}* {_cut(finding['found'] + why)}\n"
     for data in document["data"]:
         yield f"\n*{data['name']}* ({data['source']}): {data['note']}\n"
     yield f"\n`{command(document)}`, askance {document['version']}.\n"
+
+
+def _paragraphs(name: str) -> str:
+    text = EXPERIMENTS[name].description
+    for said, instead in SPOKEN.get(name, {}).items():
+        if said not in text:
+            raise ValueError(f"the description of {name} no longer says {said!r}")
+        text = text.replace(said, instead)
+    return text.replace("\n", "\n\n")
+
+
+def _table(table: Table) -> str:
+    lines = [table.columns, ["---", *["--:"] * (len(table.columns) - 1)], *table.rows]
+    return f"\n{table.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cut(text: str) -> str:
+    """Of four or more values by level only the first and the last: the rest is in the tables."""
+    return _LEVELS.sub(r"\1 … \2", text)
 
 
 def kept() -> dict[str, dict[str, Any]]:

@@ -28,6 +28,9 @@ from askance.errors import InputError, LabelError, ShapeError
 class Direct(TableChannel):
     """S = identity: o = y.
 
+    Args:
+        outputs: labels, or their number.
+
     >>> Direct(2).privacy_level
     inf
     """
@@ -59,6 +62,10 @@ class Direct(TableChannel):
 )
 class NoisyLabels(MatrixChannel):
     """S = normalised transpose of a confusion matrix with one row per truth.
+
+    Args:
+        confusion: one row per truth, one column per label that was given; counts or rates.
+        outputs: labels of the rows and of the columns; default: 0 to m − 1.
 
     >>> NoisyLabels([[90, 10], [20, 80]]).matrix
     array([[0.9, 0.2],
@@ -96,6 +103,9 @@ class NoisyLabels(MatrixChannel):
 )
 class ComplementaryLabels(TableChannel):
     """S(o|y) = 1[o ≠ y] / (m − 1).
+
+    Args:
+        outputs: labels, or their number m; at least 3.
 
     >>> ComplementaryLabels(3).matrix
     array([[0. , 0.5, 0.5],
@@ -138,6 +148,10 @@ class ComplementaryLabels(TableChannel):
 )
 class Coarsened(TableChannel):
     """S(o|y) = 1[y belongs to group o]: a deterministic map from outputs to groups.
+
+    Args:
+        groups: the labels of the outputs in each group; every output is in exactly one.
+        observations: names of the groups; default: their numbers, from 0.
 
     >>> Coarsened([["a", "b"], ["c"]]).matrix
     array([[1., 1., 0.],

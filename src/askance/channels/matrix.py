@@ -46,6 +46,11 @@ class MatrixChannel(TableChannel):
 
     A table of counts or rates with one row per *truth* (a confusion matrix) goes to `from_confusion` instead.
 
+    Args:
+        matrix: S; numbers such as 0.25 or "1/4".
+        outputs: labels of the m columns; default: 0 to m − 1.
+        observations: labels of the k rows; default: 0 to k − 1.
+
     >>> channel = MatrixChannel([[0.9, 0.2], [0.1, 0.8]], outputs=["no", "yes"], observations=["-", "+"])
     >>> channel.log_likelihood(["+"]).round(4)
     array([[-2.3026, -0.2231]])

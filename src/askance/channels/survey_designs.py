@@ -56,6 +56,10 @@ class Warner(_YesNoDesign):
 
     P(yes | truth yes) = p, P(yes | truth no) = 1 − p.
 
+    Args:
+        question: p, such as 0.75 or "3/4"; anything but 1/2.
+        outputs: labels of the answers no and yes, in this order.
+
     >>> Warner(question=0.75).matrix
     array([[0.75, 0.25],
            [0.25, 0.75]])
@@ -83,6 +87,12 @@ class ForcedResponse(_YesNoDesign):
     """Forced response: the truth with probability t, a forced yes with f₁, a forced no with f₀; t + f₁ + f₀ = 1.
 
     P(yes | truth yes) = t + f₁, P(yes | truth no) = f₁.
+
+    Args:
+        truth: t, the probability of being told to answer truthfully, such as 0.75 or "3/4"; above 0.
+        yes: f₁, the probability of being told to say yes.
+        no: f₀, the probability of being told to say no; default: what remains.
+        outputs: labels of the answers no and yes, in this order.
 
     >>> ForcedResponse("2/3", "1/6").matrix.round(4)
     array([[0.8333, 0.1667],
@@ -118,6 +128,11 @@ class ForcedResponse(_YesNoDesign):
 class UnrelatedQuestion(_YesNoDesign):
     """Unrelated question with known prevalence: P(yes | truth y) = p y + (1 − p) π.
 
+    Args:
+        question: p, the probability of getting the sensitive question, such as 0.75 or "3/4"; above 0.
+        prevalence: π, the probability of a yes to the unrelated question.
+        outputs: labels of the answers no and yes, in this order.
+
     >>> UnrelatedQuestion(question=0.75, prevalence=0.25).matrix
     array([[0.9375, 0.1875],
            [0.0625, 0.8125]])
@@ -142,6 +157,11 @@ class UnrelatedQuestion(_YesNoDesign):
 )
 class Crosswise(_YesNoDesign):
     """Crosswise: report whether both answers agree. P(same | truth yes) = π, P(same | truth no) = 1 − π.
+
+    Args:
+        prevalence: π, the probability of a yes to the innocuous question, such as 0.25 or "1/4"; anything but 1/2.
+        outputs: labels of the answers no and yes, in this order.
+        observations: labels of the reports, the one for different answers first.
 
     >>> Crosswise(prevalence=0.25).observations.labels
     ('different', 'same')
@@ -177,6 +197,12 @@ class Crosswise(_YesNoDesign):
 )
 class DisguisedResponse(_YesNoDesign):
     """Disguised response: P(red | truth yes) = p, P(red | truth no) = 1 − p, or any second share.
+
+    Args:
+        red_if_yes: p, the share of red cards in the stack for yes, such as 0.8 or "4/5".
+        red_if_no: the share of red cards in the stack for no, another one; default: 1 − p.
+        outputs: labels of the answers no and yes, in this order.
+        observations: labels of the reports, the one for a black card first.
 
     >>> DisguisedResponse(red_if_yes=0.8).matrix
     array([[0.8, 0.2],

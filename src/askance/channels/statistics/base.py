@@ -307,7 +307,7 @@ class StatisticsChannel(Described):
 
 
 class HasReportLikelihood(ABC):
-    """A statistics channel whose S(o | φ) can be evaluated."""
+    """A channel on statistics whose S(o | φ) can be evaluated; all channels of askance are such."""
 
     @abstractmethod
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
