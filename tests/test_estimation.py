@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -28,7 +27,6 @@ from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.design.covariances import posterior_means
 from askance.errors import IncompatibleEvidenceError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
-from askance.estimation.fit import DistributionFit
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.protocols import Objective
@@ -204,61 +202,6 @@ def test_moments_outside_the_polytope_are_repaired_and_said_to_be(method: str) -
     assert 0.9 < fit.statistics[0] < 1
     assert np.isfinite(fit.standard_errors).all()
     assert np.linalg.eigvalsh(fit.covariance).min() > 0
-
-
-@pytest.mark.parametrize("method", ["moments", "one-step", "marginal"])
-def test_repairs_do_not_depend_on_the_order_of_the_answers(method: str) -> None:
-    """Whichever answer is listed first, and so has no parameter of its own."""
-    channel, counts = RandomizedResponse("1/4", outputs=5), np.array([260, 90, 110, 60, 80])
-    found = []
-    for order in ([0, 1, 2, 3, 4], [4, 0, 2, 1, 3], [1, 2, 3, 4, 0]):
-        with pytest.warns(RepairWarning):
-            fit = estimate(Enumerated.saturated(5), Tally(channel, counts[order].tolist()), method)
-        table = fit.probabilities()
-        found.append(np.stack([table.estimate, table.lower, table.upper])[:, np.argsort(order)])
-    np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-6)
-
-
-def test_the_first_of_many_answers_may_be_the_commonest() -> None:
-    """Independent priors for log-odds against it make it next to impossible: they give 0.167 (0.100 to 0.234)."""
-    k, rng = 64, np.random.default_rng(2)
-    shares = 1 / np.arange(1, k + 1) ** 1.1
-    shares /= shares.sum()
-    channel = RandomizedResponse.for_privacy_level(1, outputs=k)
-    tally = Tally(channel).add(channel.simulate(rng.choice(k, size=20_000, p=shares), rng))
-    with pytest.warns(RepairWarning):
-        table = estimate(Enumerated.saturated(k), tally).probabilities()
-    assert table.estimate[0] == pytest.approx(shares[0], abs=0.02)  # 0.250
-    assert table.lower[0] < shares[0] < table.upper[0]
-
-
-def test_intervals_of_repaired_shares_hold() -> None:
-    """Exact: the probability of every tally of 24 reports in which an interval holds the share, summed."""
-    channel, model = RandomizedResponse("1/2", outputs=3), Enumerated.saturated(3)
-    shares, n = np.array([0.85, 0.14, 0.01]), 24
-    reported, covered = np.log(channel.apply(shares)), np.zeros(3)
-    for first in range(n + 1):
-        for second in range(n + 1 - first):
-            counts = [first, second, n - first - second]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RepairWarning)
-                table = estimate(model, Tally(channel, counts), "moments").probabilities()
-            likely = math.exp(math.lgamma(n + 1) - sum(math.lgamma(c + 1) for c in counts) + reported @ counts)
-            covered += likely * ((table.lower <= shares) & (shares <= table.upper))
-    assert (covered > 0.93).all()
-
-
-def test_unbiased_shares_stay_beside_repaired_ones() -> None:
-    channel = RandomizedResponse("1/2", outputs=["a", "b", "c"])
-    with pytest.warns(RepairWarning):
-        fit = estimate(Enumerated.saturated(channel.outputs), Tally(channel, [650, 200, 150]))
-    assert isinstance(fit, DistributionFit)
-    assert fit.unbiased_shares is not None
-    shares, errors = fit.unbiased_shares
-    reported = np.array([0.65, 0.2, 0.15])
-    np.testing.assert_allclose(shares, 2 * reported - 1 / 3, atol=1e-12)
-    np.testing.assert_allclose(errors, 2 * np.sqrt(reported * (1 - reported) / 1000), rtol=2e-3)
-    assert estimate(Enumerated.saturated(channel.outputs), Tally(channel, [500, 300, 200])).unbiased_shares is None
 
 
 def test_a_weaker_prior_lets_the_estimate_go_farther() -> None:

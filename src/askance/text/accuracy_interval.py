@@ -18,9 +18,6 @@ sentences is not like those that were seen. The chance that none of them is amon
 
 At worst all tokens of such sentences are wrong, or all are right: p̂ (1 − q) ≤ p ≤ p̂ + (1 − p̂) q. If no mistake is
 seen, this is 1 − q to 1: an exact bound, as long as sentences with mistakes are no longer than others.
-
-In simulated tests of 100 and 600 sentences, accuracies from .7 to .9995 and mistakes that are independent, gather, or
-fill whole sentences, 95 % intervals of this kind hold the truth in 92 to 97 % of tests; p̂ ± 1.96 e did in 5 to 96 %.
 """
 
 from __future__ import annotations
