@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from askance import Enumerated, RandomizedResponse, Responses, Softmax, Tally, estimate
+from askance import Enumerated, MatrixChannel, RandomizedResponse, Responses, Softmax, Tally, estimate
 from askance.errors import RepairWarning
 from askance.estimation.fit import DistributionFit
 
@@ -85,3 +85,49 @@ def test_repaired_regressions_do_not_depend_on_the_order_of_the_answers(method: 
         shares = dict(zip(order, fit.model.probabilities(fit.theta, x[:1])[0].tolist(), strict=True))
         found.append([shares["a"], shares["b"], shares["c"]])
     np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_whether_a_repair_is_needed_does_not_depend_on_the_order(method: str) -> None:
+    channel = RandomizedResponse.for_privacy_level("0.7", outputs=3)
+    found = []
+    for counts in ([37, 37, 26], [26, 37, 37], [37, 26, 37]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RepairWarning)
+            fit = estimate(Enumerated.saturated(3), Tally(channel, counts), method)
+        found.append((fit.diagnostics.repaired, round(float(np.min(fit.model.probabilities(fit.theta))), 4)))
+    assert len(set(found)) == 1
+
+
+def test_every_method_keeps_the_unbiased_shares_beside_repaired_ones() -> None:
+    channel = RandomizedResponse("1/2", outputs=3)
+    for method in METHODS:
+        with pytest.warns(RepairWarning):
+            fit = estimate(Enumerated.saturated(3), Tally(channel, [650, 200, 150]), method)
+        assert isinstance(fit, DistributionFit)
+        assert fit.unbiased_shares is not None
+        np.testing.assert_allclose(fit.unbiased_shares[0], [0.9667, 0.0667, -0.0333], atol=1e-4)
+
+
+def test_one_step_keeps_them_where_only_its_likelihood_runs_off() -> None:
+    channel = MatrixChannel(np.random.default_rng(3).dirichlet(np.full(5, 0.7), size=3).T)
+    with pytest.warns(RepairWarning):
+        fit = estimate(Enumerated.saturated(3), Tally(channel, [0, 7, 21, 5, 7]))
+    assert isinstance(fit, DistributionFit)
+    assert fit.unbiased_shares is not None
+
+
+def test_shares_far_below_0_do_not_get_intervals_of_no_width() -> None:
+    """An unbiased share of −0.22 ± 0.04: an interval of what it does not contradict would be empty."""
+    channel = RandomizedResponse("1/2", outputs=3)
+    with pytest.warns(RepairWarning):
+        fit = estimate(Enumerated.saturated(3), Tally(channel, [300, 278, 35]), "moments")
+    table = fit.probabilities()
+    assert table.upper[2] > 1.5 * table.standard_error[2]
+
+
+@pytest.mark.parametrize("counts", [[4, 10, 10], [4, 5, 15], [4, 9, 11]])
+def test_likelihoods_that_are_flat_on_the_very_boundary(counts: list[int]) -> None:
+    with pytest.warns(RepairWarning):
+        fit = estimate(Enumerated.saturated(3), Tally(RandomizedResponse("1/2", outputs=3), counts), "marginal")
+    assert np.isfinite(fit.standard_errors).all()

@@ -12,6 +12,7 @@ import pytest
 from askance import (
     CoordinateRelease,
     Enumerated,
+    MatrixChannel,
     PerValue,
     RandomizedResponse,
     StatisticsTally,
@@ -23,7 +24,7 @@ from askance import (
     save,
 )
 from askance.channels import StatisticsChannel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError, RepairWarning
 
 from .test_cli import assert_one_line, call, parsed
 
@@ -176,6 +177,15 @@ def test_many_answers_are_not_fitted_unless_asked_for(tmp_path: Path) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     assert "method unbiased" in outcome.out
     assert "--method one-step" in outcome.out
+
+
+def test_shares_that_nobody_can_tell_are_refused(tmp_path: Path) -> None:
+    channel = MatrixChannel([["1/2", "1/2", "1/4"], ["1/2", "1/2", "3/4"]], outputs=["a", "b", "c"])
+    with pytest.raises(NotIdentifiedError, match="not every answer has an unbiased share"):
+        estimate_mean(Tally(channel, [50, 60]))
+    save(Tally(channel, [50, 60]), tmp_path / "a.state")
+    state = ("fit", "--state", str(tmp_path / "a.state"), "--method", "unbiased")
+    assert_one_line(call(*state), ("not every answer", "--model"))
 
 
 def test_repaired_fits_keep_their_unbiased_shares_in_files(tmp_path: Path) -> None:

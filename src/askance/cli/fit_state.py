@@ -62,10 +62,11 @@ def fit_state(
         return
     if names is not None:
         raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
-    if method == "unbiased" or (method is None and len(evidence.channel.outputs) > MANY_ANSWERS):
-        print_unbiased(evidence, method, confidence, save, as_json)
-        return
+    many = len(evidence.channel.outputs) > MANY_ANSWERS and save is None
     try:
+        if method == "unbiased" or (method is None and many):
+            print_unbiased(evidence, method, confidence, save, as_json)
+            return
         fit, told = _estimated(Enumerated.saturated(evidence.channel.outputs), evidence, method)
     except NotIdentifiedError as error:
         raise NotIdentifiedError(

@@ -34,8 +34,8 @@ def check_prior_scale(prior_scale: float) -> None:
 
 def says_less_than_the_prior(problem: MomentProblem, covariance: FloatArray, prior_scale: float) -> bool:
     """Whether the data alone leave some parameter less certain than the weak prior does."""
-    spread = problem.standard.matrix @ covariance @ problem.standard.matrix.T
-    return bool(np.linalg.eigvalsh(spread).max() > prior_scale**2)
+    root = np.linalg.cholesky(problem.standard.prior_precision(prior_scale))
+    return bool(np.linalg.eigvalsh(root.T @ covariance @ root).max() > 1)
 
 
 def likelihood_covariance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,13 +271,15 @@ class DistributionFit(Fit):
         """p_θ̂(y) of every output, with delta-method errors and intervals within [0, 1] (`share_interval`).
 
         Where a prior acted and every output has a share of its own, errors are those of the unbiased shares
-        (`unbiased_shares`), and intervals hold what these do not contradict, and p_θ̂: the posterior of a share whose
-        unbiased estimate is below 0 is too narrow, and forcing many shares above 0 takes from those that are large.
+        (`unbiased_shares`), and intervals hold what these, moved to 0 or 1 where they are beyond, do not contradict,
+        and p_θ̂: the posterior of a share whose unbiased estimate is below 0 is too narrow, and forcing many shares
+        above 0 takes from those that are large.
         """
         p, unbiased = self.model.probabilities(self.theta), self.unbiased_shares
         if unbiased is not None:
             shares, errors = unbiased
-            lower, upper = share_interval(shares, errors, normal_quantile(confidence), self.n_observations)
+            possible = shares.clip(0.0, 1.0)
+            lower, upper = share_interval(possible, errors, normal_quantile(confidence), self.n_observations)
             ends = np.minimum(lower, p), np.maximum(upper, p)
             return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, *ends)
         slopes = p[:, None] * (self.model.table.T - self.statistics)
@@ -284,7 +287,7 @@ class DistributionFit(Fit):
         lower, upper = share_interval(p, errors, normal_quantile(confidence), self.n_observations)
         return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
 
-    @property
+    @cached_property
     def unbiased_shares(self) -> tuple[FloatArray, FloatArray] | None:
         """Shares that add up to 1 and have the right mean, but may be below 0, and their errors, each of shape (m,).
 
@@ -298,7 +301,8 @@ class DistributionFit(Fit):
             return None
         inverse = np.linalg.inv(system)
         shares = inverse @ np.concatenate([[1.0], self.raw_statistics])
-        variances = np.einsum("yi,ij,yj->y", inverse[:, 1:], self.raw_covariance, inverse[:, 1:])
+        inner = inverse[:, 1:]
+        variances = ((inner @ self.raw_covariance) * inner).sum(axis=1)
         return shares, np.sqrt(variances.clip(0.0))
 
 

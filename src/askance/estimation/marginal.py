@@ -115,7 +115,10 @@ def _covariance_without_prior(
     if any(end.escaped and end.value < best_finite - 1e-10 for end in ends):
         return None
     # On the very boundary the likelihood is flat far out, and a solver may stop there: see what the data say.
-    spread = likelihood_covariance(problem, problem.likelihood(), _best(finite).theta, kind)
+    try:
+        spread = likelihood_covariance(problem, problem.likelihood(), _best(finite).theta, kind)
+    except NotIdentifiedError:  # so flat that some direction is lost; at other θ it was seen (`_require_identified`)
+        return None
     return None if says_less_than_the_prior(problem, spread, prior_scale) else spread
 
 

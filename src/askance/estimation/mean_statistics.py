@@ -10,10 +10,9 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import shown
-from askance.channels.observation import ObservationFunction
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
-from askance.errors import EmptyDataError, InputError
+from askance.errors import EmptyDataError, InputError, NotIdentifiedError
 from askance.estimation.fit import Interval, normal_quantile
 from askance.estimation.possible import require_possible
 from askance.evidence.statistics_tally import StatisticsTally
@@ -131,12 +130,19 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
     require_possible(channel, tally.counts)
     weights = tally.smoothed_frequencies
-    others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
-    beta = ObservationFunction(np.vstack([1 - others.sum(axis=0), others]))
+    try:
+        others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
+    except NotIdentifiedError:
+        raise NotIdentifiedError(
+            f"through {channel.kind} not every answer has an unbiased share.",
+            remedy="Fit a model with fewer parameters: estimate(model, tally).",
+        ) from None
+    beta = np.vstack([1 - others.sum(axis=0), others])
+    centred = beta - (beta @ weights)[:, None]
     return MeanStatistics(
         names=tuple(map(str, channel.outputs.labels)),
-        mean=beta.mean(tally.frequencies),
-        standard_errors=np.sqrt(np.diag(beta.covariance(weights)) / n),
+        mean=beta @ tally.frequencies,
+        standard_errors=np.sqrt(np.square(centred, out=centred) @ weights / n),
         n_observations=n,
         averaging="within",
         channel=channel.specification(),

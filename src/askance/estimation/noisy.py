@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.errors import NotIdentifiedError
+from askance.estimation.fit import Outcome
 from askance.estimation.newton import Solution, newton
 from askance.estimation.protocols import MomentEquations
 from askance.estimation.standard import Standard
@@ -69,6 +72,24 @@ class NoisyMatch(NamedTuple):
     solution: Solution
     spread: FloatArray
     noise: FloatArray
+
+
+def with_unbiased_moments(outcome: Outcome, moments: Callable[[], MomentEquations]) -> Outcome:
+    """Where a prior acted: with the unbiased statistics beside θ̂ and their covariance, if there are such.
+
+    Args:
+        outcome: of any method.
+        moments: gives the moment equations, or refuses.
+    """
+    if outcome.covariance_kind != "posterior" or outcome.raw_covariance is not None:
+        return outcome
+    try:
+        equations = moments()
+    except NotIdentifiedError:
+        return outcome
+    no_prior = np.zeros((len(outcome.theta), len(outcome.theta)))
+    noise = equations.noisy(outcome.theta, no_prior).covariance
+    return replace(outcome, raw_statistics=equations.statistics, raw_covariance=noise)
 
 
 def match_noisy_moments(equations: MomentEquations, standard: Standard, precision: FloatArray, n: int) -> NoisyMatch:

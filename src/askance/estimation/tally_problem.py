@@ -12,7 +12,7 @@ from askance.errors import EmptyDataError
 from askance.estimation.fit import DistributionFit, Outcome, distribution_fit
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, is_outside
-from askance.estimation.noisy import NoisyMoments
+from askance.estimation.noisy import NoisyMoments, with_unbiased_moments
 from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.standard import Standard
@@ -72,6 +72,7 @@ class TallyProblem:
 
     def fit(self, outcome: Outcome) -> DistributionFit:
         """Put a result together."""
+        outcome = with_unbiased_moments(outcome, lambda: self.moments("best"))
         log_likelihood = -self.n_observations * self.likelihood().value(outcome.theta)
         return distribution_fit(self.model, self.channel, self.n_observations, outcome, log_likelihood)
 
