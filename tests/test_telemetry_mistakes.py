@@ -80,7 +80,8 @@ def test_an_empty_line_of_a_single_column_is_a_gap(tmp_path: Path) -> None:
     table.write_text("v\nyes\n\nno\n")
     assert_one_line(call(*flags, str(table), "-o", str(tmp_path / "v.jsonl")), ("row 2", "missing"))
     table.write_text("v\nyes\nno\n\n\n")  # at the end it is nothing
-    assert parsed(call(*flags, str(table), "-o", str(tmp_path / "v.jsonl"), "--json"))["reports"] == 2
+    found = parsed(call(*flags, str(table), "-o", str(tmp_path / "v.jsonl"), "--json"))
+    assert (found["reports"], found["columns"]) == (2, ["v"])
 
 
 def test_labels_written_as_a_list_are_no_labels() -> None:

@@ -168,7 +168,7 @@ def _noise_table(
             for rows in pieces_of(len(table), len(chosen)):
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
                 writer.write(_noised(channel, chosen, rows, path), None if ids is None else ids[rows])
-    _print_summary(channel, writer.written, output, as_json)
+    _print_summary(channel, writer.written, [column.name for column in chosen], output, as_json)
 
 
 def _chosen(
@@ -233,11 +233,12 @@ def _first_refused(randomize: Callable[[Any], Any], truth: AnyArray) -> tuple[in
 # -- what was done -----------------------------------------------------------------------------------------------------
 
 
-def _print_summary(channel: AnyChannel, written: int, output: Path, as_json: bool) -> None:
+def _print_summary(channel: AnyChannel, written: int, columns: list[str], output: Path, as_json: bool) -> None:
+    """With the columns in their order: reports hold no names, and `askance fit --names` wants them so."""
     if as_json:
-        print_json({"reports": written, "output": str(output), **channel_as_json(channel)})
+        print_json({"reports": written, "columns": columns, "output": str(output), **channel_as_json(channel)})
         return
-    rows = [("reports", f"{written:,}"), *channel_rows(channel)]
+    rows = [("reports", f"{written:,}"), ("of the columns", shorten(columns)), *channel_rows(channel)]
     print_table(f"reports written to {output}", ["", ""], rows)
 
 
