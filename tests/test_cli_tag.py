@@ -108,8 +108,8 @@ def test_files_that_hold_no_tags(folder: Path) -> None:
     (folder / "a.conllu").write_text("1\tthe\tthe\tDT\n")
     for name, said in (
         ("a.txt", "plain text (.txt) has no tags"),
-        ("a.tsv", "tr ' ' '\\t' < a.tsv > tabs.tsv"),
-        ("a.conll", "tr ' ' '\\t' < a.conll > a.tsv"),
+        ("a.tsv", "tr -s ' ' '\\t' < a.tsv > tabs.tsv"),
+        ("a.conll", "tr -s ' ' '\\t' < a.conll > a.tsv"),
         ("a.conllu", "Separate the ten columns by tabs"),
     ):
         outcome = call("evaluate", "model", name)

@@ -45,6 +45,14 @@ def test_numbers_with_a_few_texts_are_refused_whatever_the_number_of_levels(stra
         fit(pd.Categorical(values))
 
 
+def test_named_ends_of_a_scale_are_no_strays() -> None:
+    """Declared categories, as .dta and .sav files have them; under a tenth of the rows are at the ends."""
+    scale = ["Not at all", *map(str, range(1, 10)), "Completely"]
+    places = np.resize([0, *[1, 2, 3, 4, 5, 6, 7, 8, 9] * 3, 10], 1200)
+    values = pd.Categorical.from_codes(places, categories=scale, ordered=True)
+    assert len(fit(values).model.parameter_names) == len(scale)
+
+
 def test_categories_on_purpose_pass() -> None:
     values = column("0", "1", rare="refused", rows=30)
     assert fit(values, "said ~ C(x)").model.parameter_names == ("Intercept", "C(x)[T.1]", "C(x)[T.refused]")
@@ -135,7 +143,7 @@ def test_texts_of_blanks_alone_are_gaps() -> None:
 
 
 def test_levels_that_differ_in_capitals_come_with_a_warning() -> None:
-    told = r"'x' holds levels that differ in capitals only: 'NORTH' \(7 rows\), 'north' \(\d+ rows\)\. They"
+    told = r"'x' holds levels that differ in capitals, or the form of a letter, only: 'NORTH' \(7 rows\), 'north' \(\d+ rows\)\. They"
     with pytest.warns(AskanceWarning, match=told):
         both = fit(column("north", "south", rare="NORTH", rows=7))
     assert both.model.parameter_names == ("Intercept", "x[T.north]", "x[T.south]")

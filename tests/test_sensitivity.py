@@ -294,7 +294,7 @@ def test_with_many_kinds_of_reports_other_readings_are_tested_with_fewer_surveys
     table = sensitivity(Enumerated.saturated(design.outputs), tally, shares=["0.9"], behaviours=["random"])
     planned, chance = table.scenarios
     assert planned.test.to_json() == channel_fit_test(tally).to_json()
-    assert (chance.test.p_value, chance.test.shown_p_value) == (1 / 200, "p ≤ 0.005")
+    assert (chance.test.p_value, chance.test.shown_p_value) == (1 / 100, "p ≤ 0.01")
     assert not chance.plausible
 
 

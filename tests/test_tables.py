@@ -157,6 +157,26 @@ def test_types_that_change_late_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ("\n\na\n1\n\n3\n", [1, None, 3]),
+        ("a\r\n1\r\n\r\n3\r\n", [1, None, 3]),
+        ("a\n1\n2\n\n\n", [1, 2]),
+    ],
+)
+def test_empty_lines_of_a_single_column_are_gaps(content: str, rows: list[Any], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(content.encode())
+    table = read_table(tmp_path / "a.csv")
+    assert list(table.names) == ["a"]
+    assert [None if gap else value for value, gap in zip(table["a"].values, table["a"].missing, strict=True)] == rows
+
+
+def test_empty_lines_between_rows_are_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"a\nb",c\n1,2\n\n3,4\n')
+    assert read_table(tmp_path / "a.csv")["c"].values.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
     ("name", "content", "words"),
     [
         ("none.csv", None, "none.csv"),

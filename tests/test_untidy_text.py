@@ -65,7 +65,7 @@ def test_columns_between_blanks(text: str, columns: int) -> None:
     said = f"has {columns} columns in every line, separated by blanks"
     with pytest.raises(FormatError, match=said) as caught:
         read(text)
-    assert "tr ' ' '\\t' < standard input" in caught.value.remedy
+    assert "tr -s ' ' '\\t' < 'standard input'" in caught.value.remedy
     with pytest.raises(FormatError, match=said):
         read(text, tag_column=2)
     with pytest.raises(FormatError, match=said):

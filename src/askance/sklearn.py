@@ -1,6 +1,6 @@
 """Private regression for scikit-learn: `fit(X, y)` simulates the devices, `fit_reports` takes what real ones sent.
 
-Needs scikit-learn, which nothing else in askance does: `pip install askance[sklearn]`.
+Needs scikit-learn, which nothing else in askance does: `pip install "askance[sklearn]"`.
 """
 
 from __future__ import annotations

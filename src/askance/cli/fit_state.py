@@ -77,7 +77,7 @@ def fit_state(
         print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence), "warnings": told})
         return
     _print_shares(title_of(evidence, fit.method), fit, confidence)
-    _print_notes(fit)
+    _print_notes(fit, of_theta=False)
 
 
 def _fit_means(
@@ -229,7 +229,7 @@ def _fit_model(
     columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
     print_rows(title_of(evidence, fit.method), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
     _print_shares("", fit, confidence)
-    _print_notes(fit)
+    _print_notes(fit, of_theta=True)
 
 
 def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> bool:
@@ -316,9 +316,12 @@ def _print_shares(title: str, fit: DistributionFit, confidence: float) -> None:
         print_rows(title, names, rows, confidence)
         return
     print_rows(title, names, rows, confidence, {"unbiased": fit.unbiased_shares[0]})
-    click.echo(f"errors and intervals are of the unbiased shares: {UNBIASED}")
+    click.echo(f"errors and intervals are of the unbiased shares: {UNBIASED}, and are then taken as 0")
 
 
-def _print_notes(fit: DistributionFit) -> None:
+def _print_notes(fit: DistributionFit, *, of_theta: bool) -> None:
+    """What happened on the way; what is said of θ only where it is shown."""
     for message in fit.diagnostics.messages:
-        click.echo(f"note: {message}")
+        about_shares, mark, _ = message.partition("; θ is")
+        hidden = mark and not of_theta and fit.unbiased_shares is not None
+        click.echo(f"note: {f'{about_shares}; shares are possible ones near them' if hidden else message}")

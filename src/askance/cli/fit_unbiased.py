@@ -43,7 +43,16 @@ def print_unbiased(evidence: Tally, method: str | None, confidence: float, save:
             "privacy_level": finite(means.privacy_level),
         }
         shares = rows_as_json(("answer", "share"), rows)
-        print_json({**head, "method": "unbiased", "confidence": confidence, "messages": messages, "shares": shares})
+        print_json(
+            {
+                **head,
+                "method": "unbiased",
+                "confidence": confidence,
+                "messages": messages,
+                "shares": shares,
+                "warnings": [],
+            }
+        )
         return
     print_rows(title_of(evidence, "unbiased"), ("answer", "share"), rows, confidence)
     for message in messages:

@@ -83,10 +83,7 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     convert = csv.ConvertOptions(
         null_values=list(MISSING_CELLS), strings_can_be_null=True, decimal_point=decimal, check_utf8=True
     )
-    # In a table of one column an empty line is a gap, not nothing: dropping it would shift all rows below.
-    single = delimiter not in content.lstrip().partition(b"\n")[0].decode(errors="replace")
-    content = content.rstrip(b"\r\n") + b"\n" if single else content
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not single)
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     # Types are inferred from the first block: where later ones disagree, the whole file is one block.
     for block in (1 << 20, len(content) + 1):
         try:
@@ -95,6 +92,14 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
                 pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
             )
             names = table.column_names  # where they are not UTF-8, this is what says so
+            if len(names) == 1 and parse.ignore_empty_lines and _has_empty_lines(content):
+                # In a single column an empty line is a gap: dropping it would shift all rows below. At the end it is
+                # nothing.
+                content = content.strip(b"\r\n") + b"\n"
+                parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
+                table = csv.read_csv(
+                    pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
+                )
             if texts:
                 types = dict.fromkeys(names, pa.string())
                 convert = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
@@ -115,6 +120,11 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     raise FormatError(
         f"{name} is not a table ({reason}).", remedy="Check that all lines have the same number of cells."
     )
+
+
+def _has_empty_lines(content: bytes) -> bool:
+    inner = content.strip(b"\r\n")
+    return b"\n\n" in inner or b"\n\r\n" in inner
 
 
 def _dialect(content: bytes, tabs: bool) -> tuple[str, str]:
@@ -162,6 +172,7 @@ def _read_stata(path: Path) -> pd.DataFrame:
 def _read_spss(path: Path) -> pd.DataFrame:
     import pandas as pd
 
+    read_whole(path)  # says why where it cannot
     try:
         import pyreadstat
     except ImportError:
@@ -169,7 +180,6 @@ def _read_spss(path: Path) -> pd.DataFrame:
             f"{path} is an SPSS file, and pyreadstat is not installed.",
             remedy='Install it with: pip install "askance[files]".',
         ) from None
-    read_whole(path)  # says why where it cannot
     try:
         frame, about = pyreadstat.read_sav(str(path))
     except pyreadstat.ReadstatError as error:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from askance._arrays import AnyArray
@@ -25,6 +26,8 @@ _NUMBERS = 0.9
 _FEW = 30
 # Spellings of a gap that programs write, without capitals.
 _GAPS = {"na", "n/a", "n.a.", "n.a", "nan", "null", "<na>", "#n/a", "#null!"}
+# Of width 0, but they change the shape of letters.
+_JOINERS = "\u200c\u200d"
 _AS_MISSING = "as missing (an empty cell) and use missing='drop' (--missing drop)"
 
 
@@ -41,7 +44,7 @@ def check_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None) -
             continue
         counts = _counts(column)
         if not all(map(_means_labels, uses)):
-            _refuse_strays(name, counts)
+            _refuse_strays(name, counts, is_declared=column.kind == "category")
         if len(counts) > max(50, len(column) // 3):
             raise NotIdentifiedError(
                 f"column {name!r} has {len(counts)} categories for {len(column)} rows.",
@@ -71,9 +74,9 @@ def doubtful_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None
         pairs = [_with_rows(twins, counts) for twins in _alike(counts, lambda level: _seen(level).casefold())]
         if pairs:
             yield (
-                f"column {name!r} holds levels that differ in capitals only: {'; '.join(pairs[:4])}"
-                f"{' and others' if len(pairs) > 4 else ''}. They are taken as different categories: write them alike "
-                "if they mean the same."
+                f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
+                f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
+                "categories: write them alike if they mean the same."
             )
 
 
@@ -86,10 +89,18 @@ def gap_codes(levels: list[Any]) -> list[Any]:
 
     >>> gap_codes(["female", "male", "-99"]), gap_codes(["1", "2", "3", "."]), gap_codes([1.0, 2.0, 5.0, 99.0])
     (['-99'], ['.'], [99.0])
-    >>> gap_codes(["+", "-"]), gap_codes([-1.0, 0.0, 1.0]), gap_codes(["18-34", "35-64", "65+"])
+    >>> gap_codes(["+", "-", "0"]), gap_codes([-1.0, 0.0, 1.0]), gap_codes(["18-34", "35-64", "65+"])
     ([], [], [])
+    >>> gap_codes([-50, -25, 0, 25]), gap_codes([-3, -2, -1, 1, 2]), gap_codes([-9, 1, 2, 3])
+    ([], [], [-9])
     """
-    texts = [level for level in levels if _is_punctuation(str(level)) or str(level).casefold() in _GAPS]
+    has_plus = any(set(str(level)) <= {"+", "±"} for level in levels)  # beside it a dash is a minus
+    texts = [
+        level
+        for level in levels
+        if (_is_punctuation(str(level)) and not (has_plus and set(str(level)) <= set("-−–")))
+        or str(level).casefold() in _GAPS
+    ]
     numbers = {level: number for level in levels if (number := _number(level)) is not None and level not in texts}
     words = len(levels) - len(texts) - len(numbers)
     codes = [*_negative_codes(numbers, words), *_repeated_digits(numbers, words)]
@@ -98,14 +109,16 @@ def gap_codes(levels: list[Any]) -> list[Any]:
 
 
 def _negative_codes(numbers: dict[Any, float], words: int) -> list[Any]:
-    """Negative numbers among words, or far below numbers that start at 0 or above."""
+    """Negative numbers among words, or farther below the others than these are from each other."""
     below = [level for level, number in numbers.items() if number < 0]
-    others = {number for number in numbers.values() if number >= 0}
+    others = sorted({number for number in numbers.values() if number >= 0})
     if not below or len(others) <= 1:
         return below if words > len(numbers) - len(below) else []
-    mirrored = {-numbers[level] for level in below} == others - {0.0}
-    next_to = min(others) - max(numbers[level] for level in below) <= 1
-    return [] if mirrored or next_to else below
+    highest = max(numbers[level] for level in below)
+    mirrored = {-numbers[level] for level in below} == set(others) - {0.0}
+    without_zero = len(below) > 1 and -highest == others[0]
+    longest = max(1.0, *(high - low for low, high in pairwise(others)))
+    return [] if mirrored or without_zero or others[0] - highest <= longest else below
 
 
 def _repeated_digits(numbers: dict[Any, float], words: int) -> list[Any]:
@@ -117,22 +130,25 @@ def _repeated_digits(numbers: dict[Any, float], words: int) -> list[Any]:
     return [level for level in codes if all(len(f"{number:.0f}") < len(f"{numbers[level]:.0f}") for number in others)]
 
 
-def _refuse_strays(name: str, counts: Counter[Any]) -> None:
+def _refuse_strays(name: str, counts: Counter[Any], *, is_declared: bool) -> None:
     """Refuse numbers with some texts among them.
 
-    Texts with digits in them ("4+", "5 or more") are brackets: they may be few, as long as numbers are few too.
+    Texts with digits in them ("4+", "5 or more") are brackets: they may be few, as long as numbers are few too. Several
+    texts among declared categories are probably the named ends of a scale.
     """
     strays = [level for level in counts if _number(level) is None]
     if not 0 < len(strays) < len(counts):
         return
     numeric = counts.total() - sum(counts[level] for level in strays)
-    by_rows = numeric >= _NUMBERS * counts.total() and not any(re.search(r"\d", str(level)) for level in strays)
+    are_ends = is_declared and len(strays) > 1
+    are_brackets = any(re.search(r"\d", str(level)) for level in strays)
+    by_rows = numeric >= _NUMBERS * counts.total() and not are_ends and not are_brackets
     if by_rows or len(strays) <= (1 - _NUMBERS) * len(counts):
         written = name if name.isidentifier() else f"`{name}`"
         as_labels = f", or write C({written}) to take all values as categories" if len(counts) <= _FEW else ""
         raise LabelError(
             f"column {name!r} is text: {numeric} of {counts.total()} rows hold numbers, the others {shorten(strays)}.",
-            remedy=f"Recode what is no number {_AS_MISSING}{as_labels}.",
+            remedy=f"Recode what is no answer {_AS_MISSING}, and named ends of a scale as numbers{as_labels}.",
         )
 
 
@@ -166,7 +182,8 @@ def _is_punctuation(text: str) -> bool:
 def _seen(level: Any) -> str:
     """What a reader sees of a level: accents in one form, no marks of width 0, single blanks."""
     text = unicodedata.normalize("NFC", str(level))
-    return " ".join("".join(mark for mark in text if unicodedata.category(mark) != "Cf").split())
+    kept = (mark for mark in text if unicodedata.category(mark) != "Cf" or mark in _JOINERS)
+    return " ".join("".join(kept).split())
 
 
 def _alike(levels: Iterable[Any], form: Callable[[Any], str]) -> list[list[Any]]:

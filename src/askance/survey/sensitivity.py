@@ -30,7 +30,7 @@ from askance.survey.sensitivity_summary import marked_name, sensitivity_summary
 # Readings whose test of fit has a smaller p-value are marked.
 _DOUBTFUL = 0.05
 # Simulated surveys per reading where there are more than two kinds of reports, and each takes a while.
-_FEW_REPLICATES = 199
+_FEW_REPLICATES = 99
 
 
 @dataclass(frozen=True)

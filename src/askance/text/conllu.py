@@ -95,7 +95,7 @@ class ConlluDocument:
 
     @classmethod
     def read(cls, source: Source) -> ConlluDocument:
-        """From a path, or an open file of bytes, also gzipped; read once, so that it may be a pipe."""
+        """From a path, also of a gzipped file, or an open file of bytes; read once, so that it may be a pipe."""
         kept: list[str] = []
 
         def keeping() -> Iterator[tuple[int, str]]:

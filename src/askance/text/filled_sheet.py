@@ -147,8 +147,8 @@ class _Reading:
             self._unanswered += 1
             return
         closed = len(counts) == len(self._tags)
-        short = closed and self._short.is_short(counts, end - start)
         key = (row["id"], words)
+        short = closed and self._short.is_short(counts, end - start, (key, start, row.get("annotator")))
         region = Region(
             self._sentences.get(key, len(self._sentences)),
             start,

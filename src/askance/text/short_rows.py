@@ -7,7 +7,7 @@ made with a name for them. Which of the two it is shows when all rows are read: 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from askance.errors import AskanceWarning, InputError
 
@@ -26,18 +26,29 @@ class ShortRows:
     """Counts rows that are short.
 
     >>> rows = ShortRows()
-    >>> [rows.is_short({"A": 1, "B": 0}, length) for length in (1, 2, 3)], rows.are_most
+    >>> [rows.is_short({"A": 1, "B": 0}, length, length) for length in (1, 2, 3)], rows.are_most
     ([False, True, True], True)
+    >>> [rows.is_short({"A": 1, "B": 0}, 1, 1) for copy in range(9)], rows.are_most
+    ([False, False, False, False, False, False, False, False, False], True)
     """
 
     def __init__(self) -> None:
         self._whole = self._short = 0
+        self._seen: set[Hashable] = set()
         self._first: ShortRowError | None = None
 
-    def is_short(self, counts: Mapping[str, int], length: int) -> bool:
-        """Whether counts of all tags stay below the number of words; for each row once."""
+    def is_short(self, counts: Mapping[str, int], length: int, of: Hashable) -> bool:
+        """Whether counts of all tags stay below the number of words.
+
+        Args:
+            counts: by tag.
+            length: number of words.
+            of: which answer of whom: copies of a row count once.
+        """
         short = sum(counts.values()) < length
-        self._whole, self._short = self._whole + 1, self._short + short
+        if of not in self._seen:
+            self._seen.add(of)
+            self._whole, self._short = self._whole + 1, self._short + short
         return short
 
     def hold(self, error: ShortRowError) -> None:

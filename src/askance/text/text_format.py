@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -51,12 +52,24 @@ def format_of(source: Source, format: str | None = None) -> TextFormat:
     return _SUFFIXES[last[0]]
 
 
+def tabs_for_blanks(name: str, target: str) -> str:
+    """The command that separates columns by tabs instead of blanks.
+
+    >>> print(tabs_for_blanks("my corpus.conll.gz", "tabs.tsv"))
+    zcat 'my corpus.conll.gz' | tr -s ' ' '\\t' > tabs.tsv
+    """
+    command = r"tr -s ' ' '\t'"
+    quoted, place = shlex.quote(name), shlex.quote(target)
+    return f"zcat {quoted} | {command} > {place}" if name.endswith(".gz") else f"{command} < {quoted} > {place}"
+
+
 def _remedy(name: str, suffix: str, allowed: str) -> str:
     """What to do about a name that tells no format."""
     if suffix in _COLUMNS:
         return (
-            f"Turn it into .tsv, words first and columns separated by tabs: tr ' ' '\\t' < {name} > "
-            f"{Path(name).with_suffix('.tsv').name}. If it has the ten columns of CoNLL-U, call it .conllu."
+            "Turn it into .tsv, words first and columns separated by tabs: "
+            f"{tabs_for_blanks(name, Path(name.removesuffix('.gz')).with_suffix('.tsv').name)}. If it has the ten "
+            "columns of CoNLL-U, call it .conllu."
         )
     return f"Give it such an ending; Python and `askance tag` may also be told the format: {allowed}."
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from askance._checks import shorten
 from askance.errors import FormatError
 from askance.text.tag_columns import column_of
+from askance.text.text_format import tabs_for_blanks
 from askance.text.text_notes import TextNotes
 
 #: What marks a first line that names the columns.
@@ -71,6 +72,11 @@ def read_tsv(
         yield "", words, tags if column else None
 
 
+def _pieces(cell: str) -> int:
+    """Between blanks: other white space may belong to a word."""
+    return len([piece for piece in cell.split(" ") if piece])
+
+
 class _Doubt:
     """Whether the first line names columns, or blanks separate them; all lines are needed to know."""
 
@@ -88,7 +94,7 @@ class _Doubt:
             if isinstance(tag_column, str) and tag_column.casefold() in names:
                 self._refuse_header(number, cells)
         if len(cells) == 1:
-            self._pieces = len(cells[0].split())
+            self._pieces = _pieces(cells[0])
             if self._pieces > 1 and tag_column is not None:
                 self._refuse_blanks()
 
@@ -106,7 +112,7 @@ class _Doubt:
                 self._header = None
         if self._pieces > 1:
             self._lines += 1
-            self._pieces = self._pieces if len(cells[0].split()) == self._pieces else 0
+            self._pieces = self._pieces if _pieces(cells[0]) == self._pieces else 0
 
     def end(self) -> None:
         """Refuse the file if it is what it looks like."""
@@ -124,6 +130,6 @@ class _Doubt:
     def _refuse_blanks(self) -> None:
         raise FormatError(
             f"{self._name} has {self._pieces} columns in every line, separated by blanks; allowed: tabs.",
-            remedy=f"Turn blanks into tabs: tr ' ' '\\t' < {self._name} > tabs.tsv. If they belong to the words, begin "
-            f'the file with the line "{HEADER} form".',
+            remedy=f"Turn blanks into tabs: {tabs_for_blanks(self._name, 'tabs.tsv')}. If they belong to the words, "
+            f'begin the file with the line "{HEADER} form".',
         )
