@@ -133,6 +133,9 @@ def test_spss_names_the_extra_where_it_is_missing(tmp_path: Path, monkeypatch: p
         return plain(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(FormatError, match="No such file"):
+        read_table(tmp_path / "a.sav")
+    (tmp_path / "a.sav").write_bytes(b"$FL2")
     with pytest.raises(InputError, match=r"pyreadstat is not installed.*askance\[files\]"):
         read_table(tmp_path / "a.sav")
 
