@@ -97,10 +97,11 @@ def one_step(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
 
 @check("many-answers")
 def many_answers(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
-    """95 % intervals of shares cover 93 to 98 % where answers are so many that nearly every fit is repaired.
+    """95 % intervals of shares cover 93 to 97 % where answers are so many that nearly every fit is repaired.
 
     Shares follow Zipf's law, the commonest answer is listed first, and a twentieth of the simulations is run. A share
-    next to 0 has an interval on one side of it alone, which covers 97.5 %.
+    next to 0, as nearly all others have, is covered by an interval on one side of it alone, in 97.5 % if all are well:
+    up to 98 % for those.
     """
     for k, level, n in ((10, 1.0, 2_000), (40, 1.0, 20_000), (64, 1.0, 20_000)):
         shares = 1 / np.arange(1, k + 1) ** 1.1
@@ -117,5 +118,5 @@ def many_answers(rng: np.random.Generator, simulations: int) -> Iterator[Figure]
                 repaired += fit.diagnostics.repaired
         note = f"fitted {first:.3f} of {shares[0]:.3f} on average, repaired {repaired / surveys:.0%}"
         case = f"{k} answers, level {level:g}, n = {n:,}"
-        yield Figure("many-answers", f"{case}, the first", float(covered[0] / surveys), 0.93, 0.98, note)
+        yield Figure("many-answers", f"{case}, the first", float(covered[0] / surveys), 0.93, 0.97, note)
         yield Figure("many-answers", f"{case}, the others", float(covered[1:].mean() / surveys), 0.93, 0.98)

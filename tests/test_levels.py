@@ -53,6 +53,12 @@ def test_named_ends_of_a_scale_are_no_strays() -> None:
     assert len(fit(values).model.parameter_names) == len(scale)
 
 
+def test_values_of_a_comparison_are_no_levels() -> None:
+    """Nothing is warned of: "?" is one of those that are not "a"."""
+    values = column("a", "b", rare="?", rows=30)
+    assert fit(values, "said ~ I(x == 'a')").model.parameter_names == ("Intercept", "I(x == 'a')")
+
+
 def test_categories_on_purpose_pass() -> None:
     values = column("0", "1", rare="refused", rows=30)
     assert fit(values, "said ~ C(x)").model.parameter_names == ("Intercept", "C(x)[T.1]", "C(x)[T.refused]")

@@ -88,24 +88,18 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     for block in (1 << 20, len(content) + 1):
         try:
             read = csv.ReadOptions(block_size=min(block, 2**31 - 1))
-            table = csv.read_csv(
-                pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
-            )
+            table = _parsed(content, read, parse, convert)
             names = table.column_names  # where they are not UTF-8, this is what says so
             if len(names) == 1 and parse.ignore_empty_lines and _has_empty_lines(content):
                 # In a single column an empty line is a gap: dropping it would shift all rows below. At the end it is
                 # nothing.
                 content = content.strip(b"\r\n") + b"\n"
                 parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False)
-                table = csv.read_csv(
-                    pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
-                )
+                table = _parsed(content, read, parse, convert)
             if texts:
                 types = dict.fromkeys(names, pa.string())
                 convert = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
-                table = csv.read_csv(
-                    pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert
-                )
+                table = _parsed(content, read, parse, convert)
         except UnicodeDecodeError:
             raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.") from None
         except pa.ArrowInvalid as error:
@@ -120,6 +114,14 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     raise FormatError(
         f"{name} is not a table ({reason}).", remedy="Check that all lines have the same number of cells."
     )
+
+
+def _parsed(content: bytes, read: Any, parse: Any, convert: Any) -> Any:
+    """The table of Arrow."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    return csv.read_csv(pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert)
 
 
 def _has_empty_lines(content: bytes) -> bool:

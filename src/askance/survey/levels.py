@@ -31,53 +31,62 @@ _JOINERS = "\u200c\u200d"
 _AS_MISSING = "as missing (an empty cell) and use missing='drop' (--missing drop)"
 
 
-def check_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None) -> None:
-    """Refuse columns that are no categories, though they are texts.
+def examine_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None) -> list[str]:
+    """Refuse columns that are no categories, though they are texts; and say which levels of others to doubt.
+
+    Returns:
+        a sentence for every column of categories with levels that are probably a gap, or one level in two spellings.
 
     Raises:
         LabelError: numbers with some texts among them, or levels that differ in nothing that can be seen.
         NotIdentifiedError: nearly everybody has a level of their own.
     """
+    doubts: list[str] = []
     for name, uses in parsed.uses.items():
         column = table[name].take(rows)
-        if column.kind not in ("text", "category"):
+        is_text = column.kind in ("text", "category")
+        # In a comparison, as in I(region == 'north'), the other values are no levels.
+        is_factor = any(_is_factor(use, name) or (is_text and use.strip("`") == name) for use in uses)
+        if not is_text and not is_factor:
             continue
         counts = _counts(column)
-        if not all(map(_means_labels, uses)):
-            _refuse_strays(name, counts, is_declared=column.kind == "category")
-        if len(counts) > max(50, len(column) // 3):
-            raise NotIdentifiedError(
-                f"column {name!r} has {len(counts)} categories for {len(column)} rows.",
-                remedy="Is it a number written as text, or an identifier? Leave it out, or merge categories.",
-            )
-        for twins in _alike(counts, _seen):
-            raise LabelError(
-                f"column {name!r} holds levels that look the same: {' and '.join(map(ascii, twins))}.",
-                remedy="Write them alike.",
-            )
+        if is_text:
+            _refuse(name, column, counts, on_purpose=all(map(_means_labels, uses)))
+        if is_factor:
+            doubts += _doubts(name, counts)
+    return doubts
 
 
-def doubtful_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None) -> Iterator[str]:
-    """A sentence on every column of categories with levels that are probably a gap, or one level in two spellings."""
-    for name, uses in parsed.uses.items():
-        column = table[name].take(rows)
-        if column.kind not in ("text", "category") and not any(_is_factor(use, name) for use in uses):
-            continue
-        counts = _counts(column)
-        gaps = gap_codes(list(counts))
-        if gaps:
-            what = "looks like a code" if len(gaps) == 1 else "look like codes"
-            yield (
-                f"column {name!r}: {_with_rows(gaps, counts)} {what} for a missing answer, but every value counts as a "
-                f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words."
-            )
-        pairs = [_with_rows(twins, counts) for twins in _alike(counts, lambda level: _seen(level).casefold())]
-        if pairs:
-            yield (
-                f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
-                f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
-                "categories: write them alike if they mean the same."
-            )
+def _refuse(name: str, column: Column, counts: Counter[Any], *, on_purpose: bool) -> None:
+    if not on_purpose:
+        _refuse_strays(name, counts, is_declared=column.kind == "category")
+    if len(counts) > max(50, len(column) // 3):
+        raise NotIdentifiedError(
+            f"column {name!r} has {len(counts)} categories for {len(column)} rows.",
+            remedy="Is it a number written as text, or an identifier? Leave it out, or merge categories.",
+        )
+    for twins in _alike(counts, _seen):
+        raise LabelError(
+            f"column {name!r} holds levels that look the same: {' and '.join(map(ascii, twins))}.",
+            remedy="Write them alike.",
+        )
+
+
+def _doubts(name: str, counts: Counter[Any]) -> Iterator[str]:
+    gaps = gap_codes(list(counts))
+    if gaps:
+        what = "looks like a code" if len(gaps) == 1 else "look like codes"
+        yield (
+            f"column {name!r}: {_with_rows(gaps, counts)} {what} for a missing answer, but every value counts as a "
+            f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words."
+        )
+    pairs = [_with_rows(twins, counts) for twins in _alike(counts, lambda level: _seen(level).casefold())]
+    if pairs:
+        yield (
+            f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
+            f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
+            "categories: write them alike if they mean the same."
+        )
 
 
 def gap_codes(levels: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import read_reports
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
-from askance.survey.levels import check_levels, doubtful_levels
+from askance.survey.levels import examine_levels
 from askance.survey.tables import Columns, Table, complete_rows
 
 #: The methods that regressions offer.
@@ -79,8 +79,7 @@ def regress(
     extra = [name for name in (cluster, weights) if name is not None]
     parsed = parse_formula(formula, table, leave_out=extra)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
-    check_levels(parsed, table, rows)
-    for doubt in doubtful_levels(parsed, table, rows):
+    for doubt in examine_levels(parsed, table, rows):
         warnings.warn(doubt, AskanceWarning, stacklevel=2)
     reports, reading = read_reports(written[parsed.answer].take(rows), channel, positive)
     _check_reports(parsed, reports)
