@@ -321,7 +321,8 @@ def _print_shares(title: str, fit: DistributionFit, confidence: float) -> None:
 
 def _print_notes(fit: DistributionFit, *, of_theta: bool) -> None:
     """What happened on the way; what is said of θ only where it is shown."""
+    from askance.estimation.moments import POSTERIOR_MESSAGE
+
     for message in fit.diagnostics.messages:
-        about_shares, mark, _ = message.partition("; θ is")
-        hidden = mark and not of_theta and fit.unbiased_shares is not None
-        click.echo(f"note: {f'{about_shares}; shares are possible ones near them' if hidden else message}")
+        if of_theta or fit.unbiased_shares is None or message != POSTERIOR_MESSAGE:
+            click.echo(f"note: {message}")

@@ -13,15 +13,16 @@ from askance.estimation.noisy import match_noisy_moments
 from askance.estimation.protocols import CovarianceKind, MomentProblem
 from askance.estimation.standard import PRIOR_SCALE
 
-_POSTERIOR = (
+#: What is said of θ where a prior acted.
+POSTERIOR_MESSAGE = (
     "θ is the posterior mode under a weak prior, and its intervals describe that posterior: they need not cover at "
     "their nominal rate"
 )
 OUTSIDE_MESSAGE = (
     "the unbiased statistics of these reports belong to no distribution of the model (shares below 0 or above 1: few "
-    f"reports, a rare answer, or a wrong design); {_POSTERIOR}"
+    "reports, a rare answer, or a wrong design)"
 )
-UNCERTAIN_MESSAGE = f"the reports alone say next to nothing about some parameter; {_POSTERIOR}"
+UNCERTAIN_MESSAGE = "the reports alone say next to nothing about some parameter"
 
 
 def fit_moments(
@@ -52,11 +53,11 @@ def fit_moments(
     if solution.converged:
         spread = equations.covariance(solution.theta, kind)
         if says_less_than_the_prior(problem, spread, prior_scale):
-            spread, messages = None, (UNCERTAIN_MESSAGE,)
+            spread, messages = None, (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
     else:
-        messages = (OUTSIDE_MESSAGE,)
+        messages = (OUTSIDE_MESSAGE, POSTERIOR_MESSAGE)
     if spread is None:
-        warnings.warn(f"moments: {messages[0]}.", RepairWarning, stacklevel=3)
+        warnings.warn(f"moments: {'; '.join(messages)}.", RepairWarning, stacklevel=3)
         precision = problem.standard.prior_precision(prior_scale)
         solution, spread, noise = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
         used = "posterior"

@@ -13,7 +13,7 @@ from askance.design.covariances import Weighting
 from askance.errors import RepairWarning
 from askance.estimation.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
 from askance.estimation.fit import DistributionFit, Fit, Outcome
-from askance.estimation.moments import UNCERTAIN_MESSAGE, fit_moments
+from askance.estimation.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, fit_moments
 from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 from askance.estimation.standard import PRIOR_SCALE
 
@@ -58,8 +58,8 @@ def fit_one_step(
     used, repaired = str(kind), end is None
     if end is None:
         if not start.diagnostics.repaired:
-            messages += (UNCERTAIN_MESSAGE,)
-            warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}.", RepairWarning, stacklevel=3)
+            messages += (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
+            warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}; {POSTERIOR_MESSAGE}.", RepairWarning, stacklevel=3)
         end, used = _with_prior(problem, start.theta, prior_scale), "posterior"
     if end.share < 1:
         messages += (f"the first scoring step was damped to {end.share:.3g} of its length",)
