@@ -15,6 +15,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_answer_channel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation import effects, prediction
+from askance.estimation.basis import BasisEstimate
 from askance.estimation.fit import Fit
 from askance.estimation.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.regression_summary import regression_summary
@@ -34,6 +35,8 @@ class RegressionFit(Fit):
     Attributes:
         evidence: the reports it was fitted to; None after loading from a file.
         design: turns data into x by its `matrix(data)`; None after loading from a file.
+        in_basis: the estimate in a basis that keeps its digits, where x itself does not; None after loading from a
+            file.
 
     >>> import numpy as np
     >>> from askance import ForcedResponse, Responses, Softmax, estimate
@@ -56,6 +59,7 @@ class RegressionFit(Fit):
     model: Softmax
     evidence: Responses | None = None
     design: Any = None
+    in_basis: BasisEstimate | None = None
 
     @property
     def aic(self) -> float:
