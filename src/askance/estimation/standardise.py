@@ -13,7 +13,7 @@ from askance.evidence.totals import total
 from askance.models.softmax import Softmax
 
 # Sizes of covariates: the variance of a coefficient goes with the inverse square, and is to be a number.
-_SMALLEST, _LARGEST = 1e-100, 1e100
+_SMALLEST, _LARGEST = 1e-140, 1e140
 # Ê x xᵀ, with columns of size 1: above this share of its largest eigenvalue, the smallest keeps ten digits in the sum.
 _GOOD = 1e-6
 # Columns are collinear where others leave less than this share of the standard deviation of one (R's `lm` has the same
@@ -48,21 +48,32 @@ def find_basis(rows: Rows, model: Softmax) -> Basis | None:
         smallest = values[0] / values[-1]
         root = (vectors / np.sqrt(np.maximum(values, _BELIEVED * values[-1]))) @ vectors.T
         basis = Basis(basis.origin, anchor, basis.height, basis.matrix @ root)
-        # Of every new column: by how much it magnifies the columns it is made of, and what rounding makes of that.
-        loads = np.abs(basis.matrix) * unit[:, None]
-        noise = _ROUNDING * (np.abs(basis.to_terms) * size[:, None]).sum(axis=0)
-        lost = (loads.sum(axis=0) * _LEFT > 1) | (noise > 1)
+        _require_independent(basis, unit, size, model)
+    return basis
+
+
+def _require_independent(basis: Basis, unit: FloatArray, size: FloatArray, model: Softmax) -> None:
+    """Refuse a basis with a column, of size 1 at most, that is next to nothing of the columns it is made of.
+
+    Args:
+        basis: in which columns have standard deviations of at most 1.
+        unit: standard deviations of x (sizes, of constant columns, and where there are none), shape (p,).
+        size: √Ê x², shape (p,).
+        model: with the names of columns.
+    """
+    made_of, values = np.abs(basis.matrix) * unit[:, None], np.abs(basis.to_terms) * size[:, None]
+    for loads, limit in ((made_of, 1 / _LEFT), (values, 1 / _ROUNDING)):
+        lost = loads.sum(axis=0) > limit
         if lost.any():
             involved = (loads[:, lost] > 1e-4 * loads[:, lost].max(axis=0)).any(axis=1)
             raise collinear([term for term, yes in zip(model.terms, involved, strict=True) if yes])
-    return basis
 
 
 def collinear(names: list[str]) -> NotIdentifiedError:
     """That no data tell these columns apart."""
     return NotIdentifiedError(
         f"the columns {', '.join(map(repr, names))} are collinear: no data can tell their effects apart.",
-        remedy="Leave one of them out.",
+        remedy="Leave one of them out; where one is constant up to its last digits, subtract a number from it first.",
     )
 
 
