@@ -91,7 +91,11 @@ class Sample:
 
     def direction(self, j: int) -> FloatArray:
         """How they change with column j of x, shape (p,)."""
-        return np.eye(self.pieces[0].x.shape[1])[j] if self.basis is None else self.basis.to_terms[j]
+        if self.basis is not None:
+            return np.asarray(self.basis.to_terms[j])
+        unit = np.zeros(self.pieces[0].x.shape[1])
+        unit[j] = 1.0
+        return unit
 
     def blocks(self) -> Iterator[tuple[Piece, slice]]:
         """Piece by piece in blocks that stay in the cache, each with its place among all rows."""
