@@ -8,11 +8,12 @@ logit of output b is P_y (1[y = b] − P_b), and the logit of b is x·θ_b, so t
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance.errors import InputError
+from askance.errors import AskanceWarning, InputError
 from askance.estimation.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import MarginalEffects, Prevalence
@@ -23,6 +24,8 @@ from askance.models.softmax import Covariates, Softmax
 
 # Columns times coefficients: more take too long.
 _MOST_SLOPES = 1_000_000
+# A variance below this share of the terms it is a sum of may be nothing but their rounding.
+_LOST = 2.0**12 * np.finfo(np.float64).eps
 
 
 def prevalence(
@@ -80,7 +83,31 @@ def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
     if not is_known(covariance):
         return np.full(slope.shape[:-1], np.nan)
     flat = slope.reshape(-1, slope.shape[-1])
-    return np.asarray(np.einsum("ri,ri->r", flat @ covariance, flat).reshape(slope.shape[:-1]))
+    return with_digits(quadratic(flat, covariance), quadratic(abs(flat), abs(covariance))).reshape(slope.shape[:-1])
+
+
+def quadratic(rows: Covariates, matrix: FloatArray) -> FloatArray:
+    """gᵀ M g of every row g, shape (n,)."""
+    half = rows @ matrix
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ri,ri->r", half, rows))
+    return np.asarray(rows.multiply(half).sum(axis=1)).ravel()
+
+
+def with_digits(variances: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Variances, or NaN where they are lost in the rounding of sums of such sizes; with a warning.
+
+    Variances of the coefficients of covariates far from 0 nearly cancel. A fit at hand has others (`in_basis`).
+    """
+    lost = variances < _LOST * sizes
+    if lost.any():
+        warnings.warn(
+            "some standard errors are not given: the covariates are so far from 0 that a covariance of coefficients "
+            "has no digits left for them. Fit again, or count the covariates from a number among them.",
+            AskanceWarning,
+            stacklevel=5,
+        )
+    return np.where(lost, np.nan, variances)
 
 
 def is_known(covariance: FloatArray) -> bool:
