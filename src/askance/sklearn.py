@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_positive_level
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration
@@ -337,6 +338,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         self.coef_, self.intercept_ = blocks[:, 1:], blocks[:, 0]
         return self
 
+    @one_thread
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Log-odds of the second class, shape (n,), or scores of all, shape (n, m)."""
         check_is_fitted(self, "fit_")
@@ -344,6 +346,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         scores = rows @ self.coef_.T + self.intercept_
         return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
+    @one_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of every class, shape (n, m)."""
         scores = self.decision_function(X)

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Asymptotics, Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError, InputError, MissingValueError, NotIdentifiedError, ShapeError
@@ -21,6 +22,7 @@ from askance.models.softmax import Covariates, Softmax
 _COLLINEAR = 1e-9
 
 
+@one_thread
 def conditional_asymptotics(
     model: Softmax,
     channel: FiniteChannel,

@@ -10,6 +10,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, shorten, shown
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.observation import ObservationFunction
 from askance.channels.statistics.base import Averaging, StatisticsChannel
@@ -73,6 +74,7 @@ def asymptotics(
 ) -> StatisticsAsymptotics: ...
 
 
+@one_thread
 def asymptotics(
     model: FiniteModel,
     channel: FiniteChannel | StatisticsChannel,

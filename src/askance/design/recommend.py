@@ -12,6 +12,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count, as_parameter, as_positive_level, shown
+from askance._threads import one_thread
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
@@ -201,6 +202,7 @@ BUILDERS: dict[str, Callable[[ChannelCase], AnyChannel]] = {
 }
 
 
+@one_thread
 def recommend(
     model: Enumerated,
     privacy_level: Number,

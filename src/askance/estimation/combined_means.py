@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from askance._checks import as_list, shorten, shown
+from askance._threads import one_thread
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
 from askance.estimation.mean_statistics import MeanStatistics
 
 
+@one_thread
 def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
     """One mean of every statistic from reports through different channels: each counts by its precision.
 

@@ -1,4 +1,4 @@
-"""Sums over reports with covariates, in blocks that stay in the processor's cache.
+"""Sums over reports with covariates, block by block.
 
 Notation: m outputs, K = m − 1 of them with parameters (the first is the reference), p terms, k observations. For a row
 with covariates x and report o: P = p_θ(y|x) and T the target, both without the reference, shape (K,). All objectives
@@ -8,17 +8,18 @@ have the gradient Σ w (P − T) ⊗ x and curvatures Σ w V ⊗ x xᵀ for some
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from askance._arrays import CodeArray, FloatArray
-from askance.evidence.responses import Responses
+from askance.estimation.basis import Basis
+from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.totals import BLOCK, add, total
 from askance.models.softmax import Covariates
-
-# Rows of a block: with ten covariates, about half a megabyte.
-_BLOCK = 8192
 
 #: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
 RowCurvature: TypeAlias = Callable[["Block", FloatArray], FloatArray]
@@ -47,43 +48,79 @@ class Rows:
     Args:
         responses: the evidence.
         n_outputs: m.
+        basis: what covariates are turned into before they are multiplied; None: they are taken as they are.
     """
 
-    def __init__(self, responses: Responses, n_outputs: int) -> None:
+    def __init__(self, responses: Responses, n_outputs: int, basis: Basis | None = None) -> None:
         self.n_free = n_outputs - 1
         self.n_terms = int(responses.chunks[0].x.shape[1])
         self.n_rows = sum(len(chunk.codes) for chunk in responses.chunks)
-        self._chunks = responses.chunks
-        # Sampling weights are scaled to a mean of 1: only their proportions matter.
-        given = sum(float(c.total_weights.sum()) for c in responses.chunks if c.total_weights is not None)
-        weighted = any(c.weights is not None for c in responses.chunks)
-        scale = responses.n_observations / given if weighted else 1.0
-        self._weights = [None if c.total_weights is None else c.total_weights * scale for c in responses.chunks]
-        self._squares = [
-            w if w is None or c.weights is None else w * c.weights * scale
-            for c, w in zip(responses.chunks, self._weights, strict=True)
-        ]
+        self.basis = basis
         self.total_weight = float(responses.n_observations)
+        # Sampling weights are scaled to a mean of 1: only their proportions matter.
+        shares = in_proportion([chunk.weights for chunk in responses.chunks])
+        totals = [
+            share if c.multiplicity is None else c.multiplicity if share is None else c.multiplicity * share
+            for c, share in zip(responses.chunks, shares, strict=True)
+        ]
+        is_weighted = any(share is not None for share in shares)
+        whole = sum(float(part.sum()) for part in totals if part is not None)
+        scale = responses.n_observations / whole if is_weighted else 1.0
+        self._blocks: list[Block] = []
+        start = 0
+        for chunk, share, weights in zip(responses.chunks, shares, totals, strict=True):
+            scaled = None if weights is None else weights * scale
+            squares = scaled if scaled is None or share is None else scaled * share * scale
+            for low in range(0, len(chunk.codes), BLOCK):
+                piece = slice(low, min(low + BLOCK, len(chunk.codes)))
+                self._blocks.append(
+                    Block(
+                        _view(chunk.x, piece),
+                        chunk.codes[piece],
+                        None if scaled is None else scaled[piece],
+                        slice(start + piece.start, start + piece.stop),
+                        None if squares is None else squares[piece],
+                    )
+                )
+            start += len(chunk.codes)
+
+    def in_basis(self, basis: Basis | None) -> Rows:
+        """The same rows, with covariates in another basis."""
+        other = copy(self)
+        other.basis = basis
+        other.__dict__.pop("moments", None)
+        return other
 
     def blocks(self) -> Iterator[Block]:
-        """Block by block; sparse chunks are taken whole."""
-        start = 0
-        for chunk, weights, squares in zip(self._chunks, self._weights, self._squares, strict=True):
-            n = len(chunk.codes)
-            if not isinstance(chunk.x, np.ndarray):  # slicing a sparse matrix would copy it
-                yield Block(chunk.x, chunk.codes, weights, slice(start, start + n), squares)
-                start += n
-                continue
-            for low in range(0, n, _BLOCK):
-                piece = slice(low, min(low + _BLOCK, n))
-                yield Block(
-                    chunk.x[piece],
-                    chunk.codes[piece],
-                    None if weights is None else weights[piece],
-                    slice(start + piece.start, start + piece.stop),
-                    None if squares is None else squares[piece],
-                )
-            start += n
+        """Block by block, with covariates in the basis."""
+        for block in self._blocks:
+            yield block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
+
+    def total(self, f: Callable[[Block], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+        """Σ of f over all blocks, each of its arrays by itself."""
+        return total(self.blocks(), f, add)
+
+    @cached_property
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Ê x, shape (p,), and Ê x xᵀ, shape (p, p)."""
+
+        def sums(block: Block) -> tuple[FloatArray, ...]:
+            ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+            return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
+
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            first, second = self.total(sums)
+            return first / self.total_weight, second / self.total_weight
+
+
+def _view(x: Covariates, piece: slice) -> Covariates:
+    """Some rows without a copy of them: slices of a sparse matrix would be copies."""
+    if isinstance(x, np.ndarray):
+        return x[piece]
+    ends = x.indptr[piece.start : piece.stop + 1]
+    inside = slice(int(ends[0]), int(ends[-1]))
+    shape = (piece.stop - piece.start, x.shape[1])
+    return type(x)((x.data[inside], x.indices[inside], ends - ends[0]), shape=shape, copy=False)
 
 
 def logits(block: Block, coefficients: FloatArray) -> FloatArray:
@@ -130,25 +167,21 @@ def times(values: FloatArray, weights: FloatArray | None) -> FloatArray:
     return np.asarray(values * weights.reshape(-1, *([1] * (values.ndim - 1))))
 
 
-def add_moment(total: FloatArray, x: Covariates, v: FloatArray) -> None:
-    """Add Σ v ⊗ x to `total`, shape (K, p), for v (n,) or (n, K)."""
-    if v.ndim == 1:
-        total[0] += x.T @ v
-    else:
-        total += (x.T @ v).T
+def moment(x: Covariates, v: FloatArray) -> FloatArray:
+    """Σ v ⊗ x, shape (K, p), for v (n,) or (n, K)."""
+    return np.asarray(x.T @ v)[None, :] if v.ndim == 1 else np.ascontiguousarray((x.T @ v).T)
 
 
-def add_gram(total: FloatArray, x: Covariates, V: FloatArray) -> None:
-    """Add Σ V ⊗ x xᵀ to `total`, shape (K, p, K, p), for V (n,) or (n, K, K)."""
+def gram(x: Covariates, V: FloatArray) -> FloatArray:
+    """Σ V ⊗ x xᵀ, shape (K, p, K, p), for V (n,) or (n, K, K)."""
     if V.ndim == 1:
-        total[0, :, 0, :] += _gram(x, V)
-        return
-    for a in range(V.shape[1]):
-        for b in range(a, V.shape[1]):
-            part = _gram(x, V[:, a, b])
-            total[a, :, b, :] += part
-            if a != b:
-                total[b, :, a, :] += part
+        return _gram(x, V)[None, :, None, :]
+    k, p = V.shape[1], x.shape[1]
+    result = np.empty((k, p, k, p))
+    for a in range(k):
+        for b in range(a, k):
+            result[a, :, b, :] = result[b, :, a, :] = _gram(x, V[:, a, b])
+    return result
 
 
 def _gram(x: Covariates, v: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import as_floats, columns_by_name
+from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import ShapeError
 from askance.estimation.field_fit import FieldDiagnostics, FieldEstimate, MarginalTable, table_with_errors
@@ -101,6 +102,7 @@ class ConditionalFieldFit(FieldEstimate):
 
     # -- effects and tables ----------------------------------------------------------------------------------------
 
+    @one_thread
     def effects(self, variable: int | str, confidence: float = 0.95) -> CovariateEffects:
         """How the covariates change the log-odds of a variable's values, per unit of each."""
         blocks = self.field.coefficients(np.arange(self.field.dimension), variable).astype(np.int64)
@@ -122,6 +124,7 @@ class ConditionalFieldFit(FieldEstimate):
             confidence=confidence,
         )
 
+    @one_thread
     def marginal(self, variables: Sequence[int | str], x: Covariates = None, confidence: float = 0.95) -> MarginalTable:
         """The joint distribution of any variables given x, with delta-method errors.
 
@@ -152,6 +155,7 @@ class ConditionalFieldFit(FieldEstimate):
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
         return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
 
+    @one_thread
     def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The table of every clique given x, as in `marginal`, by the names of its variables."""
         names = map(self._named, self.field.cliques)

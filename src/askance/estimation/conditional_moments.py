@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance.design.covariances import Weighting, invert_information, observation_function
-from askance.estimation.conditional import Block, Rows, add_moment, logits, multinomial_curvature, softmax, weighted
+from askance.estimation.conditional import Block, Rows, logits, moment, multinomial_curvature, softmax, weighted
 from askance.estimation.matching import BOUNDARY
 from askance.estimation.newton import newton
 from askance.estimation.noisy import NoisyMoments
@@ -47,14 +46,10 @@ class _ThinnedMatching(SumOverRows):
     def __init__(self, problem: ResponsesProblem, targets: FloatArray, share: int) -> None:
         super().__init__(problem, None)
         self._targets = targets
-        rows = Rows(problem.evidence.thinned(share), len(problem.model.outputs))
-        self._thinned, self._thinned_weight = list(rows.blocks()), rows.total_weight
+        self._thinned = Rows(problem.evidence.thinned(share), len(problem.model.outputs), problem.rows.basis)
 
-    def _blocks(self) -> Iterable[Block]:
+    def _rows(self) -> Rows:
         return self._thinned
-
-    def _total_weight(self) -> float:
-        return self._thinned_weight
 
     def _row(self, block: Block, z: FloatArray) -> RowParts:
         p, A = softmax(z)
@@ -72,10 +67,8 @@ class ConditionalMoments:
         self.beta = observation_function(indicators, problem.channel, problem.frequencies, weighting)
         targets = np.ascontiguousarray(self.beta.coefficients.T)  # (k, K)
         self._targets = targets[:, 0].copy() if problem.rows.n_free == 1 else targets
-        total = np.zeros((problem.rows.n_free, problem.rows.n_terms))
-        for block in problem.rows.blocks():
-            add_moment(total, block.x, weighted(block, self._targets[block.codes]))
-        self.statistics: FloatArray = total.ravel() / problem.rows.total_weight
+        (sums,) = problem.rows.total(lambda block: (moment(block.x, weighted(block, self._targets[block.codes])),))
+        self.statistics: FloatArray = sums.ravel() / problem.rows.total_weight
         self._matching = ConditionalMatching(problem, self.statistics)
 
     def matching(self, precision: FloatArray | None = None) -> ConditionalMatching:
@@ -101,11 +94,13 @@ class ConditionalMoments:
         if self._matching.value(theta) > np.log(len(problem.model.outputs)) + BOUNDARY * size:
             return False
         coefficients = problem.model.blocks(theta)
-        top = 0.0
-        for block in problem.rows.blocks():
+
+        def largest(block: Block) -> tuple[FloatArray, ...]:
             z = logits(block, coefficients)
             best = np.maximum(z if z.ndim == 1 else z.max(axis=1), 0.0)
-            top += float(weighted(block, best).sum())
+            return (np.asarray(weighted(block, best).sum()),)
+
+        top = float(problem.rows.total(largest)[0])
         gap = top / problem.rows.total_weight - float(self.statistics @ theta)
         return gap <= BOUNDARY * size or problem.ran_off(theta)
 

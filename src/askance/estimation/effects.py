@@ -8,20 +8,24 @@ logit of output b is P_y (1[y = b] − P_b), and the logit of b is x·θ_b, so t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import warnings
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance.errors import InputError
+from askance.errors import AskanceWarning, InputError
+from askance.estimation.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import MarginalEffects, Prevalence
 from askance.estimation.sample import Piece, Sample, column_of, is_binary
 from askance.estimation.share_intervals import share_interval
+from askance.evidence.totals import total
 from askance.models.softmax import Covariates, Softmax
 
 # Columns times coefficients: more take too long.
 _MOST_SLOPES = 1_000_000
+# A variance below this share of the terms it is a sum of may be nothing but their rounding.
+_LOST = 2.0**12 * np.finfo(np.float64).eps
 
 
 def prevalence(
@@ -54,19 +58,24 @@ def group_means(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean probabilities (g, m), their gradients (g, m, d) and the number of respondents (g,) of every group."""
     m, p = len(model.outputs), len(model.terms)
-    weight, mean, counted = np.zeros(size), np.zeros((size, m)), np.zeros(size)
-    slope = np.zeros((size, m, m - 1, p))
-    for block, place in sample.blocks():
-        group = codes[place]
-        P = model.probabilities(theta, block.x)
-        w = block.total
-        weight += np.bincount(group, weights=w, minlength=size)
-        counted += np.bincount(group, weights=block.count, minlength=size)
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        group, x, w = codes[place], sample.covariates(block), block.total
+        P = model.probabilities(theta, x)
+        slope = np.empty((size, m, m - 1, p))
         for y in range(m):
-            mean[:, y] += np.bincount(group, weights=w * P[:, y], minlength=size)
             for b in range(1, m):
-                slope[:, y, b - 1] += _group_sums(w * P[:, y] * ((y == b) - P[:, b]), block.x, group, size)
+                slope[:, y, b - 1] = _group_sums(w * P[:, y] * ((y == b) - P[:, b]), x, group, size)
+        counted = np.bincount(group, weights=block.count, minlength=size)
+        return np.bincount(group, weights=w, minlength=size), counted, _by_group(w[:, None] * P, group, size), slope
+
+    weight, counted, mean, slope = sample.total(sums)
     return mean / weight[:, None], (slope / weight[:, None, None, None]).reshape(size, m, -1), counted
+
+
+def _by_group(values: FloatArray, group: IntArray, size: int) -> FloatArray:
+    """Σ of values (n, m) over the rows of every group, shape (g, m)."""
+    return np.stack([np.bincount(group, weights=column, minlength=size) for column in values.T], axis=1)
 
 
 def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -74,7 +83,31 @@ def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
     if not is_known(covariance):
         return np.full(slope.shape[:-1], np.nan)
     flat = slope.reshape(-1, slope.shape[-1])
-    return np.asarray(np.einsum("ri,ri->r", flat @ covariance, flat).reshape(slope.shape[:-1]))
+    return with_digits(quadratic(flat, covariance), quadratic(abs(flat), abs(covariance))).reshape(slope.shape[:-1])
+
+
+def quadratic(rows: Covariates, matrix: FloatArray) -> FloatArray:
+    """gᵀ M g of every row g, shape (n,)."""
+    half = rows @ matrix
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ri,ri->r", half, rows))
+    return np.asarray(rows.multiply(half).sum(axis=1)).ravel()
+
+
+def with_digits(variances: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Variances, or NaN where they are lost in the rounding of sums of such sizes; with a warning.
+
+    Variances of the coefficients of covariates far from 0 nearly cancel. A fit at hand has others (`in_basis`).
+    """
+    lost = variances < _LOST * sizes
+    if lost.any():
+        warnings.warn(
+            "some standard errors are not given: the covariates are so far from 0 that a covariance of coefficients "
+            "has no digits left for them. Fit again, or count the covariates from a number among them.",
+            AskanceWarning,
+            stacklevel=5,
+        )
+    return np.where(lost, np.nan, variances)
 
 
 def is_known(covariance: FloatArray) -> bool:
@@ -96,28 +129,31 @@ def _sampling_variance(
     model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray
 ) -> FloatArray:
     """Variance of the weighted mean of P over samples of respondents (or of whole clusters), shape (g, m)."""
-    size, m = mean.shape
-    clustered = sample.pieces[0].clusters is not None
-    squares, weight, units = np.zeros((size, m)), np.zeros(size), np.zeros(size)
-    unit_codes, unit_sums = [], []
-    for block, place in sample.blocks():
-        group = codes[place]
-        residual = block.weight[:, None] * (model.probabilities(theta, block.x) - mean[group])
-        weight += np.bincount(group, weights=block.total, minlength=size)
-        if block.clusters is not None:
-            unit_codes.append(block.clusters * size + group)
-            unit_sums.append(block.count[:, None] * residual)
-            continue
-        units += np.bincount(group, weights=block.count, minlength=size)
-        for y in range(m):
-            squares[:, y] += np.bincount(group, weights=block.count * residual[:, y] ** 2, minlength=size)
-    if clustered:
-        found, place_of = np.unique(np.concatenate(unit_codes), return_inverse=True)
-        sums, home = np.concatenate(unit_sums), found % size
+    size = len(mean)
+
+    def residuals(block: Piece, place: slice) -> FloatArray:
+        P = model.probabilities(theta, sample.covariates(block))
+        return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
+
+    def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        group, parts = codes[place], block.count[:, None] * residuals(block, place) ** 2
+        units = np.bincount(group, weights=block.count, minlength=size)
+        return np.bincount(group, weights=block.total, minlength=size), units, _by_group(parts, group, size)
+
+    def in_clusters(block: tuple[Piece, slice]) -> ClusterSums:
+        piece, place = block
+        assert piece.clusters is not None
+        parts = np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
+        return cluster_sums(piece.clusters * size + codes[place], parts)
+
+    if sample.pieces[0].clusters is None:
+        weight, units, squares = sample.total(alone)
+    else:
+        found = total(sample.blocks(), in_clusters, merge_clusters)
+        home = found.clusters % size
         units = np.bincount(home, minlength=size).astype(np.float64)
-        for y in range(m):
-            total = np.bincount(place_of.reshape(-1), weights=sums[:, y])
-            squares[:, y] = np.bincount(home, weights=total**2, minlength=size)
+        squares = _by_group(found.sums[:, :-1] ** 2, home, size)
+        weight = np.bincount(home, weights=found.sums[:, -1], minlength=size)
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(units > 1, units / (units - 1), np.nan)
     return np.asarray(squares * (correction / weight**2)[:, None])
@@ -166,47 +202,46 @@ def marginal_effects(
 def derivative(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
     """Mean of ∂P_y/∂x_j = P_y (θ_yj − Σ_b P_b θ_bj), shape (m,), and its gradient (m, d)."""
     m, p = len(model.outputs), len(model.terms)
-    coefficient = np.concatenate([[0.0], model.blocks(theta)[:, j]])
-    total, value, slope = 0.0, np.zeros(m), np.zeros((m, m - 1, p))
-    for block, w, P in _weighted_probabilities(model, theta, sample):
-        total += float(w.sum())
+    along = sample.direction(j)
+    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        w, x = block.total, sample.covariates(block)
+        P = model.probabilities(theta, x)
         away = coefficient - (P @ coefficient)[:, None]  # θ_yj − Σ_b P_b θ_bj, shape (n, m)
-        value += w @ (P * away)
+        slope = np.empty((m, m - 1, p))
         for y in range(m):
             for b in range(1, m):
                 moved = (y == b) - P[:, b]
                 through_x = w * P[:, y] * (moved * away[:, y] - P[:, b] * away[:, b])
-                slope[y, b - 1] += block.x.T @ through_x
-                slope[y, b - 1, j] += w @ (P[:, y] * moved)
-    return value / total, slope.reshape(m, -1) / total
+                slope[y, b - 1] = x.T @ through_x + along * (w @ (P[:, y] * moved))
+        return np.asarray(w.sum()), w @ (P * away), slope
+
+    weight, value, slope = sample.total(sums)
+    return value / weight, slope.reshape(m, -1) / weight
 
 
 def change(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
     """Mean of P_y at x_j = 1 minus P_y at x_j = 0, shape (m,), and its gradient (m, d)."""
     m, p = len(model.outputs), len(model.terms)
-    coefficient = np.concatenate([[0.0], model.blocks(theta)[:, j]])
-    total, value, slope = 0.0, np.zeros(m), np.zeros((m, m - 1, p))
-    for block, _ in sample.blocks():
-        w = block.total
-        total += float(w.sum())
-        without = model.logits(theta, block.x) - column_of(block.x, j)[:, None] * coefficient
+    along = sample.direction(j)
+    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        w, x, own = block.total, sample.covariates(block), column_of(block.x, j)
+        without = model.logits(theta, x) - own[:, None] * coefficient
+        value, slope = np.zeros(m), np.zeros((m, m - 1, p))
         for sign, level in ((1.0, 1.0), (-1.0, 0.0)):
             P = _normalised(without + level * coefficient)
             value += sign * (w @ P)
             for y in range(m):
                 for b in range(1, m):
                     v = w * P[:, y] * ((y == b) - P[:, b])
-                    part = np.asarray(block.x.T @ v)
-                    part[j] = level * v.sum()
-                    slope[y, b - 1] += sign * part
-    return value / total, slope.reshape(m, -1) / total
+                    slope[y, b - 1] += sign * (x.T @ v + along * ((level - own) @ v))
+        return np.asarray(w.sum()), value, slope
 
-
-def _weighted_probabilities(
-    model: Softmax, theta: FloatArray, sample: Sample
-) -> Iterator[tuple[Piece, FloatArray, FloatArray]]:
-    for block, _ in sample.blocks():
-        yield block, block.total, model.probabilities(theta, block.x)
+    weight, value, slope = sample.total(sums)
+    return value / weight, slope.reshape(m, -1) / weight
 
 
 def _normalised(scores: FloatArray) -> FloatArray:

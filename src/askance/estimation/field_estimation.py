@@ -10,6 +10,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
+from askance._threads import one_thread
 from askance.channels.statistics.reports import Reports
 from askance.errors import ConvergenceWarning, InputError, RepairWarning
 from askance.estimation.field_evidence import NoisyTables, read_evidence
@@ -103,27 +104,28 @@ def estimate_field(
     if method is None:
         method = "marginal" if isinstance(evidence, FieldResponses) else "moments"
     _check(field, evidence, method, prior_scale)
-    if isinstance(evidence, FieldResponses):
-        from askance.estimation.conditional_field import estimate_conditional_field
+    with one_thread:
+        if isinstance(evidence, FieldResponses):
+            from askance.estimation.conditional_field import estimate_conditional_field
 
-        return estimate_conditional_field(field, evidence, method, prior_scale, covariance)
-    seen = read_evidence(field, evidence)
-    measured = MeasuredField(field, seen.cliques)
-    problem = FieldProblem(measured, seen, prior_scale, field.dimension <= MOST_PARAMETERS)
-    start = problem.ridge(ARRIVED) if method == "ridge" else problem.start()
-    loss: TableLoss | None = None
-    if method in ("one-step", "marginal"):
-        loss = _likelihood(evidence)
-    if method == "ridge":
-        found = start
-    elif method == "one-step":
-        assert loss is not None
-        found = problem.step(loss, problem.solve(start, None))
-    else:
-        found = problem.solve(start, loss)
-    if not found.converged:
-        warnings.warn(f"{method}: the fit of the field did not converge.", ConvergenceWarning, stacklevel=2)
-    return _fit(problem, found, method, loss, covariance)
+            return estimate_conditional_field(field, evidence, method, prior_scale, covariance)
+        seen = read_evidence(field, evidence)
+        measured = MeasuredField(field, seen.cliques)
+        problem = FieldProblem(measured, seen, prior_scale, field.dimension <= MOST_PARAMETERS)
+        start = problem.ridge(ARRIVED) if method == "ridge" else problem.start()
+        loss: TableLoss | None = None
+        if method in ("one-step", "marginal"):
+            loss = _likelihood(evidence)
+        if method == "ridge":
+            found = start
+        elif method == "one-step":
+            assert loss is not None
+            found = problem.step(loss, problem.solve(start, None))
+        else:
+            found = problem.solve(start, loss)
+        if not found.converged:
+            warnings.warn(f"{method}: the fit of the field did not converge.", ConvergenceWarning, stacklevel=2)
+        return _fit(problem, found, method, loss, covariance)
 
 
 def _likelihood(evidence: StatisticsTally | Reports | NoisyTables) -> ReportLoss:

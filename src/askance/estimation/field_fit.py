@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
+from askance._threads import one_thread
 from askance.categories import Label
 from askance.estimation.field_tables import MeasuredField
 from askance.estimation.fit import NormalEstimate, normal_quantile
@@ -197,6 +198,7 @@ class FieldFit(FieldEstimate):
 
     # -- tables ----------------------------------------------------------------------------------------------------
 
+    @one_thread
     def tables(self, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The fitted table of every clique, by the names of its variables."""
         covariance, result = self._covariance_of_statistics, {}
@@ -217,6 +219,7 @@ class FieldFit(FieldEstimate):
         information = self.field.total_information(self.theta)
         return np.asarray(information @ self.covariance @ information)
 
+    @one_thread
     def marginal(self, variables: Sequence[int | str], confidence: float = 0.95) -> MarginalTable:
         """The joint distribution of any variables, with delta-method errors."""
         estimate = self.field.marginal(self.theta, variables)  # refuses what are no variables

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_floats, as_probability, require_generator, shown
+from askance._threads import one_thread
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError, RepairWarning
@@ -77,38 +78,40 @@ def estimate_linear(
         raise InputError(
             f"repair is {shown(repair)}; allowed: {', '.join(get_args(Repair))}.", remedy='Leave it out for "auto".'
         )
-    tally = evidence if isinstance(evidence, StatisticsTally) else StatisticsTally(release.channel).add(evidence)
-    if not tally.n_observations:
-        raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
-    field, gram = release.field, release.gram(tally)
-    repaired = repair_design(gram[:-1, :-1], release.noise(tally), repair, strength)
-    usable = gram.copy()
-    usable[:-1, :-1] = repaired.repaired
-    standard = field.solve(usable)
-    slopes = slopes_of(field, repaired.repaired, standard)
-    covariance = slopes @ release.covariance(tally) @ slopes.T
-    few = _too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:])
-    messages = [
-        *repaired.messages,
-        *(few or _dependent(field, repaired)),
-        *([_SHRUNK[release.encoding]] if release.shrinks else []),
-        *_clipping(field),
-    ]
-    return _assemble(
-        field,
-        standard,
-        covariance,
-        gram,
-        repaired,
-        n_observations=tally.n_observations,
-        pilot_observations=release.pilot_observations if pilot is None else pilot.n_observations,
-        channel=release.channel.specification(),
-        privacy_level=release.privacy_level,
-        weighted=release.shrinks,
-        messages=tuple(messages),
-    )
+    with one_thread:
+        tally = evidence if isinstance(evidence, StatisticsTally) else StatisticsTally(release.channel).add(evidence)
+        if not tally.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
+        field, gram = release.field, release.gram(tally)
+        repaired = repair_design(gram[:-1, :-1], release.noise(tally), repair, strength)
+        usable = gram.copy()
+        usable[:-1, :-1] = repaired.repaired
+        standard = field.solve(usable)
+        slopes = slopes_of(field, repaired.repaired, standard)
+        covariance = slopes @ release.covariance(tally) @ slopes.T
+        few = _too_few(repaired, tally.n_observations, field.n_features, standard[1:], covariance[1:, 1:])
+        messages = [
+            *repaired.messages,
+            *(few or _dependent(field, repaired)),
+            *([_SHRUNK[release.encoding]] if release.shrinks else []),
+            *_clipping(field),
+        ]
+        return _assemble(
+            field,
+            standard,
+            covariance,
+            gram,
+            repaired,
+            n_observations=tally.n_observations,
+            pilot_observations=release.pilot_observations if pilot is None else pilot.n_observations,
+            channel=release.channel.specification(),
+            privacy_level=release.privacy_level,
+            weighted=release.shrinks,
+            messages=tuple(messages),
+        )
 
 
+@one_thread
 def fit_exact(field: GaussianField, x: ArrayLike, y: ArrayLike) -> LinearFit:
     """Least squares on the records themselves: what `estimate_linear` tends to when there is no noise.
 
@@ -138,6 +141,7 @@ def fit_exact(field: GaussianField, x: ArrayLike, y: ArrayLike) -> LinearFit:
     )
 
 
+@one_thread
 def simulate_linear(
     x: ArrayLike,
     y: ArrayLike,

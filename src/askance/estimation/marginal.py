@@ -20,7 +20,7 @@ from askance.estimation.common import (
     says_less_than_the_prior,
 )
 from askance.estimation.fit import Diagnostics, Fit, LocalMaximum, Outcome
-from askance.estimation.moments import fit_moments
+from askance.estimation.moments import solve_moments
 from askance.estimation.newton import Solution, newton
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
 from askance.estimation.standard import PRIOR_SCALE
@@ -131,14 +131,14 @@ def _starting_points(
         given = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
         if not given:
             raise InputError("starts is empty.", remedy="Give at least one point, or a number of random ones.")
-        return [as_parameter(start, dimension, f"starts[{i}]") for i, start in enumerate(given)]
+        return [problem.inward(as_parameter(start, dimension, f"starts[{i}]")) for i, start in enumerate(given)]
     count = as_count(starts, "starts", maximum=100_000)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     points = [zeros(problem)]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepairWarning)
-            points.append(fit_moments(problem).theta)
+            points.append(solve_moments(problem).theta)
     except NotIdentifiedError:
         pass  # no unbiased β: the likelihood may identify θ all the same
     drawn = generator.normal(scale=3.0, size=(count, dimension))

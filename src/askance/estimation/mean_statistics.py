@@ -10,6 +10,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import shown
+from askance._threads import one_thread
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
@@ -81,6 +82,7 @@ class MeanStatistics:
         }
 
 
+@one_thread
 def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
     """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias, overload
 
 from askance._checks import did_you_mean, shown
+from askance._threads import one_thread
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.field_estimation import estimate_field
@@ -111,7 +112,8 @@ def estimate(
                 f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
-    return function(_problem(model, evidence, method), **options)  # type: ignore[arg-type]
+    with one_thread:
+        return function(_problem(model, evidence, method), **options)  # type: ignore[arg-type]
 
 
 def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> MomentProblem:

@@ -44,6 +44,17 @@ def fit_moments(
             not) or "expected" (Σ_mom at θ̂).
         prior_scale: standard deviation of the weak prior, in log-odds.
     """
+    return problem.fit(solve_moments(problem, weighting=weighting, covariance=covariance, prior_scale=prior_scale))
+
+
+def solve_moments(
+    problem: MomentProblem,
+    *,
+    weighting: Weighting = "best",
+    covariance: CovarianceKind | None = None,
+    prior_scale: float = PRIOR_SCALE,
+) -> Outcome:
+    """What `fit_moments` finds, in the coordinates of the problem: where other methods begin."""
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("robust", "expected"))
     equations = problem.moments(weighting)
@@ -57,21 +68,19 @@ def fit_moments(
     else:
         messages = (OUTSIDE_MESSAGE, POSTERIOR_MESSAGE)
     if spread is None:
-        warnings.warn(f"moments: {'; '.join(messages)}.", RepairWarning, stacklevel=3)
+        warnings.warn(f"moments: {'; '.join(messages)}.", RepairWarning, stacklevel=4)
         precision = problem.standard.prior_precision(prior_scale)
         solution, spread, noise = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
         used = "posterior"
         if not solution.converged:
-            warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=3)
-    return problem.fit(
-        Outcome(
-            theta=solution.theta,
-            covariance=spread,
-            method="moments",
-            covariance_kind=used,
-            converged=solution.converged,
-            raw_statistics=equations.statistics,
-            raw_covariance=noise,
-            diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
-        )
+            warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=4)
+    return Outcome(
+        theta=solution.theta,
+        covariance=spread,
+        method="moments",
+        covariance_kind=used,
+        converged=solution.converged,
+        raw_statistics=equations.statistics,
+        raw_covariance=noise,
+        diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
     )

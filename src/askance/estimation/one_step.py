@@ -12,8 +12,8 @@ from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import RepairWarning
 from askance.estimation.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
-from askance.estimation.fit import DistributionFit, Fit, Outcome
-from askance.estimation.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, fit_moments
+from askance.estimation.fit import Fit, Outcome
+from askance.estimation.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, solve_moments
 from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 from askance.estimation.standard import PRIOR_SCALE
 
@@ -49,7 +49,7 @@ def fit_one_step(
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
+        start = solve_moments(problem, weighting=weighting, prior_scale=prior_scale)
     for warning in caught:
         text = str(warning.message).replace("moments:", "one-step:", 1)
         warnings.warn(text, warning.category, stacklevel=3)
@@ -75,7 +75,7 @@ def fit_one_step(
             covariance_kind=used,
             converged=start.converged,
             raw_statistics=start.raw_statistics,
-            raw_covariance=start.raw_covariance if isinstance(start, DistributionFit) else None,
+            raw_covariance=start.raw_covariance,
             diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
         )
     )

@@ -9,7 +9,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, ShapeError
-from askance.estimation.effects import is_known
+from askance.estimation.effects import is_known, quadratic, with_digits
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import POSTERIOR_WARNING, Posteriors, Predictions
 from askance.models.softmax import Covariates, Softmax
@@ -71,11 +71,8 @@ def _spread_of_logits(covariance: FloatArray, x: Covariates, n_free: int) -> Flo
     spread = np.empty((x.shape[0], n_free, n_free))
     for b in range(n_free):
         for c in range(n_free):
-            half = x @ blocks[b, :, c, :]
-            if isinstance(x, np.ndarray):
-                spread[:, b, c] = np.einsum("ni,ni->n", half, x)
-            else:
-                spread[:, b, c] = np.asarray(x.multiply(half).sum(axis=1)).ravel()
+            spread[:, b, c] = quadratic(x, blocks[b, :, c, :])
+        spread[:, b, b] = with_digits(spread[:, b, b], quadratic(abs(x), abs(blocks[b, :, b, :])))
     return spread
 
 

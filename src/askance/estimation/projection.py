@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._threads import one_thread
 from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.common import check_prior_scale
 from askance.estimation.fit import Diagnostics, Fit, Outcome
@@ -38,10 +39,12 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
         )
     require_possible(evidence.channel, evidence.counts)
     if divergence == "euclidean":
-        return closest_distribution(evidence.channel.matrix, evidence.frequencies)
+        with one_thread:
+            return closest_distribution(evidence.channel.matrix, evidence.frequencies)
     if divergence != "kl":
         raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="The default is euclidean.")
-    r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
+    with one_thread:
+        r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
     if not converged:
         warnings.warn("projection: EM stopped before its gap closed.", ConvergenceWarning, stacklevel=3)
     return r

@@ -103,6 +103,9 @@ class Problem(MomentProblem, Protocol):
     def channel(self) -> FiniteChannel:
         """How outputs were seen."""
 
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Parameters of the model in the coordinates of the problem, which may have another basis."""
+
     def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
         """The marginal likelihood, with a prior of that precision (per report)."""
 

@@ -6,15 +6,17 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from askance._arrays import ArrayLike
+from askance._arrays import ArrayLike, FloatArray
 from askance._checks import shorten
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_answer_channel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation import effects, prediction
+from askance.estimation.basis import Basis, BasisEstimate
 from askance.estimation.fit import Fit
 from askance.estimation.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.regression_summary import regression_summary
@@ -34,6 +36,8 @@ class RegressionFit(Fit):
     Attributes:
         evidence: the reports it was fitted to; None after loading from a file.
         design: turns data into x by its `matrix(data)`; None after loading from a file.
+        in_basis: the estimate in a basis that keeps its digits, where x itself does not; None after loading from a
+            file.
 
     >>> import numpy as np
     >>> from askance import ForcedResponse, Responses, Softmax, estimate
@@ -56,6 +60,7 @@ class RegressionFit(Fit):
     model: Softmax
     evidence: Responses | None = None
     design: Any = None
+    in_basis: BasisEstimate | None = None
 
     @property
     def aic(self) -> float:
@@ -110,9 +115,12 @@ class RegressionFit(Fit):
         groups = group_rows(sample, by, self.model, data, given=x is not None)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        return effects.prevalence(
-            self.model, self.theta, self.covariance, sample, groups, name, confidence=confidence, population=population
-        )
+        theta, covariance, basis = self._in_basis()
+        sample = replace(sample, basis=basis)
+        with one_thread:
+            return effects.prevalence(
+                self.model, theta, covariance, sample, groups, name, confidence=confidence, population=population
+            )
 
     def marginal_effects(
         self,
@@ -146,13 +154,19 @@ class RegressionFit(Fit):
         sample, _ = self._sample(x, weights, "marginal_effects")
         reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
-        return effects.marginal_effects(
-            self.model, self.theta, self.covariance, sample, reference, columns, confidence=confidence
-        )
+        theta, covariance, basis = self._in_basis()
+        sample = replace(sample, basis=basis)
+        with one_thread:
+            return effects.marginal_effects(
+                self.model, theta, covariance, sample, reference, columns, confidence=confidence
+            )
 
     def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
         """p_θ̂(y | x) of every row of x, with delta-method intervals computed on the log-odds scale."""
-        return prediction.predict(self.model, self.theta, self.covariance, self._matrix(x), confidence)
+        theta, covariance, basis = self._in_basis()
+        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        with one_thread:
+            return prediction.predict(self.model, theta, covariance, rows, confidence)
 
     def posterior(self, x: Any, observed: ArrayLike, confidence: float = 0.95) -> Posteriors:
         """P(hidden answer = y | x, o) of every respondent: for analysis, not for publication.
@@ -168,9 +182,10 @@ class RegressionFit(Fit):
             observed: what each of them reported, labels out of the channel's observations.
             confidence: of the intervals, which describe the uncertainty of θ̂.
         """
-        return prediction.posterior(
-            self.model, self.theta, self.covariance, self._matrix(x), observed, self._channel(), confidence
-        )
+        theta, covariance, basis = self._in_basis()
+        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        with one_thread:
+            return prediction.posterior(self.model, theta, covariance, rows, observed, self._channel(), confidence)
 
     def likelihood_ratio_test(self, restricted: RegressionFit) -> LikelihoodRatioTest:
         """Test that the terms missing in `restricted` have no effect: 2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ².
@@ -182,6 +197,11 @@ class RegressionFit(Fit):
             restricted: a fit with some of the terms of this one.
         """
         return likelihood_ratio_test(self, restricted)
+
+    def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None]:
+        """θ̂ and its covariance with their digits, and the basis they are about."""
+        kept = self.in_basis
+        return (self.theta, self.covariance, None) if kept is None else (kept.theta, kept.covariance, kept.basis)
 
     def _channel(self) -> FiniteChannel:
         return build_answer_channel(self.channel) if self.evidence is None else self.evidence.channel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,13 +19,16 @@ from askance.errors import (
     NotIdentifiedError,
     ShapeError,
 )
+from askance.estimation.basis import Basis, BasisEstimate
+from askance.estimation.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.conditional import (
+    Block,
     RowCurvature,
     Rows,
     RowScore,
-    add_gram,
-    add_moment,
+    gram,
     logits,
+    moment,
     multinomial_curvature,
     outer,
     softmax,
@@ -38,8 +42,9 @@ from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.standard import Standard
-from askance.estimation.standardise import standardise
+from askance.estimation.standardise import find_basis, standardise
 from askance.evidence.responses import Responses
+from askance.evidence.totals import total
 from askance.models.softmax import Softmax
 
 #: With more parameters than this their covariance is not formed and Newton steps are too expensive.
@@ -47,9 +52,18 @@ WIDE_FROM = 2000
 
 
 class ResponsesProblem:
-    """A `Softmax` model with `Responses`; refuses empty evidence, other outputs and collinear covariates."""
+    """A `Softmax` model with `Responses`; refuses empty evidence, other outputs and collinear covariates.
 
-    def __init__(self, model: Softmax, evidence: Responses) -> None:
+    Where covariates are far from 0 or nearly collinear (a year and its square), the problem is about covariates in
+    another `Basis`, and about their θ̃; `fit` and `inward` lead out of it and into it.
+
+    Args:
+        model: what to fit.
+        evidence: what was seen.
+        basis_of: a problem whose basis is to be taken; default: a basis is looked for.
+    """
+
+    def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
         channel = evidence.channel
         if model.outputs != channel.outputs:
             raise IncompatibleEvidenceError(
@@ -68,9 +82,9 @@ class ResponsesProblem:
         self.n_observations = evidence.n_observations
         self.rows = Rows(self.evidence, len(model.outputs))
         size = len(channel.observations)
-        self.counts = np.zeros(size)
-        for block in self.rows.blocks():
-            self.counts += np.bincount(block.codes, weights=block.weights, minlength=size)
+        (self.counts,) = self.rows.total(
+            lambda block: (np.bincount(block.codes, weights=block.weights, minlength=size).astype(np.float64),)
+        )
         require_possible(channel, (self.counts > 0).astype(np.int64))
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
@@ -78,8 +92,11 @@ class ResponsesProblem:
         self.covariance_kinds: tuple[CovarianceKind, ...] = (
             ("robust",) if special else ("expected", "observed", "robust")
         )
-        if model.dimension <= WIDE_FROM:
-            _ = self.standard  # collinear covariates are refused before anything is fitted
+        if basis_of is not None:
+            self.rows = self.rows.in_basis(basis_of.rows.basis)
+        elif model.dimension <= WIDE_FROM:
+            basis = find_basis(self.rows, model)  # collinear covariates are refused before anything is fitted
+            self.rows = self.rows if basis is None else self.rows.in_basis(basis)
         self._information_at_zero: FloatArray | None = None
 
     @cached_property
@@ -105,18 +122,21 @@ class ResponsesProblem:
         if self.rows.n_rows < THINNED_FROM:
             return self
         try:
-            return ResponsesProblem(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO))
+            sample = ResponsesProblem(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO), self)
+            _ = sample.standard
+            return sample
         except NotIdentifiedError:  # a rare category may be missing from the sample
             return self
 
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê r ⊗ x with r the posterior of the output given the report."""
-        likelihood = self.likelihood()
-        total = np.zeros((self.rows.n_free, self.rows.n_terms))
-        for block in self.rows.blocks():
-            p, A = softmax(logits(block, self.model.blocks(theta)))
-            add_moment(total, block.x, weighted(block, likelihood.posterior(block, p, A)[0]))
-        return total.ravel() / self.rows.total_weight
+        likelihood, coefficients = self.likelihood(), self.model.blocks(theta)
+
+        def expected(block: Block) -> tuple[FloatArray, ...]:
+            p, A = softmax(logits(block, coefficients))
+            return (moment(block.x, weighted(block, likelihood.posterior(block, p, A)[0])),)
+
+        return np.asarray(self.rows.total(expected)[0].ravel() / self.rows.total_weight)
 
     def match(self, statistics: FloatArray) -> ConditionalMatching:
         """The convex objective of the M-step."""
@@ -133,13 +153,13 @@ class ResponsesProblem:
 
     def curvature(self, theta: FloatArray, of_row: RowCurvature) -> FloatArray:
         """Ê V ⊗ x xᵀ with V = of_row(block, P), shape (d, d)."""
-        k, p = self.rows.n_free, self.rows.n_terms
-        total = np.zeros((k, p, k, p))
-        coefficients = self.model.blocks(theta)
-        for block in self.rows.blocks():
+        d, coefficients = self.model.dimension, self.model.blocks(theta)
+
+        def curved(block: Block) -> tuple[FloatArray, ...]:
             share, _ = softmax(logits(block, coefficients))
-            add_gram(total, block.x, weighted(block, of_row(block, share)))
-        return np.asarray(total.reshape(k * p, k * p) / self.rows.total_weight)
+            return (gram(block.x, weighted(block, of_row(block, share))),)
+
+        return np.asarray(self.rows.total(curved)[0].reshape(d, d) / self.rows.total_weight)
 
     def ran_off(self, theta: FloatArray) -> bool:
         """Whether θ has run off to infinity."""
@@ -158,14 +178,11 @@ class ResponsesProblem:
 
     def score_covariance(self, score: RowScore) -> FloatArray:
         """n · Cov of the mean of score(block) ⊗ x, (n,) or (n, K) a block, with weights and clusters; shape (d, d)."""
-        k, p = self.rows.n_free, self.rows.n_terms
         if self.has_clusters:
             return self._clustered(score)
-        total = np.zeros((k, p, k, p))
-        for block in self.rows.blocks():
-            add_gram(total, block.x, times(outer(score(block)), block.squares))
-        scale = self.n_observations / self.rows.total_weight**2
-        return np.asarray(total.reshape(k * p, k * p) * scale)
+        d = self.model.dimension
+        (squares,) = self.rows.total(lambda block: (gram(block.x, times(outer(score(block)), block.squares)),))
+        return np.asarray(squares.reshape(d, d) * (self.n_observations / self.rows.total_weight**2))
 
     def _clustered(self, score: RowScore) -> FloatArray:
         labels = np.concatenate([np.asarray(chunk.clusters) for chunk in self.evidence.chunks])
@@ -182,34 +199,56 @@ class ResponsesProblem:
                 AskanceWarning,
                 stacklevel=2,
             )
-        sums = np.zeros((count, d))
-        for block in self.rows.blocks():
+
+        def sums_of(block: Block) -> ClusterSums:
             s = weighted(block, score(block)).reshape(len(block.codes), -1)
             dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
-            parts = (s[:, :, None] * dense[:, None, :]).reshape(len(s), d)
-            order = place[block.rows]
-            for j in range(d):
-                sums[:, j] += np.bincount(order, weights=parts[:, j], minlength=count)
+            return cluster_sums(place[block.rows], (s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
+
+        sums = total(self.rows.blocks(), sums_of, merge_clusters).sums
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
         scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)
         return np.asarray(centred.T @ centred * scale)
 
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Parameters of the covariates as they were given, in the coordinates of the problem."""
+        return theta if self.rows.basis is None else self.rows.basis.inward(theta)
+
     def fit(self, outcome: Outcome) -> RegressionFit:
-        """Put a result together."""
+        """Put a result together, in terms of the covariates as they were given."""
         clustered = outcome.covariance_kind == "robust" and self.has_clusters
+        basis = self.rows.basis
+        told = outcome if basis is None else _outward(outcome, basis)
         return RegressionFit(
             model=self.model,
-            theta=outcome.theta,
-            covariance=outcome.covariance,
+            theta=told.theta,
+            covariance=told.covariance,
             n_observations=self.n_observations,
             method=outcome.method,
             covariance_kind="cluster-robust" if clustered else outcome.covariance_kind,
             converged=outcome.converged,
             log_likelihood=-self.rows.total_weight * self.likelihood().value(outcome.theta),
-            raw_statistics=outcome.raw_statistics,
+            raw_statistics=told.raw_statistics,
             channel=self.channel.specification(),
             privacy_level=self.channel.privacy_level,
-            diagnostics=outcome.diagnostics,
+            diagnostics=told.diagnostics,
             evidence=self.evidence,
+            in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
         )
+
+
+def _outward(outcome: Outcome, basis: Basis) -> Outcome:
+    """An outcome about θ̃ as one about θ."""
+    maxima = tuple(
+        replace(maximum, theta=tuple(basis.parameters(np.array(maximum.theta)).tolist()))
+        for maximum in outcome.diagnostics.maxima
+    )
+    raw = outcome.raw_statistics
+    return replace(
+        outcome,
+        theta=basis.parameters(outcome.theta),
+        covariance=basis.covariance(outcome.covariance),
+        raw_statistics=None if raw is None else basis.statistics(raw),
+        diagnostics=replace(outcome.diagnostics, maxima=maxima),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import is_missing, shorten
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
-from askance.evidence.responses import Responses
+from askance.estimation.basis import Basis
+from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.totals import BLOCK, add, total
 from askance.models.softmax import Covariates, Softmax
 
-_BLOCK = 8192
 # More groups than this are a continuous column by mistake.
 _MOST_GROUPS = 1000
 #: Names under which people, R and other libraries keep the column of ones.
@@ -38,9 +39,15 @@ class Piece:
 
 @dataclass(frozen=True)
 class Sample:
-    """Respondents in pieces; the rows of all pieces are numbered through."""
+    """Respondents in pieces; the rows of all pieces are numbered through.
+
+    Attributes:
+        pieces: covariates as they were given, counts, weights and clusters.
+        basis: that θ is about; None: θ is about the covariates as they were given.
+    """
 
     pieces: tuple[Piece, ...]
+    basis: Basis | None = None
 
     @classmethod
     def of_evidence(cls, evidence: Responses) -> Sample:
@@ -51,11 +58,11 @@ class Sample:
             codes = np.unique(np.concatenate(labels), return_inverse=True)[1].reshape(-1)
             clusters = list(np.split(codes, np.cumsum([len(part) for part in labels])[:-1]))
         pieces = []
-        for chunk, cluster in zip(evidence.chunks, clusters, strict=True):
+        shares = in_proportion([chunk.weights for chunk in evidence.chunks])
+        for chunk, share, cluster in zip(evidence.chunks, shares, clusters, strict=True):
             ones = np.ones(len(chunk.codes))
             count = ones if chunk.multiplicity is None else np.asarray(chunk.multiplicity, dtype=np.float64)
-            weight = ones if chunk.weights is None else np.asarray(chunk.weights, dtype=np.float64)
-            pieces.append(Piece(chunk.x, count, weight, cluster))
+            pieces.append(Piece(chunk.x, count, ones if share is None else share, cluster))
         return cls(tuple(pieces))
 
     @classmethod
@@ -74,20 +81,37 @@ class Sample:
                 f"weights are between {given.min()} and {given.max()}; allowed: above 0, finite.",
                 remedy="Leave out respondents of weight 0.",
             )
-        return cls((Piece(x, ones, given, None),))
+        (share,) = in_proportion([given])
+        assert share is not None
+        return cls((Piece(x, ones, share, None),))
+
+    def covariates(self, block: Piece) -> Covariates:
+        """Those that θ is about, shape (n, p)."""
+        return block.x if self.basis is None else self.basis.covariates(block.x)
+
+    def direction(self, j: int) -> FloatArray:
+        """How they change with column j of x, shape (p,)."""
+        if self.basis is not None:
+            return np.asarray(self.basis.to_terms[j])
+        unit = np.zeros(self.pieces[0].x.shape[1])
+        unit[j] = 1.0
+        return unit
 
     def blocks(self) -> Iterator[tuple[Piece, slice]]:
-        """Piece by piece in blocks that stay in the cache, each with its place among all rows; sparse ones whole."""
+        """Piece by piece in blocks that stay in the cache, each with its place among all rows."""
         start = 0
         for piece in self.pieces:
             n = len(piece.count)
-            step = _BLOCK if isinstance(piece.x, np.ndarray) else max(n, 1)
-            for low in range(0, n, step):
-                part = slice(low, min(low + step, n))
+            for low in range(0, n, BLOCK):
+                part = slice(low, min(low + BLOCK, n))
                 clusters = None if piece.clusters is None else piece.clusters[part]
                 block = Piece(piece.x[part], piece.count[part], piece.weight[part], clusters)
                 yield block, slice(start + part.start, start + part.stop)
             start += n
+
+    def total(self, f: Callable[[Piece, slice], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+        """Σ of f over all blocks and their places, each of its arrays by itself."""
+        return total(self.blocks(), lambda block: f(*block), add)
 
     @property
     def n_rows(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count
 from askance._digest import purpose_of
+from askance._threads import one_thread
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
@@ -125,6 +126,7 @@ class ScalePilot:
             remedy="Give the state of the pilot's reports, and the description it was planned with.",
         )
 
+    @one_thread
     def estimate(self, tally: StatisticsTally) -> Scales:
         """Centres and scales in the units of the data."""
         from scipy.special import ndtr

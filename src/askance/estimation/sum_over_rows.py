@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.conditional import Block, add_gram, add_moment, logits, weighted
+from askance.estimation.conditional import Block, Rows, gram, logits, moment, weighted
 
 if TYPE_CHECKING:
     from askance.estimation.responses_problem import ResponsesProblem
@@ -56,27 +56,20 @@ class SumOverRows(ABC):
         return self._last
 
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
-        rows = self.problem.rows
-        k, p = rows.n_free, rows.n_terms
-        value, gradient = 0.0, np.zeros((k, p))
-        hessian = np.zeros((k, p, k, p)) if self._with_hessian else None
-        coefficients = self.problem.model.blocks(theta)
-        for block in self._blocks():
-            z = logits(block, coefficients)
-            loss, residual, curvature = self._row(block, z)
-            value += float(loss.sum()) if block.weights is None else float(block.weights @ loss)
-            add_moment(gradient, block.x, weighted(block, residual))
-            if hessian is not None:
-                add_gram(hessian, block.x, weighted(block, curvature()))
-        total = self._total_weight()
-        scaled = None if hessian is None else hessian.reshape(k * p, k * p) / total
-        return value / total, gradient.ravel() / total, scaled
+        rows, coefficients = self._rows(), self.problem.model.blocks(theta)
 
-    def _blocks(self) -> Iterable[Block]:
-        return self.problem.rows.blocks()
+        def sums(block: Block) -> tuple[FloatArray, ...]:
+            loss, residual, curvature = self._row(block, logits(block, coefficients))
+            value = np.asarray(loss.sum() if block.weights is None else block.weights @ loss)
+            slope = moment(block.x, weighted(block, residual))
+            return (value, slope, gram(block.x, weighted(block, curvature()))) if self._with_hessian else (value, slope)
 
-    def _total_weight(self) -> float:
-        return self.problem.rows.total_weight
+        value, gradient, *curved = rows.total(sums)
+        d, n = self.problem.model.dimension, rows.total_weight
+        return float(value) / n, gradient.ravel() / n, curved[0].reshape(d, d) / n if curved else None
+
+    def _rows(self) -> Rows:
+        return self.problem.rows
 
     @abstractmethod
     def _row(self, block: Block, z: FloatArray) -> RowParts:

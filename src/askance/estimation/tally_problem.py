@@ -66,6 +66,10 @@ class TallyProblem:
         """Whether θ has run off to infinity."""
         return self.standard.ran_off(theta, self.model.fisher_information)
 
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """θ as it is."""
+        return theta
+
     def is_direct(self) -> bool:
         """Whether the outputs themselves were tallied."""
         return self.evidence.channel == Direct(self.evidence.channel.outputs)

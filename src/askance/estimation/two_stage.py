@@ -12,6 +12,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count, as_fraction, as_parameter, as_positive_level, require_generator, shown
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.statistics.choices import require_choice
 from askance.design.covariances import invert_information, marginal_information
@@ -158,6 +159,7 @@ class TwoStage:
 
     # -- after the pilot ---------------------------------------------------------------------------------------------
 
+    @one_thread
     def guess(self, pilot_tally: Tally) -> PilotGuess:
         """What the second channel is made for.
 

@@ -10,10 +10,12 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
+from askance.estimation.conditional import Block
 from askance.estimation.conditional_moments import ConditionalMatching
 from askance.estimation.fit import Diagnostics, Outcome
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.responses_problem import ResponsesProblem
+from askance.estimation.standardise import require_sizes
 from askance.estimation.sum_over_rows import SumOverRows
 
 _NO_COVARIANCE = (
@@ -115,9 +117,13 @@ def _descend(
 
 def _second_moments(problem: ResponsesProblem) -> FloatArray:
     """Ê x_j² for every parameter, shape (d,)."""
-    total = np.zeros(problem.rows.n_terms)
-    for block in problem.rows.blocks():
-        squares = block.x**2 if isinstance(block.x, np.ndarray) else block.x.multiply(block.x)
+
+    def squares(block: Block) -> tuple[FloatArray, ...]:
+        square = block.x**2 if isinstance(block.x, np.ndarray) else block.x.multiply(block.x)
         ones = np.ones(len(block.codes)) if block.weights is None else block.weights
-        total += np.asarray(squares.T @ ones).ravel()
-    return np.tile(total / problem.rows.total_weight, problem.rows.n_free)
+        return (np.asarray(square.T @ ones).ravel(),)
+
+    with np.errstate(over="ignore", under="ignore"):
+        means = problem.rows.total(squares)[0] / problem.rows.total_weight
+    require_sizes(problem.rows, problem.model, means, zeros=True)
+    return np.tile(means, problem.rows.n_free)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -36,13 +38,6 @@ class Chunk:
     def n_observations(self) -> int:
         """How many reports the rows stand for."""
         return len(self.codes) if self.multiplicity is None else round(float(self.multiplicity.sum()))
-
-    @property
-    def total_weights(self) -> FloatArray | None:
-        """Multiplicity times sampling weight, or None when all are 1."""
-        if self.multiplicity is None:
-            return self.weights
-        return self.multiplicity if self.weights is None else self.multiplicity * self.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +141,19 @@ class Responses:
         return f"Responses({self.n_observations} reports through {self.channel!r})"
 
 
+def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:
+    """Sampling weights of every chunk times a power of two that leaves the largest of all between ½ and 1.
+
+    Only proportions matter, and sums of weights near the ends of what numbers can hold would not be numbers.
+
+    >>> in_proportion([np.array([3e307, 1.5e308]), None])[0].round(3)
+    array([0.167, 0.834])
+    """
+    largest = max((float(part.max()) for part in weights if part is not None), default=1.0)
+    exponent = math.frexp(largest)[1]
+    return [None if part is None else np.ldexp(part, -exponent) for part in weights]
+
+
 def _collapses(chunk: Chunk) -> bool:
     if chunk.weights is not None or chunk.clusters is not None or not isinstance(chunk.x, np.ndarray):
         return False
@@ -185,7 +193,9 @@ def _read_covariates(x: Covariates, n: int) -> Covariates:
             raise ShapeError(f"x has shape {matrix.shape}; allowed: (reports, columns).", remedy="Give a table.")
     if matrix.shape[0] != n:
         raise ShapeError(f"x has {matrix.shape[0]} rows for {n} reports.", remedy="Give one row per report.")
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):  # finite numbers may have a sum that is none
+        suspect = not np.isfinite(values.sum())
+    if suspect and not np.isfinite(values).all():
         where = np.argwhere(~np.isfinite(np.atleast_1d(values)))[0]
         raise MissingValueError(
             f"x holds {values[tuple(where)]} (position {tuple(int(i) for i in where)}).",

@@ -13,6 +13,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike
 from askance._checks import Number, as_positive_level, shown
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.design.optimum import OptimalChannel, Prior
@@ -40,6 +41,7 @@ _ROUGH = 1 / 3
 _NOT_BUILT = 700.0
 
 
+@one_thread
 def plan(
     model: Enumerated | Softmax | RandomField | GaussianField,
     channels: Iterable[str | AnyDesign] | str | AnyDesign | None = None,

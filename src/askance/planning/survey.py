@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askance._arrays import ArrayLike
+from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
 from askance.errors import InputError
@@ -19,6 +20,7 @@ from askance.planning.result import Plan
 from askance.planning.subject import PlannedMethod
 
 
+@one_thread
 def plan_survey(
     model: Softmax | Enumerated,
     channels: Sequence[FiniteChannel] | FiniteChannel,

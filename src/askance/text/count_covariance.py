@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
+from askance._threads import one_thread
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.count_equations import CountEquations
 from askance.text.count_moments import default_l2, feature_equations
@@ -54,6 +55,7 @@ class MomentCovariance:
         return np.sqrt(np.diag(self.covariance))
 
 
+@one_thread
 def moment_covariance(
     regions: RegionCounts, design: sparse.csr_array, functions: Sequence[AnyArray], *, l2: float | None = None
 ) -> MomentCovariance:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from askance._arrays import IntArray
 from askance._checks import did_you_mean, shorten, shown
+from askance._threads import one_thread
 from askance.errors import EmptyDataError, LabelError, ShapeError
 from askance.text.count_equations import CountEquations
 from askance.text.design_rank import DesignRank, design_rank
@@ -135,6 +136,7 @@ class Identifiability:
         return self.summary()
 
 
+@one_thread
 def identifiability(
     regions: RegionCounts, design: sparse.csr_array | None = None, *, tag: str | None = None
 ) -> Identifiability:

@@ -25,6 +25,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import as_count, require_generator, shown
+from askance._threads import one_thread
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.count_equations import CountEquations, known_tokens
 from askance.text.equal_columns import MergedColumns
@@ -66,6 +67,7 @@ class MomentCounts:
     l2: float
 
 
+@one_thread
 def moment_counts(
     regions: RegionCounts,
     design: sparse.csr_array,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
+from askance._threads import one_thread
 from askance.errors import EmptyDataError, InputError, LabelError
 from askance.text.chain_counts import DEFAULT_BUDGET
 from askance.text.chain_features import ChainFeatures
@@ -176,13 +177,15 @@ class CountTagger:
         tell = rising(progress)
         regions = regions.with_positive_weight()
         tell("miscounts" if self.miscounts == "estimate" else "features", 0.0)
-        miscounts = estimate_above_zero(regions) if self.miscounts == "estimate" else self.miscounts
+        with one_thread:
+            miscounts = estimate_above_zero(regions) if self.miscounts == "estimate" else self.miscounts
         method, edges = self._chosen(regions)
         if method != "moments":  # which does with counts that cannot be
             for each in (regions, held_out) if held_out is not None else (regions,):
                 require_rates(each, miscounts)
         train = self._train_chain if method == "chain" else self._train_node
-        trained = train(_Task(regions, held_out, miscounts, method, edges, tell))
+        with one_thread:
+            trained = train(_Task(regions, held_out, miscounts, method, edges, tell))
         covered = np.flatnonzero(regions.token_counts)
         single = int((regions.lengths == 1).sum())
         training = Training(
@@ -306,6 +309,7 @@ class CountTagger:
         if not hasattr(self, "theta"):
             raise InputError("the tagger has not been trained.", remedy="Call fit(regions), or load one.")
 
+    @one_thread
     def word_probabilities(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """P(tag | word) of words that stand alone, shape (words, tags); unknown ones through features they share."""
         self._require_fit()
@@ -313,6 +317,7 @@ class CountTagger:
             return np.asarray(self.chain.marginals(Corpus.of([[word] for word in words])))
         return np.exp(log_probabilities(self.token_features.matrix(words), self.theta))
 
+    @one_thread
     def word_tags(self, words: Sequence[str]) -> IntArray:
         """The code of the likeliest tag of every word that stands alone, shape (words,)."""
         self._require_fit()
@@ -324,6 +329,7 @@ class CountTagger:
         ]
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
+    @one_thread
     def predict_codes(self, corpus: Corpus) -> IntArray:
         """The code of the tag of every token, shape (N,): of a chain, the likeliest sequence of every sentence."""
         self._require_fit()
@@ -337,6 +343,7 @@ class CountTagger:
         tags = [self.tagset[code] for code in self.predict_codes(corpus).tolist()]
         return [tuple(tags[start:end]) for start, end in pairwise(corpus.starts.tolist())]
 
+    @one_thread
     def predict_proba(self, sentences: Sentences) -> list[FloatArray]:
         """P(tag) of every word of every sentence, each of shape (words, tags)."""
         self._require_fit()

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_parameter, as_positive_level, shown
 from askance._kernels.draw import TOTAL
+from askance._threads import one_thread
 from askance.categories import LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.statistics.choices import require_choice
@@ -184,16 +185,17 @@ def optimal_channel(
             remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
         )
     require_choice(target, "target", ("likelihood", "moments"))
-    points, worst = _read_points(model, theta, prior, minimax)
-    problem = ChannelProblem(model, usable_ratio(level), points, target, np.zeros((0, 0, 0)))
-    _require_usable(problem)
-    matrices = np.array([_usable_weights(weights, model, theta) for theta in points.points])
-    problem = replace(problem, weights=matrices)
-    found = search(problem, worst=worst, tolerance=_TOLERANCE)
-    channel = _finished(problem, found, level, worst, weights)
-    if not channel.has_unbiased_beta:  # a β that is unbiased for all θ would tell them all apart
-        warn_of_blind_spots(model, channel, points.points, stacklevel=2)
-    return channel
+    with one_thread:
+        points, worst = _read_points(model, theta, prior, minimax)
+        problem = ChannelProblem(model, usable_ratio(level), points, target, np.zeros((0, 0, 0)))
+        _require_usable(problem)
+        matrices = np.array([_usable_weights(weights, model, theta) for theta in points.points])
+        problem = replace(problem, weights=matrices)
+        found = search(problem, worst=worst, tolerance=_TOLERANCE)
+        channel = _finished(problem, found, level, worst, weights)
+        if not channel.has_unbiased_beta:  # a β that is unbiased for all θ would tell them all apart
+            warn_of_blind_spots(model, channel, points.points, stacklevel=2)
+        return channel
 
 
 def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool, weights: Weights) -> OptimalChannel:

@@ -14,6 +14,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count, as_positive_level, shown
 from askance._kernels.draw import TOTAL
+from askance._threads import one_thread
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.thresholds import apportion
@@ -101,6 +102,7 @@ class OptimalCliques:
         return {**{name: getattr(self, name) for name in names}, "channel": self.channel.specification()}
 
 
+@one_thread
 def optimal_cliques(
     field: RandomField,
     privacy_level: Number,

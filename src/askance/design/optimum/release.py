@@ -6,6 +6,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike
 from askance._checks import Number
+from askance._threads import one_thread
 from askance.channels.statistics.coordinate_release import CoordinateRelease, best_release
 from askance.design.covariances import invert_information
 from askance.design.optimum.prior import Prior, guess_or_zero
@@ -16,6 +17,7 @@ from askance.models.enumerated import Enumerated
 _LEAST_COST = 1e-9
 
 
+@one_thread
 def optimal_release(
     model: Enumerated,
     privacy_level: Number,
