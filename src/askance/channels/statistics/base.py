@@ -204,7 +204,7 @@ class StatisticsChannel(Described):
     def _rows(self, truth: ArrayLike) -> AnyArray:
         """Truth as an array with one row per respondent."""
         refuse_masked(truth, "the statistics")
-        rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics")
+        rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics", secret=True)
         if rows.ndim != 2 or rows.shape[1] != self.truth_width:
             raise ShapeError(
                 f"the statistics have shape {rows.shape}; allowed: (n, {self.truth_width}), one row per respondent.",
@@ -225,7 +225,7 @@ class StatisticsChannel(Described):
         return self._statistics(self._rows(truth))
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
-        return as_floats(rows, "the statistics")
+        return as_floats(rows, "the statistics", secret=True)
 
     def mean_covariance(
         self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
@@ -325,7 +325,7 @@ def require_finite(rows: FloatArray, offset: int) -> None:
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         raise MissingValueError(
-            f"statistic {column} of row {offset + row} is {rows[row, column]}; allowed: finite numbers.",
+            f"statistic {column} of row {offset + row} is missing or infinite; allowed: finite numbers.",
             remedy="Leave respondents with missing values out, and count them.",
         )
 

@@ -181,19 +181,22 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         return rows
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
-        values = truth if truth.dtype.kind in "iu" else as_floats(truth, "the records")
+        values = truth if truth.dtype.kind in "iu" else as_floats(truth, "the records", secret=True)
         wrong = (values < 0) | (values >= np.array(self.tables.sizes))
         if values.dtype.kind == "f":
             wrong |= values != np.floor(values)
         if wrong.any():
             row, variable = map(int, np.argwhere(wrong)[0])
-            what = f"variable {variable} of row {row + offset} is {values[row, variable]:g}"
+            what = f"variable {variable} of row {row + offset}"
             allowed = f"allowed: whole numbers from 0 to {self.tables.sizes[variable] - 1}."
             if values[row, variable] != values[row, variable]:
                 raise MissingValueError(
-                    f"{what}; {allowed}", remedy="Leave respondents with missing values out, and count them."
+                    f"{what} is missing; {allowed}", remedy="Leave respondents with missing values out, and count them."
                 )
-            raise InputError(f"{what}; {allowed}", remedy="Recode the records, or build the channel with larger sizes.")
+            raise InputError(
+                f"{what} is none of its values; {allowed}",
+                remedy="Recode the records, or build the channel with larger sizes.",
+            )
         # Small integers stay small; what NumPy would turn into floats when it is multiplied does not.
         return values if values.dtype.kind in "iu" and values.dtype != np.uint64 else values.astype(np.int64)
 

@@ -222,7 +222,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"the statistics of row {row + offset} sum to {norms[row]:g}; allowed: "
+                f"the statistics of row {row + offset} have a wrong sum; allowed: "
                 f"{'exactly' if self._exact_norm else 'at most'} {limit:g}.",
                 remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
             )
@@ -241,8 +241,8 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             if distances[nearest[number]] > _ROUNDING:
                 first = int(np.argmax(places == number))
                 raise InputError(
-                    f"the statistics of row {first + offset} are {shown(self._bounds.values(row).tolist())}; allowed: "
-                    f"one of the {len(self._possible)} possible ones.",
+                    f"the statistics of row {first + offset} are none of those that are possible; allowed: one of the "
+                    f"{len(self._possible)} rows of possible.",
                     remedy="Add them to possible, or build the channel without it.",
                 )
         return self._possible[nearest[places]]

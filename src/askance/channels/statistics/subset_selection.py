@@ -113,10 +113,10 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         return n * (2 + bits.words_for(self.dimension))
 
     def _rows(self, truth: ArrayLike) -> AnyArray:
-        return as_column(truth, "truth")
+        return as_column(truth, "truth", secret=True)
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
-        return self.outputs.encode(truth, "truth", offset).astype(np.int64, copy=False)
+        return self.outputs.encode(truth, "truth", offset, secret=True).astype(np.int64, copy=False)
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
         return np.eye(self.dimension)[self._read(rows, 0)]
