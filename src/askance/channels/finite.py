@@ -61,7 +61,7 @@ class FiniteChannel(Described):
 
     @abstractmethod
     def _draw_one(self, truth: int, word: int) -> int:
-        """Draw one observation from one 64-bit word: the same as `_draw` gives."""
+        """Draw one observation from one 64-bit word: what `_draw` gives, in steps that do not depend on the truth."""
 
     # -- what a user meets -----------------------------------------------------------------------------------------
 
@@ -86,6 +86,8 @@ class FiniteChannel(Described):
 
     def randomize_one(self, truth: Label) -> Label:
         """`randomize` for a single answer, as on a respondent's device: no arrays, no compiler, a microsecond or two.
+
+        The same steps are taken for every answer, and whether or not the truth is told.
 
         >>> from askance import Warner
         >>> Warner("2/3").randomize_one("yes") in ("no", "yes")

@@ -213,6 +213,13 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             cells = self.tables.cells_of(encoded[rows], clique)
             self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
 
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        words = (source(1) >> np.uint64(draw.DISCARDED_BITS)).astype(np.int64)
+        clique = np.searchsorted(self._cumulative, words, side="right")
+        out["clique"][:] = clique
+        cell = int(self.tables.cells_of(encoded, clique)[0])
+        self._sampler.draw_one(int(clique[0]), cell, source, out["subset"][0])
+
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size, and cells beyond those of the table."""
         clique, sets = columns["clique"], columns["subset"]

@@ -260,6 +260,18 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             words = source(min(LONGEST_DRAW, bits.most_words(truth.size - done)))
             done = flip(truth, ones, zeros, encoded.shape[1], mask, words, done, noised)
 
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        if not self._bounds.binary:
+            self._draw(encoded, source, out, compiled=False)
+            return
+        ones, zeros = bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
+        truth, noised, step = encoded[0], out["bits"][0], LONGEST_DRAW // len(ones)
+        for start in range(0, truth.size, step):
+            part = truth[start : start + step]
+            words = source(len(ones) * part.size).reshape(len(ones), part.size)
+            noised[start : start + step] = bits.flip_evenly(part, ones, zeros, words)
+        noised[-1] &= np.uint64(bits.last_word_mask(self.dimension))
+
     # -- estimating ------------------------------------------------------------------------------------------------
 
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
