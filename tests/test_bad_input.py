@@ -221,13 +221,25 @@ REGISTRY: dict[str, Case] = {
 
 DATA: dict[str, Case] = {
     "unknown report": (lambda: Tally(NAMED).add(["yes", "perhaps"]), LabelError, ("[1]", "'perhaps'", "'no', 'yes'")),
-    "unknown output": (lambda: NAMED.simulate(["perhaps"], rng()), LabelError, ("truth[0]", "'perhaps'", "'yes'")),
-    "unknown, protected": (lambda: NAMED.randomize(["no", "No"]), LabelError, ("truth[1]", "'No'", "'no'")),
-    "unknown, single": (lambda: NAMED.randomize_one("perhaps"), LabelError, ("truth", "'perhaps'", "'yes'")),
+    "unknown output": (
+        lambda: NAMED.simulate(["perhaps"], rng()),
+        LabelError,
+        ("truth[0] is none of the labels", "'yes'"),
+    ),
+    "unknown, protected": (
+        lambda: NAMED.randomize(["no", "No"]),
+        LabelError,
+        ("truth[1] is none of the labels", "'no'"),
+    ),
+    "unknown, single": (lambda: NAMED.randomize_one("perhaps"), LabelError, ("truth is none of the labels", "'yes'")),
     "unknown likelihood": (lambda: NAMED.log_likelihood(["?"]), LabelError, ("observed[0]", "'?'", "'no', 'yes'")),
-    "unknown statistic": (lambda: MODEL.statistics(["?"]), LabelError, ("y[0]", "'?'", "'no', 'yes'")),
+    "unknown statistic": (lambda: MODEL.statistics(["?"]), LabelError, ("y[0] is none of the labels", "'no', 'yes'")),
     "code too large": (lambda: Tally(CODED).add([0, 1, 3]), LabelError, ("observed[2]", "3", "0, 1, 2")),
-    "code negative": (lambda: CODED.simulate([0, -1], rng()), LabelError, ("truth[1]", "-1", "0, 1, 2")),
+    "code negative": (
+        lambda: CODED.simulate([0, -1], rng()),
+        LabelError,
+        ("truth[1] is none of the labels", "0, 1, 2"),
+    ),
     "code of 64 bits": (
         lambda: Tally(CODED).add(np.array([2**64 - 1], dtype=np.uint64)),
         LabelError,
@@ -385,8 +397,10 @@ def test_refusal_names_value_range_and_remedy(
 def test_position_is_counted_over_the_whole_column(position: int) -> None:
     reports = np.zeros(50_001, dtype=np.int64)
     reports[position] = 9
-    for refuse in (Tally(CODED).add, CODED.randomize, lambda column: CODED.simulate(column, rng())):
-        with pytest.raises(LabelError, match=rf"\[{position}\] is 9; allowed: 0, 1, 2\."):
+    with pytest.raises(LabelError, match=rf"\[{position}\] is 9; allowed: 0, 1, 2\."):
+        Tally(CODED).add(reports)
+    for refuse in (CODED.randomize, lambda column: CODED.simulate(column, rng())):
+        with pytest.raises(LabelError, match=rf"\[{position}\] is none of the labels; allowed: 0, 1, 2\."):
             refuse(reports)
 
 

@@ -112,7 +112,9 @@ def test_a_centre_is_part_of_what_a_channel_is() -> None:
     again = build_channel(shifted.specification())
     assert again == shifted
     assert BallRelease(2, 1, centre="1/2").specification()["centre"] == 0.5
-    with pytest.raises(InputError, match=r"row 0 has norm 1\.5 from the centre; allowed: at most 1, the radius"):
+    with pytest.raises(
+        InputError, match=r"row 0 is too long; allowed: a norm from the centre of at most 1, the radius"
+    ):
         shifted.randomize([[0.5, -2.5, 0.0]])
     with pytest.raises(ShapeError, match="centre has shape"):
         BallRelease(3, 2, centre=[1, 2])

@@ -152,7 +152,7 @@ def test_labels_of_many_kinds(tmp_path: Path) -> None:
     for text, label in (("true", True), ("2.5", 2.5), ("three", "three"), ("4", 4), (" 4.0", None)):
         outcome = call("randomize", "file", str(path), "--record", text)
         if label is None:
-            assert_one_line(outcome, ("' 4.0'",))
+            assert_one_line(outcome, ("--record is none of the labels; allowed: True, 2.5, 'three', 4",))
         else:
             assert json.loads(printed(outcome))["answer"] == label
     path.write_text('kind = "direct"\noutputs = [1, "1"]')
@@ -198,22 +198,34 @@ RANDOMIZE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "an id for many": ((*INPUT, "--id", "x"), TABLE, ("--id", "--record")),
     "columns of one": (("--record", "1,0,0", "--columns", "a"), TABLE, ("--columns", "--input")),
     "two numbers": (("--record", "1,0"), TABLE, ("--record has 2 numbers", "3")),
-    "no number": (("--record", "1,0,x"), TABLE, ("number 3 of --record", "'x'")),
+    "no number": (("--record", "1,0,x"), TABLE, ("number 3 of --record is no finite number",)),
     "not finite": (("--record", "1,0,nan"), TABLE, ("number 3 of --record", "finite")),
-    "out of bounds": (("--record", "1,0,2"), TABLE, ("--record: statistic 2 is 2", "0 to 1")),
-    "norm": (("--record", "1,0,1"), TABLE, ("sum to 2", "--max-l1-norm")),
+    "out of bounds": (("--record", "1,0,2"), TABLE, ("--record: statistic 2 lies outside its bounds", "0 to 1")),
+    "norm": (("--record", "1,0,1"), TABLE, ("wrong sum", "--max-l1-norm")),
     "bad id": (("--record", "1,0,0", "--id", ""), TABLE, ("id", "''")),
     "no such table": (("--input", "missing.csv", "-o", "out.jsonl"), TABLE, ("missing.csv", "No such file")),
     "kind of output": (("--input", "people.csv", "-o", "out.csv"), TABLE, ("out.csv", ".jsonl", ".parquet")),
     "four columns": (INPUT, TABLE, ("people.csv", "4 columns", "'who'", "3", "--columns")),
     "an unknown column": ((*INPUT, "--columns", "a,b,d"), TABLE, ("'d'", "'a', 'b', 'c'")),
     "an unknown id column": ((*INPUT, "--id-column", "whom"), TABLE, ("'whom'", "Did you mean 'who'?")),
-    "a value out of bounds": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,2"), ("people.csv, row 2: column 'c' is 2",)),
-    "a norm in a table": (NAMED, TABLE.replace("u3,0,0,1", "u3,1,0,1"), ("people.csv, row 3", "sum to 2")),
+    "a value out of bounds": (
+        NAMED,
+        TABLE.replace("u2,0,1,0", "u2,0,1,2"),
+        ("people.csv, row 2: column 'c' lies outside its bounds",),
+    ),
+    "a norm in a table": (NAMED, TABLE.replace("u3,0,0,1", "u3,1,0,1"), ("people.csv, row 3", "wrong sum")),
     "a gap": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,,0"), ("people.csv, row 2: the value of column 'b' is missing",)),
-    "a text": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,no"), ("people.csv, row 2: column 'c' is 'no'", "numbers")),
-    "an infinite number": (NAMED, TABLE.replace("u2,0,1,0", "u2,0,1,inf"), ("row 2: column 'c' is inf",)),
-    "an id twice": (NAMED, TABLE.replace("u2", "u1"), ("people.csv, row 2: column 'who' is 'u1' a second time",)),
+    "a text": (
+        NAMED,
+        TABLE.replace("u2,0,1,0", "u2,0,1,no"),
+        ("people.csv, row 2: column 'c' is no number", "numbers"),
+    ),
+    "an infinite number": (
+        NAMED,
+        TABLE.replace("u2,0,1,0", "u2,0,1,inf"),
+        ("row 2: column 'c' is missing or infinite",),
+    ),
+    "an id twice": (NAMED, TABLE.replace("u2", "u1"), ("people.csv, row 2: column 'who' is that of row 1",)),
     "an id missing": (NAMED, TABLE.replace("u2", ""), ("people.csv, row 2: the value of column 'who' is missing",)),
 }
 
@@ -237,7 +249,7 @@ def test_nothing_is_written_when_a_late_row_is_bad(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(people_module, "_PIECE", 16)
     (tmp_path / "people.csv").write_text("\n".join(["a,b,c", *["1,0,0"] * 90, "1,0,1", *["0,1,0"] * 9]))
     arguments = ("--input", "people.csv", "-o", "out.parquet")
-    assert_one_line(call("randomize", *ONE_HOT, *arguments), ("people.csv, row 91", "sum to 2"))
+    assert_one_line(call("randomize", *ONE_HOT, *arguments), ("people.csv, row 91", "wrong sum"))
     assert len(list(tmp_path.iterdir())) == 1
     (tmp_path / "out.parquet").write_bytes(b"kept")
     assert_one_line(call("randomize", *ONE_HOT, *arguments), ("out.parquet is there already", "another name"))
@@ -247,12 +259,24 @@ def test_nothing_is_written_when_a_late_row_is_bad(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("forced-response", "--truth", "2/3", "--yes", "1/6", "--record", "maybe"), ("'maybe'", "'no', 'yes'")),
-        (("randomized-response", "--outputs", "4", "--privacy-level", "1", "--record", "4"), ("'4'", "0, 1, 2, 3")),
-        (("randomized-response", "--outputs", "4", "--privacy-level", "1", "--record", "-1"), ("'-1'",)),
-        (("warner", "--question", "2/3", *INPUT, "--columns", "c"), ("people.csv, row 3: column 'c' is '7'", "'no'")),
+        (
+            ("forced-response", "--truth", "2/3", "--yes", "1/6", "--record", "maybe"),
+            ("--record is none of the labels", "'no', 'yes'"),
+        ),
+        (
+            ("randomized-response", "--outputs", "4", "--privacy-level", "1", "--record", "4"),
+            ("--record is none of the labels", "0, 1, 2, 3"),
+        ),
+        (("randomized-response", "--outputs", "4", "--privacy-level", "1", "--record", "-1"), ("--record is none",)),
+        (
+            ("warner", "--question", "2/3", *INPUT, "--columns", "c"),
+            ("people.csv, row 3: column 'c' is none of the labels", "'no'"),
+        ),
         (("warner", "--question", "2/3", *INPUT), ("4 columns", "1")),
-        (("clique-release", "--sizes", "2,2", "--cliques", "0,1", "--privacy-level", "1", "--record", "0,2"), ("2",)),
+        (
+            ("clique-release", "--sizes", "2,2", "--cliques", "0,1", "--privacy-level", "1", "--record", "0,2"),
+            ("variable 1",),
+        ),
         (("warner", "--question", "66", "--record", "yes"), ("--question is 66", "0 to 1")),
         (("warnr", "--record", "yes"), ("Did you mean 'warner'?",)),
         (("file", "missing.toml", "--record", "yes"), ("missing.toml",)),

@@ -199,22 +199,22 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], tuple[str, ...]]
     "above its bound": (
         lambda: CHANNEL.randomize([[0, 0, 10], [0, 0, 16]]),
         InputError,
-        ("statistic 2 of row 1 is 16", "10 to 15", "clip"),
+        ("statistic 2 of row 1 lies outside its bounds", "10 to 15", "clip"),
     ),
     "below its bound": (
         lambda: CHANNEL.randomize([[0.0, -1.5, 10.0]]),
         InputError,
-        ("statistic 1 of row 0 is -1.5", "-1 to 1"),
+        ("statistic 1 of row 0 lies outside its bounds", "-1 to 1"),
     ),
     "a late row": (
         lambda: CHANNEL.randomize(np.where(np.arange(9000)[:, None] == 8765, 9.0, [[0.5, 0.5, 12.0]])),
         InputError,
-        ("statistic 0 of row 8765 is 9", "0 to 1"),
+        ("statistic 0 of row 8765 lies outside its bounds", "0 to 1"),
     ),
     "NaN": (
         lambda: CHANNEL.randomize([[0.0, 0.0, 10.0], [0.0, np.nan, 10.0]]),
         MissingValueError,
-        ("statistic 1 of row 1 is nan",),
+        ("statistic 1 of row 1 is missing or infinite",),
     ),
     "a width": (lambda: CHANNEL.randomize([[0, 1]]), ShapeError, ("(1, 2)", "(n, 3)")),
     "no statistics": (lambda: CoordinateRelease(0, 1), InputError, ("dim is 0", "at least 1")),

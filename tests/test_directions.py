@@ -428,13 +428,13 @@ def test_bad_input(kind: Both) -> None:
         with pytest.raises(InputError, match=message):
             kind(*arguments)
     channel = kind(2, 1, 2)
-    with pytest.raises(InputError, match=r"vector of row 1 has norm 2\.000001; allowed: at most 2.*larger radius"):
+    with pytest.raises(InputError, match=r"vector of row 1 is too long; allowed: a norm of at most 2,.*larger radius"):
         channel.randomize([[0.0, 0.0], [2.000001, 0.0]])
-    with pytest.raises(InputError, match="vector of row 4099 has norm 3;"):
+    with pytest.raises(InputError, match="vector of row 4099 is too long;"):
         channel.simulate(np.append(np.zeros((4099, 2)), [[0.0, 3.0]], axis=0), np.random.default_rng(0))
-    with pytest.raises(InputError, match="has norm 1e\\+300"):
+    with pytest.raises(InputError, match="is too long"):
         channel.randomize([[1e300, 0]])
-    with pytest.raises(InputError, match="statistic 1 of row 0 is nan"):
+    with pytest.raises(InputError, match="statistic 1 of row 0 is missing or infinite"):
         channel.randomize([[0, math.nan]])
     with pytest.raises(InputError, match="shape"):
         channel.randomize([[1.0]])

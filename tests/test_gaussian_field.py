@@ -98,8 +98,8 @@ def test_arguments_that_are_refused(given: dict[str, Any], error: type[AskanceEr
 @pytest.mark.parametrize(
     ("x", "y", "error", "said"),
     [
-        ([[1.0, np.nan]], [0.0], MissingValueError, "x1 of row 1 is nan"),
-        ([[1.0, 0.0]], [np.inf], MissingValueError, "y of row 1 is inf"),
+        ([[1.0, np.nan]], [0.0], MissingValueError, "x1 of row 1 is missing or infinite"),
+        ([[1.0, 0.0]], [np.inf], MissingValueError, "y of row 1 is missing or infinite"),
         ([[1.0]], [0.0], ShapeError, r"x has shape \(1, 1\)"),
         ([[1.0, 0.0]], [0.0, 1.0], ShapeError, r"x has 1 rows and y shape \(2,\)"),
         ([[1.0, 0.0]], [[0.0]], ShapeError, "one number per row"),

@@ -391,8 +391,16 @@ def reports_with(coordinates: list[int], values: list[int]) -> Reports:
         (lambda: Hybrid(300, 1, sampled=0), InputError, ("sampled is 0", "at most 64")),
         (lambda: Hybrid(3, 1, statistic_bound=-1), InputError, ("statistic_bound is -1", "above 0")),
         (lambda: Hybrid(3, 1).randomize(TRUTH[:, :2]), ShapeError, ("(2, 2)", "(n, 3)")),
-        (lambda: Hybrid(3, 1).randomize(TRUTH - 0.5), InputError, ("statistic 0 of row 0 is -0.5", "0 to 1")),
-        (lambda: Hybrid(3, 1).randomize(TRUTH + np.inf), MissingValueError, ("statistic 0 of row 0 is inf",)),
+        (
+            lambda: Hybrid(3, 1).randomize(TRUTH - 0.5),
+            InputError,
+            ("statistic 0 of row 0 lies outside its bounds", "0 to 1"),
+        ),
+        (
+            lambda: Hybrid(3, 1).randomize(TRUTH + np.inf),
+            MissingValueError,
+            ("statistic 0 of row 0 is missing or infinite",),
+        ),
         (lambda: reports_with([1, 1], [0, 0]), InputError, ("report 0 has [1, 1]", "increasing order", "leave it out")),
         (lambda: reports_with([2, 0], [0, 0]), InputError, ("report 0 has [2, 0]", "2 different ones")),
         (lambda: reports_with([0, 3], [0, 0]), InputError, ("report 0 has [0, 3]", "0 to 2")),

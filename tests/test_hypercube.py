@@ -286,8 +286,16 @@ TRUTH: FloatArray = np.zeros((2, 3))
         (lambda: Hypercube(3, 1, statistic_bound=0), InputError, ("statistic_bound is 0", "above 0")),
         (lambda: Hypercube(3, 1, lower=[1, 2]), ShapeError, ("lower has shape (2,)", "or 3")),
         (lambda: Hypercube(3, 1).randomize(TRUTH[:, :2]), ShapeError, ("(2, 2)", "(n, 3)")),
-        (lambda: Hypercube(3, 1).randomize(TRUTH + 1.5), InputError, ("statistic 0 of row 0 is 1.5", "0 to 1")),
-        (lambda: Hypercube(3, 1).randomize(TRUTH + np.nan), MissingValueError, ("statistic 0 of row 0 is nan",)),
+        (
+            lambda: Hypercube(3, 1).randomize(TRUTH + 1.5),
+            InputError,
+            ("statistic 0 of row 0 lies outside its bounds", "0 to 1"),
+        ),
+        (
+            lambda: Hypercube(3, 1).randomize(TRUTH + np.nan),
+            MissingValueError,
+            ("statistic 0 of row 0 is missing or infinite",),
+        ),
         (
             lambda: Reports(Hypercube(3, 1), {"signs": np.array([[8]], dtype=np.uint64)}),
             InputError,

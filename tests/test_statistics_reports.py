@@ -191,15 +191,15 @@ def out_of_bounds(channel: StatisticsChannel, n: int, row: int) -> tuple[AnyArra
     if channel.kind == "subset-selection":
         truths = truths.astype(object)
         truths[row] = "elsewhere"
-        return truths, rf"truth\[{row}\] is 'elsewhere'"
+        return truths, rf"truth\[{row}\] is none of the labels"
     if channel.kind == "clique-release":
         truths[row, last] = channel.parameters()["sizes"][last]
-        return truths, f"variable {last} of row {row} is {truths[row, last]}"
+        return truths, f"variable {last} of row {row} is none of its values"
     if channel.kind in ("ball-release", "quadratic-release"):
         truths[row] = 10
         return truths, f"vector of row {row}"
     truths[row, last] = 1000
-    return truths, f"statistic {last} of row {row} is 1000"
+    return truths, f"statistic {last} of row {row} lies outside its bounds"
 
 
 def masked(values: AnyArray, *, mask: AnyArray) -> AnyArray:

@@ -357,9 +357,9 @@ def test_bad_designs_are_refused(arguments: tuple[object, ...], message: str) ->
 
 def test_bad_truth_is_refused_naming_the_row() -> None:
     named, coded = SubsetSelection(["a", "b"], 1), SubsetSelection(3, 1)
-    with pytest.raises(LabelError, match=r"truth\[2\] is 'z'; allowed: 'a', 'b'"):
+    with pytest.raises(LabelError, match=r"truth\[2\] is none of the labels; allowed: 'a', 'b'"):
         named.randomize(["a", "b", "z"])
-    with pytest.raises(LabelError, match=r"truth\[5000\] is 3"):
+    with pytest.raises(LabelError, match=r"truth\[5000\] is none of the labels"):
         coded.randomize([0] * 5000 + [3])
     with pytest.raises(MissingValueError, match=r"truth\[1\] is missing"):
         named.randomize(np.array(["a", None]))

@@ -58,5 +58,5 @@ def test_thresholds_are_whole_numbers_for_every_vector() -> None:
 
 
 def test_long_vectors_are_refused() -> None:
-    with pytest.raises(InputError, match=r"statistic 1 of row 0 is 1\.5; allowed: −1 to 1"):
+    with pytest.raises(InputError, match=r"statistic 1 of row 0 lies outside its bounds; allowed: −1 to 1"):
         TripleRelease(2, 1).randomize([[0.0, 1.5]])

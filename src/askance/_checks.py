@@ -4,6 +4,10 @@ Each kind of thing is read in one place: a number (`as_fraction`), a list (`as_l
 (`as_floats`), a column of data (`as_column`). Probabilities are kept as `Fraction`. A decimal is read as written (0.1
 is 1/10, not the nearest binary number) and texts such as "2/3" are understood, so that a design described as "two
 sixths" is held exactly.
+
+What is about to be noised is read with `secret=True`: a refusal then says where the value stands and what is allowed
+there, never what it is, since messages end up in logs. Such refusals are raised outside of `except` blocks: an error
+keeps the one it was raised from, with what that one says.
 """
 
 from __future__ import annotations
@@ -205,13 +209,14 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     try:
         return np.asarray(values)
     except (ValueError, TypeError):
-        raise ShapeError(
-            f"{name} has rows of different lengths; allowed: a rectangular array.",
-            remedy="Give every row the same number of entries.",
-        ) from None
+        pass
+    raise ShapeError(
+        f"{name} has rows of different lengths; allowed: a rectangular array.",
+        remedy="Give every row the same number of entries.",
+    )
 
 
-def as_floats(values: ArrayLike, name: str) -> FloatArray:
+def as_floats(values: ArrayLike, name: str, *, secret: bool = False) -> FloatArray:
     """Read an array of numbers; None becomes NaN, texts and complex numbers are refused."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         refuse_masked(values, name)
@@ -222,9 +227,18 @@ def as_floats(values: ArrayLike, name: str) -> FloatArray:
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise InputError(
-        f"{name} is {shown(array.tolist())}; allowed: numbers.", remedy="Turn texts into numbers first, with float()."
-    )
+    where = f"{name}{_first_without_number(array)} is no number" if secret else f"{name} is {shown(array.tolist())}"
+    raise InputError(f"{where}; allowed: numbers.", remedy="Turn texts into numbers first, with float().")
+
+
+def _first_without_number(array: AnyArray) -> str:
+    """Where the first entry stands that cannot be read as a number, such as [3][1]; empty for a single value."""
+    for place in np.ndindex(array.shape):
+        try:
+            float(array[place])
+        except (TypeError, ValueError, OverflowError):
+            return "".join(f"[{i}]" for i in place)
+    return "[0]" * array.ndim  # numbers written as texts
 
 
 def columns_by_name(table: Any, names: Sequence[str]) -> Any:
@@ -266,7 +280,7 @@ def require_generator(rng: object) -> np.random.Generator:
 # -- columns of data ---------------------------------------------------------------------------------------------------
 
 
-def as_column(values: ArrayLike, name: str) -> AnyArray:
+def as_column(values: ArrayLike, name: str, *, secret: bool = False) -> AnyArray:
     """Read a column of data, shape (n,); a single value becomes a column of one.
 
     Values keep their types: NumPy would turn [1, "1"] into two equal texts and a NaN among texts into "nan". Arrays
@@ -286,9 +300,8 @@ def as_column(values: ArrayLike, name: str) -> AnyArray:
     else:
         array = as_array(values, name)
         if array.ndim == 0 and array.dtype.kind == "O" and isinstance(values, Iterable):
-            raise InputError(
-                f"{name} is {shown(values)}; allowed: a list or an array.", remedy="Pass one column, with list(…)."
-            )
+            what = f"of type {type(values).__name__}" if secret else shown(values)
+            raise InputError(f"{name} is {what}; allowed: a list or an array.", remedy="Pass one column, with list(…).")
     if array.ndim == 0:
         array = array[None]
     if array.ndim != 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NoReturn, TypeAlias, Union, cast
@@ -18,6 +19,8 @@ Label: TypeAlias = int | float | str | bool
 #: What callers may write for a set of labels: how many, which ones, or a set that exists already.
 LabelSet: TypeAlias = Union[int, Iterable[Label], "Categories"]
 
+# Refuses the value at a position of a column.
+_Refuse: TypeAlias = Callable[[int], NoReturn]
 #: No set has more labels: codes, counts and thresholds of each are held in memory.
 MOST_LABELS = 1 << 24
 
@@ -109,38 +112,45 @@ class Categories:
         """The labels in a message: all of a few, some of many."""
         return f"{len(self)} codes" if self.are_codes else f"[{shorten(self.labels)}]"
 
-    def code(self, label: Label, name: str = "value") -> int:
-        """The code of one label."""
+    def code(self, label: Label, name: str = "value", *, secret: bool = False) -> int:
+        """The code of one label; a `secret` one is never shown in an error."""
         code = self._find(label)
         if code is None or (type(label) not in (str, int) and self._is_foreign(type(label))):
-            raise self._refusal(label, name)
+            raise self._refusal(label, name, secret)
         return code
 
-    def encode(self, values: ArrayLike, name: str = "data", offset: int = 0) -> CodeArray:
+    def encode(self, values: ArrayLike, name: str = "data", offset: int = 0, *, secret: bool = False) -> CodeArray:
         """Turn labels into codes; a scalar becomes an array of one.
 
         Args:
             values: labels, shape (n,).
             name: what to call them in an error.
             offset: position of the first value, when this is a piece of a longer column.
+            secret: whether they may be somebody's truth: an error then says where, and not what.
 
         Raises:
             MissingValueError: a value is NaN or None.
             LabelError: a value is no label of this set.
         """
-        array = as_column(values, name)
+        array = as_column(values, name, secret=secret)
+
+        def refuse(position: int) -> NoReturn:
+            value = array[position]
+            plain = value.item() if isinstance(value, np.generic) else value
+            raise self._refusal(plain, f"{name}[{offset + position}]", secret)
+
         kind = array.dtype.kind
         if kind == "O" or not self.are_codes:
-            return self._look_up(array, name, offset)
+            return self._look_up(array, refuse)
         if kind in "iu":
-            return self._check_codes(array, name, offset)
+            return self._check_codes(array, refuse)
         if kind == "f":
-            return self._check_codes(self._whole(array, name, offset), name, offset)
+            return self._check_codes(self._whole(array, refuse), refuse)
         if array.size and not (kind == "b" and self._takes_booleans):
-            self._refuse(array, 0, name, offset)
+            refuse(0)
         return array.astype(np.uint8)
 
-    def _look_up(self, array: AnyArray, name: str, offset: int) -> IntArray:
+    def _look_up(self, array: AnyArray, refuse: _Refuse) -> IntArray:
         """Codes by dictionary: of texts, mixed labels, and whatever stands in a column of objects."""
         values = array.tolist()
         if array.dtype.kind in "mM":  # durations and dates become numbers in a list
@@ -149,13 +159,14 @@ class Categories:
         looked_at = () if self._are_texts else values if array.dtype.kind == "O" else values[:1]
         foreign = [kind for kind in set(map(type, looked_at)) if self._is_foreign(kind)]
         if foreign:
-            self._refuse(array, next(i for i, value in enumerate(values) if type(value) in foreign), name, offset)
-        try:
+            refuse(next(i for i, value in enumerate(values) if type(value) in foreign))
+        codes: IntArray | None = None
+        with suppress(TypeError):  # a value that cannot be looked up
             codes = np.fromiter(map(self._code_of.get, values, repeat(-1)), dtype=np.int64, count=len(values))
-        except TypeError:
-            self._refuse(array, next(i for i, value in enumerate(values) if self._find(value) is None), name, offset)
+        if codes is None:
+            refuse(next(i for i, value in enumerate(values) if self._find(value) is None))
         if codes.size and codes.min() < 0:
-            self._refuse(array, int(np.argmin(codes)), name, offset)
+            refuse(int(np.argmin(codes)))
         return codes
 
     def _find(self, value: object) -> int | None:
@@ -171,29 +182,25 @@ class Categories:
             return True
         return issubclass(kind, (bool, np.bool_)) and not self._takes_booleans
 
-    def _check_codes(self, array: CodeArray, name: str, offset: int) -> CodeArray:
+    def _check_codes(self, array: CodeArray, refuse: _Refuse) -> CodeArray:
         if array.size and not (array.min() >= 0 and array.max() < len(self)):
-            self._refuse(array, int(np.argmax((array < 0) | (array >= len(self)))), name, offset)
+            refuse(int(np.argmax((array < 0) | (array >= len(self)))))
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
-    def _whole(self, array: AnyArray, name: str, offset: int) -> IntArray:
+    def _whole(self, array: AnyArray, refuse: _Refuse) -> IntArray:
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.int64)
         if not np.array_equal(whole, array):
-            self._refuse(array, int(np.argmax(whole != array)), name, offset)
+            refuse(int(np.argmax(whole != array)))
         return whole
 
-    def _refuse(self, array: AnyArray, position: int, name: str, offset: int) -> NoReturn:
-        value = array[position]
-        raise self._refusal(value.item() if isinstance(value, np.generic) else value, f"{name}[{offset + position}]")
-
-    def _refusal(self, value: object, where: str) -> InputError:
+    def _refusal(self, value: object, where: str, secret: bool) -> InputError:
         if is_missing(value):
             return MissingValueError(
                 f"{where} is missing ({shown(value)}).", remedy="Drop missing values first, and count them."
             )
         return LabelError(
-            f"{where} is {shown(value)}; allowed: {shorten(self.labels)}.",
+            f"{where} is {'none of the labels' if secret else shown(value)}; allowed: {shorten(self.labels)}.",
             remedy="Recode the data, or give the channel these labels.",
         )
 

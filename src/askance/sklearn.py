@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_positive_level
+from askance._checks import Number, as_positive_level, shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
@@ -131,7 +131,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Simulate more devices; all reports so far are fitted together. The first call decides scales and channel."""
         first = not hasattr(self, "tally_")
-        rows, target = validate_data(self, X, y, y_numeric=True, reset=first, dtype=np.float64)
+        rows, target = _validated(self, X, y, y_numeric=True, reset=first)
         if not hasattr(self, "_rng"):
             self._rng = _generator(self.random_state)
         if first:
@@ -281,7 +281,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Simulate more respondents; the first call must show all classes, or name them."""
         first = not hasattr(self, "evidence_")
-        rows, target = validate_data(self, X, y, reset=first, dtype=np.float64)
+        rows, target = _validated(self, X, y, reset=first)
         if target.dtype == object and any(label is None for label in target.tolist()):
             raise InputError("y holds None; allowed: labels.", remedy="Leave respondents without a label out.")
         check_classification_targets(target)
@@ -291,7 +291,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             self.classes_ = np.unique(target if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise InputError(
-                    f"y has one class, {self.classes_.tolist()}; allowed: at least 2 classes.",
+                    "y has one class; allowed: at least 2 classes.",
                     remedy="Name all classes with partial_fit(X, y, classes=…).",
                 )
             channel = RandomizedResponse.for_privacy_level(self.privacy_level, outputs=len(self.classes_))
@@ -299,7 +299,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         unknown = ~np.isin(target, self.classes_)
         if unknown.any():
             raise InputError(
-                f"y holds {target[unknown][0]!r}; allowed: the classes {self.classes_.tolist()}.",
+                f"y[{int(np.argmax(unknown))}] is none of the classes; allowed: {shorten(self.classes_.tolist())}.",
                 remedy="Name all classes in the first call, with classes=…",
             )
         # Labels as the channel knows them: its own, in its own order, where it came with real reports.
@@ -365,6 +365,17 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # noised labels of a few rows say little
         return tags
+
+
+def _validated(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, **rules: Any) -> tuple[FloatArray, AnyArray]:
+    """X and y as scikit-learn checks them; a value that is no number is told by what it is not, and never shown."""
+    try:
+        rows, target = validate_data(estimator, X, y, dtype=np.float64, **rules)
+        return rows, target
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise InputError("X or y holds a text that is no number.", remedy="Turn texts into numbers first, with float().")
 
 
 def _forget(estimator: BaseEstimator, *names: str) -> None:

@@ -11,7 +11,7 @@ would cost more than the work, and they are what the tests compare the compiled 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -55,6 +55,19 @@ def draw_mixture_plain(truth: CodeArray, words: WordArray, reveal: int, cumulati
     """Reveal y when the word is below `reveal`, otherwise draw from the base distribution `cumulative` (1, k)."""
     w = (words >> _SHIFT).astype(np.int64)
     return np.where(w < reveal, truth, np.searchsorted(cumulative[0], w, side="right"))
+
+
+def even_search(cumulative: Sequence[int]) -> list[int]:
+    """The thresholds of one column (k,) for `bisect_right`, so that it takes as many steps whatever it finds.
+
+    The last one is above every word and is left out; as many of that kind are put in its place as make 2^j − 1 in all.
+    Halving such a list takes j steps: a search that took fewer for some observations would tell of the truth.
+
+    >>> even_search([5, 7, TOTAL]) == [5, 7, TOTAL]
+    True
+    """
+    inner = list(cumulative[:-1])
+    return inner + [TOTAL] * ((1 << len(inner).bit_length()) - 1 - len(inner))
 
 
 def guide_shift(guide: GuideArray) -> int:

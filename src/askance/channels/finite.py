@@ -61,7 +61,7 @@ class FiniteChannel(Described):
 
     @abstractmethod
     def _draw_one(self, truth: int, word: int) -> int:
-        """Draw one observation from one 64-bit word: the same as `_draw` gives."""
+        """Draw one observation from one 64-bit word: what `_draw` gives, in steps that do not depend on the truth."""
 
     # -- what a user meets -----------------------------------------------------------------------------------------
 
@@ -81,28 +81,30 @@ class FiniteChannel(Described):
         Returns:
             labels out of `observations`, shape (n,).
         """
-        column = as_column(truth, "truth")
+        column = as_column(truth, "truth", secret=True)
         return self._observe(column, secure_words(column.size))
 
     def randomize_one(self, truth: Label) -> Label:
         """`randomize` for a single answer, as on a respondent's device: no arrays, no compiler, a microsecond or two.
+
+        The same steps are taken for every answer, and whether or not the truth is told.
 
         >>> from askance import Warner
         >>> Warner("2/3").randomize_one("yes") in ("no", "yes")
         True
         """
         word = int.from_bytes(os.urandom(8), "little")
-        return self.observations.labels[self._draw_one(self.outputs.code(truth, "truth"), word)]
+        return self.observations.labels[self._draw_one(self.outputs.code(truth, "truth", secret=True), word)]
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> AnyArray:
         """Draw an observation for every true output from a seeded generator: for experiments, not for people."""
-        return self._observe(as_column(truth, "truth"), seeded_words(require_generator(rng)))
+        return self._observe(as_column(truth, "truth", secret=True), seeded_words(require_generator(rng)))
 
     def _observe(self, truth: AnyArray, source: WordSource) -> AnyArray:
         out: CodeArray = np.empty(truth.size, dtype=self.observations.code_dtype)
         for start in range(0, truth.size, LONGEST_DRAW):
             piece = slice(start, start + LONGEST_DRAW)
-            codes = self.outputs.encode(truth[piece], "truth", start)
+            codes = self.outputs.encode(truth[piece], "truth", start, secret=True)
             self._draw(codes, source(codes.size), out[piece], compiled=truth.size >= COMPILED_PAYS_FROM)
         return self.observations.decode(out)
 

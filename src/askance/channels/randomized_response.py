@@ -217,8 +217,7 @@ class RandomizedResponse(FiniteChannel):
 
     @cached_property
     def _cumulative_list(self) -> list[int]:
-        thresholds: list[int] = self._cumulative[0].tolist()
-        return thresholds
+        return draw.even_search(self._cumulative[0].tolist())
 
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
@@ -228,8 +227,9 @@ class RandomizedResponse(FiniteChannel):
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
 
     def _draw_one(self, truth: int, word: int) -> int:
+        # An answer is always drawn, also where it is not needed: whoever sees it at once would know the truth is told.
         word >>= draw.DISCARDED_BITS
-        return truth if word < self._reveal_weight else bisect_right(self._cumulative_list, word)
+        return (bisect_right(self._cumulative_list, word), truth)[word < self._reveal_weight]
 
     def thresholds(self) -> dict[str, Any]:
         """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.

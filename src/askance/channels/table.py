@@ -57,8 +57,7 @@ class TableChannel(FiniteChannel):
 
     @cached_property
     def _cumulative_lists(self) -> list[list[int]]:
-        lists: list[list[int]] = self._cumulative.tolist()
-        return lists
+        return [draw.even_search(column) for column in self._cumulative.tolist()]
 
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:

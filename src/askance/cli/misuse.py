@@ -29,6 +29,8 @@ _FOR_BOTH = (
 )
 # Flags are short words of a language: at the usual similarity --save is taken for --share.
 _LIKE_A_FLAG = 0.7
+# More words than a command takes: behind --record without quotes they are the rest of somebody's answer.
+_EXTRA = re.compile(r"^(Got unexpected extra arguments?) \(.*\)", re.DOTALL)
 # A vector of the wrong length.
 _SHAPES = r"^theta has shape \((\d+),\); allowed: \((\d+),\)"
 
@@ -93,6 +95,8 @@ def _one_line(error: click.ClickException) -> str:
     if isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):
         return _no_choice(error, see)
     text = " ".join(error.format_message().split())
+    if context is not None and any(param.name == "record" for param in context.command.params):
+        text = _EXTRA.sub(r"\1", text)
     if not text.endswith((".", "?", "!")):
         text += "."
     return text if text.endswith("?") else f"{text} {see}".strip()

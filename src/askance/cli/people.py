@@ -1,4 +1,7 @@
-"""Tables of respondents whose records are to be noised."""
+"""Tables of respondents whose records are to be noised.
+
+What is refused is told by row and column, never by its value: standard error may well be kept in a log.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance._checks import shorten, shown
+from askance._checks import shorten
 from askance.cli.outputs import refuse_inputs, refuse_replacing, require_writable
 from askance.errors import InputError, LabelError, MissingValueError
 
@@ -93,7 +96,7 @@ def _refuse_headless(table: Columns, path: Path) -> None:
     """A first line of numbers is a respondent, not names: taken as names, it would be lost."""
     if table.names and all(_NUMBER.fullmatch(name.strip()) for name in table.names):
         raise InputError(
-            f"the first line of {path} is {shorten(table.names)}; allowed: names of columns.",
+            f"the first line of {path} holds numbers only; allowed: names of columns.",
             remedy="Put a line of names in front.",
         )
 
@@ -121,7 +124,7 @@ def require_numbers(column: Column, path: Path) -> None:
     texts = [str(value) for value in column.values.tolist()]
     row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
     raise InputError(
-        f"{path}, row {row + 1}: column {column.name!r} is {shown(texts[row])}; allowed: numbers.",
+        f"{path}, row {row + 1}: column {column.name!r} is no number; allowed: numbers.",
         remedy="Turn texts into numbers first, or choose other columns.",
     )
 
@@ -130,15 +133,15 @@ def read_ids(column: Column, path: Path) -> list[str]:
     """Ids as texts, each once."""
     require_complete(column, path)
     ids = [as_written(value) for value in column.values.tolist()]
-    met: set[str] = set()
+    met: dict[str, int] = {}
     for row, id in enumerate(ids):
-        if id in met or not id:
+        first = met.setdefault(id, row)
+        if first != row or not id:
             raise InputError(
-                f"{path}, row {row + 1}: column {column.name!r} is {shown(id)}{' a second time' if id else ''}; "
+                f"{path}, row {row + 1}: column {column.name!r} is {f'that of row {first + 1}' if id else 'empty'}; "
                 "allowed: one text per respondent.",
                 remedy="Give every respondent an id of their own, or leave --id-column out.",
             )
-        met.add(id)
     return ids
 
 
@@ -171,7 +174,7 @@ def read_labels(
         row = found.index(None)
         number = rows.start + row if numbers is None else numbers[rows.start + row]
         raise LabelError(
-            f"{path}, row {number + 1}: column {column.name!r} is {shown(values[row])}; allowed: "
+            f"{path}, row {number + 1}: column {column.name!r} is none of the labels; allowed: "
             f"{shorten(labels.labels)}.",
             remedy="Recode the column, or give the channel these labels.",
         )

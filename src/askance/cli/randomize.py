@@ -105,7 +105,7 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
         label = label_of(text, labels)
         if label is None:
             raise LabelError(
-                f"--record is {shown(text)}; allowed: {shorten(labels.labels)}.", remedy="Give one of them."
+                f"--record is none of the labels; allowed: {shorten(labels.labels)}.", remedy="Give one of them."
             )
         report = channel.randomize_one(label)
     else:
@@ -116,26 +116,25 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
                 f"--record has {len(entries)} numbers; allowed: {channel.truth_width}.",
                 remedy="Give one number per statistic, separated by commas.",
             )
-        numbers = [as_fraction(entry, f"number {i + 1} of --record") for i, entry in enumerate(entries)]
+        numbers = [_number(entry, i + 1) for i, entry in enumerate(entries)]
         try:
-            report = channel.randomize_one(_numbers([float(number) for number in numbers]))
+            report = channel.randomize_one(numbers)
         except InputError as error:
             raise type(error)(f"--record: {_without_row(error.message)}", remedy=error.remedy) from None
     click.echo(json_line(ReportSchema(channel).record(report, id)), nl=False)
 
 
+def _number(entry: str, place: int) -> float:
+    try:
+        return float(as_fraction(entry, "entry"))
+    except (InputError, OverflowError):
+        pass  # the refusal below does not know the entry, and neither does what it is raised from
+    raise InputError(f"number {place} of --record is no finite number.", remedy="Write 0.25 or 1/4.")
+
+
 def _labels_of(channel: AnyChannel) -> Categories | None:
     """The labels of the answers that a channel noises; None where it noises numbers."""
     return channel.outputs if isinstance(channel, FiniteChannel) else channel.truth_labels
-
-
-def _numbers(values: Any) -> AnyArray:
-    """Numbers as an array: of integers where all are whole."""
-    import numpy as np
-
-    array = np.asarray(values, dtype=np.float64)
-    whole = np.isfinite(array).all() and (np.abs(array) < 2**53).all() and (np.rint(array) == array).all()
-    return array.astype(np.int64) if whole else array
 
 
 def _without_row(message: str, names: Sequence[str] = ()) -> str:
@@ -202,7 +201,7 @@ def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: P
     labels = _labels_of(channel)
     if labels is not None:
         return channel.randomize(read_labels(columns[0], labels, rows, path))
-    truth = _numbers(np.column_stack([column.values[rows] for column in columns]))
+    truth = np.column_stack([column.values[rows] for column in columns]).astype(np.float64)
     try:
         return channel.randomize(truth)
     except InputError:

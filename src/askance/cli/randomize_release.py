@@ -23,8 +23,7 @@ from askance.cli.progress import progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
-    from askance._arrays import FloatArray, IntArray
-    from askance.channels.statistics.reports import Reports
+    from askance._arrays import FloatArray
     from askance.estimation.moment_release import MomentRelease
     from askance.estimation.scale_pilot import ScalePilot
 
@@ -46,16 +45,16 @@ _TWICE = "whoever was in the pilot as well has now spent both levels, which add 
     required=True,
     help="a table, one row per respondent, with the columns planned",
 )
-@click.option("--strict", is_flag=True, help="refuse records that would be clipped, instead of counting them")
+@click.option("--strict", is_flag=True, help="refuse records that would be clipped, naming the first")
 @people_options
 def randomize_release(
     path: Path, input: Path, id_column: str | None, missing: str, strict: bool, output: Path, as_json: bool
 ) -> None:
     """Noise the records of a table as RELEASE says, a file of `askance plan regression`.
 
-    Columns are found by name. Values outside the bounds, or many scales from the centre, are clipped, and counted in
-    what is printed here, on the device; the counts are not private and do not go into the reports. Random numbers
-    come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
+    Columns are found by name. Values outside the bounds, or many scales from the centre, are clipped, and nothing is
+    said about it: what was clipped tells of the records; --strict refuses them instead. Random numbers come from the
+    cryptographic source of the system: nothing can be repeated, there is no --seed.
     """
     import numpy as np
 
@@ -66,7 +65,6 @@ def randomize_release(
     refuse_place(output, [path, input])
     release = read_release(path)
     names = release.field.names
-    clipped = np.zeros(len(names), dtype=np.int64)
     with progress() as doing:
         doing(f"reading {input}")
         table = read_people(input)
@@ -78,33 +76,23 @@ def randomize_release(
         with report_writer(output, release.channel, ids=ids is not None) as writer:
             for rows in pieces_of(len(values), release.channel.truth_width):
                 doing(f"noising {input}: row {rows.start + 1:,} of {len(values):,}")
-                reports, lost = _noised(release, values[rows])
-                clipped += lost
+                reports = release.randomize(values[rows, :-1], values[rows, -1])
                 writer.write(reports, None if ids is None else ids[rows])
-    counts = dict(zip(names, clipped.tolist(), strict=True))
     dropped = int((~kept).sum())
     after_pilot = isinstance(release, MomentRelease) and release.pilot_observations > 0
     note = _TWICE if after_pilot else ""
     if as_json:
-        told = {"reports": writer.written, "output": str(output), "clipped": counts, "dropped": dropped, "note": note}
+        told = {"reports": writer.written, "output": str(output), "dropped": dropped, "note": note}
         print_json({**told, **channel_as_json(release.channel)})
         return
-    lost_text = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count) or "none"
     rows_shown = [
         ("reports", f"{writer.written:,}"),
         ("rows dropped", f"{dropped:,}"),
-        ("values clipped", lost_text),
         *channel_rows(release.channel),
     ]
     print_table(f"reports written to {output}", ["", ""], rows_shown)
     if note:
         click.echo(f"note: {note}")
-
-
-def _noised(release: MomentRelease | ScalePilot, values: FloatArray) -> tuple[Reports, IntArray]:
-    """Reports of some respondents, and how many of their values were clipped, by column."""
-    encoded = release.encode(values[:, :-1], values[:, -1])
-    return release.channel.randomize(encoded.rows), encoded.clipped
 
 
 def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import as_count, as_floats, as_fraction, shown
+from askance._checks import as_array, as_count, as_floats, as_fraction, shown
 from askance._digest import purpose_of
 from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
@@ -46,10 +47,10 @@ class Encoded:
         message: both in plain words; empty where nothing was lost.
     """
 
-    rows: AnyArray
-    clipped: IntArray
-    shrunk: int
-    message: str
+    rows: AnyArray = dataclasses.field(repr=False)
+    clipped: IntArray = dataclasses.field(repr=False)
+    shrunk: int = dataclasses.field(repr=False)
+    message: str = dataclasses.field(repr=False)
 
     @classmethod
     def of(cls, rows: AnyArray, clipped: IntArray, names: Sequence[str], shrunk: int = 0) -> Self:
@@ -154,7 +155,7 @@ class MomentRelease:
 
     def randomize_one(self, x: ArrayLike, y: float) -> dict[str, Any]:
         """`randomize` for one respondent, as on a device; the report as plain JSON values."""
-        return self.channel.randomize_one(self.encode(np.asarray(x)[None], [y]).rows[0])
+        return self.channel.randomize_one(self.encode(as_array(x, "x")[None], [y]).rows[0])
 
     def simulate(self, x: ArrayLike, y: ArrayLike, rng: np.random.Generator) -> Reports:
         """Noise every respondent with a seeded generator: for experiments, not for people."""

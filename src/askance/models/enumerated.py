@@ -105,7 +105,7 @@ class Enumerated:
 
     def statistics(self, y: ArrayLike, x: None = None) -> FloatArray:
         """φ(y) for labels y, shape (n, d)."""
-        return np.asarray(self.table.T[self.outputs.encode(y, "y")])
+        return np.asarray(self.table.T[self.outputs.encode(y, "y", secret=True)])
 
     def _scores(self, theta: ArrayLike) -> FloatArray:
         return np.asarray(as_parameter(theta, self.dimension) @ self.table + self.log_base_measure)

@@ -139,7 +139,7 @@ class FieldLayout:
                 )
             columns, are_codes = list(array.T), array.dtype.kind in "biuf"
         codes = [
-            (Categories(len(known)) if are_codes else known).encode(column, name)
+            (Categories(len(known)) if are_codes else known).encode(column, name, secret=True)
             for (name, known), column in zip(self.categories.items(), columns, strict=True)
         ]
         if len(set(map(len, codes))) > 1:

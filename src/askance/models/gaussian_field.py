@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +28,8 @@ class Standardised:
         names: of these columns.
     """
 
-    z: FloatArray
-    clipped: IntArray
+    z: FloatArray = field(repr=False)
+    clipped: IntArray = field(repr=False)
     names: tuple[str, ...]
 
     @property
@@ -152,7 +152,7 @@ class GaussianField:
 
     def read(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """X and y as one table of finite numbers, shape (n, p + 1)."""
-        rows, target = self.read_x(x), as_floats(y, "y")
+        rows, target = self.read_x(x), as_floats(y, "y", secret=True)
         if target.shape != (len(rows),):
             raise ShapeError(
                 f"x has {len(rows)} rows and y shape {target.shape}; allowed: one number per row of x.",
@@ -164,7 +164,7 @@ class GaussianField:
 
     def read_x(self, x: ArrayLike) -> FloatArray:
         """X as a table of finite numbers, shape (n, p)."""
-        table = as_floats(columns_by_name(x, self.feature_names) if self._named else x, "x")
+        table = as_floats(columns_by_name(x, self.feature_names) if self._named else x, "x", secret=True)
         if table.ndim != 2 or table.shape[1] != self.n_features:
             raise ShapeError(
                 f"x has shape {table.shape}; allowed: (n, {self.n_features}), one row per respondent.",
@@ -193,8 +193,8 @@ class GaussianField:
         if outside.any():
             row, column = np.argwhere(outside)[0]
             raise InputError(
-                f"{self.names[column]} of row {row + 1} is {table[row, column]:g}; allowed: {least[column]:g} to "
-                f"{most[column]:g} ({int(outside.sum()):,} values would be clipped).",
+                f"{self.names[column]} of row {row + 1} would be clipped; allowed: {least[column]:g} to "
+                f"{most[column]:g}.",
                 remedy="Correct the record, take wider bounds, scales or clip, or let values be clipped and counted.",
             )
 
@@ -293,7 +293,7 @@ def _require_finite(table: FloatArray, names: Sequence[str]) -> None:
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise MissingValueError(
-            f"{names[column]} of row {row + 1} is {table[row, column]}; allowed: finite numbers.",
+            f"{names[column]} of row {row + 1} is missing or infinite; allowed: finite numbers.",
             remedy="Leave respondents with missing values out, and count them.",
         )
 

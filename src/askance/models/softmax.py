@@ -79,7 +79,7 @@ class Softmax:
 
     def statistics(self, y: ArrayLike, x: Covariates = None) -> FloatArray:
         """φ(x, y), shape (n, d)."""
-        codes = self.outputs.encode(y, "y")
+        codes = self.outputs.encode(y, "y", secret=True)
         return self._spread(np.eye(len(self.outputs))[codes], x)
 
     def mean_statistics(self, theta: ArrayLike, x: Covariates = None) -> FloatArray:

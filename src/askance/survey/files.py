@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: Cells of a text file that mean "no answer", beside empty ones: what R, pandas and spreadsheets write.
 MISSING_CELLS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null")
 _READABLE = ".csv and .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta, .sav"
+# What Arrow says about a line or a cell, up to where it quotes it: a cell may be somebody's truth.
+_CELLS = re.compile(r"(columns, got [0-9]+|invalid value)\b.*", re.DOTALL)
 _UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
@@ -103,7 +105,7 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
         except UnicodeDecodeError:
             raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.") from None
         except pa.ArrowInvalid as error:
-            reason = first_line(error)
+            reason = _CELLS.sub(r"\1", first_line(error))
             continue
         foreign = [field.name for field in table.schema if pa.types.is_binary(field.type)]
         if foreign:

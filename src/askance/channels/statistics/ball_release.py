@@ -91,7 +91,7 @@ class BallRelease(DirectionRelease):
         return super()._read(self._from_centre(truth), offset)
 
     def _from_centre(self, truth: AnyArray) -> FloatArray:
-        return np.asarray(as_floats(truth, "the vectors") - self.centre)
+        return np.asarray(as_floats(truth, "the vectors", secret=True) - self.centre)
 
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
         """Σ g_j, then Σ g_j². Since |g_j| ≤ 25,958, 2³³ reports reach 5.8e18, and 64 bits hold 9.2e18."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import as_array, as_floats, refuse_masked, require_generator, shown
+from askance._checks import as_floats, refuse_masked, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.categories import Categories
 from askance.channels.described import Described
@@ -180,9 +180,29 @@ class StatisticsChannel(Described):
         return self._observe(rows, secure_words(self._many_words(len(rows))))
 
     def randomize_one(self, truth: ArrayLike) -> dict[str, Any]:
-        """`randomize` for one respondent, as on a device: no compiler; the report as plain JSON values."""
-        reports = self._observe(self._rows(as_array(truth, "the statistics")[None]), secure_words(0))
-        return report_as_json(self, reports.columns, 0)
+        """`randomize` for one respondent, as on a device: no compiler; the report as plain JSON values.
+
+        The same steps are taken, and as many random words, for every truth.
+        """
+        out = {column.name: column.empty(1) for column in self.columns}
+        self._draw_one(self._read_one(truth), secure_words(0), out)
+        return report_as_json(self, out, 0)
+
+    def _read_one(self, truth: ArrayLike) -> AnyArray:
+        """The truth of one respondent, checked and encoded by the same steps for every truth."""
+        return self._read(self._one_row(truth), 0)
+
+    def _one_row(self, truth: ArrayLike) -> AnyArray:
+        """The truth of one respondent as a row of floats, whatever its numbers are written as."""
+        return self._rows(as_floats(truth, "the statistics", secret=True)[None])
+
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        """Draw the report of one encoded row in steps that depend neither on it nor on whether it is told.
+
+        `_draw` will do, unless it goes on until a coin has fallen: how long that takes tells, with the report, how it
+        fell.
+        """
+        self._draw(encoded, source, out, compiled=False)
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> Reports:
         """Noise every row of truth with a seeded generator: for experiments, not for people."""
@@ -204,7 +224,7 @@ class StatisticsChannel(Described):
     def _rows(self, truth: ArrayLike) -> AnyArray:
         """Truth as an array with one row per respondent."""
         refuse_masked(truth, "the statistics")
-        rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics")
+        rows = truth if isinstance(truth, np.ndarray) else as_floats(truth, "the statistics", secret=True)
         if rows.ndim != 2 or rows.shape[1] != self.truth_width:
             raise ShapeError(
                 f"the statistics have shape {rows.shape}; allowed: (n, {self.truth_width}), one row per respondent.",
@@ -225,7 +245,7 @@ class StatisticsChannel(Described):
         return self._statistics(self._rows(truth))
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
-        return as_floats(rows, "the statistics")
+        return as_floats(rows, "the statistics", secret=True)
 
     def mean_covariance(
         self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
@@ -325,7 +345,7 @@ def require_finite(rows: FloatArray, offset: int) -> None:
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         raise MissingValueError(
-            f"statistic {column} of row {offset + row} is {rows[row, column]}; allowed: finite numbers.",
+            f"statistic {column} of row {offset + row} is missing or infinite; allowed: finite numbers.",
             remedy="Leave respondents with missing values out, and count them.",
         )
 

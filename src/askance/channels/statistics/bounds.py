@@ -48,15 +48,15 @@ class Bounds:
         if self.plain and rows.dtype.kind in "bu" and rows.dtype.itemsize == 1:
             if rows.dtype.kind == "u" and rows.size and rows.max() > 1:
                 row, column = np.argwhere(rows > 1)[0]
-                raise self._outside(rows[row, column], row + offset, int(column))
+                raise self._outside(row + offset, int(column))
             return rows
-        values = as_floats(rows, "the statistics")
+        values = as_floats(rows, "the statistics", secret=True)
         require_finite(values, offset)
         shares = values if self.plain else (values - self.lower) / self.width
         wrong = (shares < -_HAIR) | (shares > 1 + _HAIR)
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
-            raise self._outside(values[row, column], row + offset, int(column))
+            raise self._outside(row + offset, int(column))
         shares = shares.clip(0, 1)
         if self.binary:
             rounded = np.rint(shares)
@@ -65,8 +65,8 @@ class Bounds:
                 row, column = np.argwhere(between)[0]
                 low, high = self._interval(int(column))
                 raise InputError(
-                    f"statistic {column} of row {row + offset} is {values[row, column]:g}; allowed: {low:g} or "
-                    f"{high:g}, because the channel is for binary statistics.",
+                    f"statistic {column} of row {row + offset} lies between its bounds; allowed: {low:g} or {high:g}, "
+                    "because the channel is for binary statistics.",
                     remedy='Build the channel with statistics="bounded".',
                 )
             return rounded.astype(np.uint8)
@@ -102,10 +102,10 @@ class Bounds:
     def _interval(self, column: int) -> tuple[float, float]:
         return float(self.lower[column]), float(self.lower[column] + self.width[column])
 
-    def _outside(self, value: float, row: int, column: int) -> InputError:
+    def _outside(self, row: int, column: int) -> InputError:
         low, high = self._interval(column)
         return InputError(
-            f"statistic {column} of row {row} is {value:g}; allowed: {low:g} to {high:g}.",
+            f"statistic {column} of row {row} lies outside its bounds; allowed: {low:g} to {high:g}.",
             remedy="Widen lower and statistic_bound, or clip the statistics on the device and count how often.",
         )
 

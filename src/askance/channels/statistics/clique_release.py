@@ -181,19 +181,22 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         return rows
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
-        values = truth if truth.dtype.kind in "iu" else as_floats(truth, "the records")
+        values = truth if truth.dtype.kind in "iu" else as_floats(truth, "the records", secret=True)
         wrong = (values < 0) | (values >= np.array(self.tables.sizes))
         if values.dtype.kind == "f":
             wrong |= values != np.floor(values)
         if wrong.any():
             row, variable = map(int, np.argwhere(wrong)[0])
-            what = f"variable {variable} of row {row + offset} is {values[row, variable]:g}"
+            what = f"variable {variable} of row {row + offset}"
             allowed = f"allowed: whole numbers from 0 to {self.tables.sizes[variable] - 1}."
             if values[row, variable] != values[row, variable]:
                 raise MissingValueError(
-                    f"{what}; {allowed}", remedy="Leave respondents with missing values out, and count them."
+                    f"{what} is missing; {allowed}", remedy="Leave respondents with missing values out, and count them."
                 )
-            raise InputError(f"{what}; {allowed}", remedy="Recode the records, or build the channel with larger sizes.")
+            raise InputError(
+                f"{what} is none of its values; {allowed}",
+                remedy="Recode the records, or build the channel with larger sizes.",
+            )
         # Small integers stay small; what NumPy would turn into floats when it is multiplied does not.
         return values if values.dtype.kind in "iu" and values.dtype != np.uint64 else values.astype(np.int64)
 
@@ -209,6 +212,13 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             out["clique"][rows] = clique
             cells = self.tables.cells_of(encoded[rows], clique)
             self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
+
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        words = (source(1) >> np.uint64(draw.DISCARDED_BITS)).astype(np.int64)
+        clique = np.searchsorted(self._cumulative, words, side="right")
+        out["clique"][:] = clique
+        cell = int(self.tables.cells_of(encoded, clique)[0])
+        self._sampler.draw_one(int(clique[0]), cell, source, out["subset"][0])
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size, and cells beyond those of the table."""

@@ -108,7 +108,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         """u in units of 2⁻²⁴, int32 (n, k + 1 or k + 2): an even number of entries, the last may be 0."""
-        values = as_floats(truth, "the vectors")
+        values = as_floats(truth, "the vectors", secret=True)
         require_finite(values, offset)
         with np.errstate(over="ignore"):
             scaled = values / self.radius
@@ -116,9 +116,8 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         wrong = ~(squares <= (1 + _HAIR) ** 2)
         if wrong.any():
             row = int(np.argmax(wrong))
-            norm = float(np.hypot.reduce(values[row]))
             raise InputError(
-                f"the vector of row {row + offset} has norm {norm:.10g}{self._measured}; allowed: at most "
+                f"the vector of row {row + offset} is too long; allowed: a norm{self._measured} of at most "
                 f"{self.radius:.10g}, the radius.",
                 remedy="Build the channel with a larger radius, or scale long vectors down and count them.",
             )

@@ -124,6 +124,10 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
             return bits.pack(corners)
         return np.ascontiguousarray(shares)
 
+    def _read_one(self, truth: ArrayLike) -> AnyArray:
+        """Statistics as floats, also at their bounds: the short cut for bits would tell that they are."""
+        return self._bounds.shares(self._one_row(truth), 0)
+
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
         corners = self._round(encoded, source, compiled=compiled) if encoded.dtype.kind == "f" else encoded
         drawn, mask = out["signs"], np.uint64(bits.last_word_mask(self.dimension))

@@ -331,6 +331,16 @@ class TableSampler:
             drawn = listed.draw(cell[rows], source, compiled=compiled)
             out[rows, drawn >> 6] = _ONE << (drawn & 63).astype(np.uint64)
 
+    def draw_one(self, table: int, cell: int, source: WordSource, out: WordArray) -> None:
+        """The report of one table with one true cell into the row `out` (words,), in the same steps for every cell."""
+        if table not in self._listed:
+            assert self._subsets is not None
+            self._subsets.draw_one(int(self._place[table]), cell, source, out)
+            return
+        drawn = int(self._listed[table].draw(np.array([cell]), source, compiled=False)[0])
+        out[:] = 0
+        out[drawn >> 6] = _ONE << np.uint64(drawn & 63)
+
     def first_impossible(self, table: AnyArray, sets: WordArray) -> int | None:
         """The first row that its table could not have sent; None where there is none."""
         return first_impossible(table, sets, self._sizes, self._full)

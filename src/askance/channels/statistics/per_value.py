@@ -222,7 +222,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"the statistics of row {row + offset} sum to {norms[row]:g}; allowed: "
+                f"the statistics of row {row + offset} have a wrong sum; allowed: "
                 f"{'exactly' if self._exact_norm else 'at most'} {limit:g}.",
                 remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
             )
@@ -241,8 +241,8 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             if distances[nearest[number]] > _ROUNDING:
                 first = int(np.argmax(places == number))
                 raise InputError(
-                    f"the statistics of row {first + offset} are {shown(self._bounds.values(row).tolist())}; allowed: "
-                    f"one of the {len(self._possible)} possible ones.",
+                    f"the statistics of row {first + offset} are none of those that are possible; allowed: one of the "
+                    f"{len(self._possible)} rows of possible.",
                     remedy="Add them to possible, or build the channel without it.",
                 )
         return self._possible[nearest[places]]
@@ -259,6 +259,18 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         while done < truth.size:
             words = source(min(LONGEST_DRAW, bits.most_words(truth.size - done)))
             done = flip(truth, ones, zeros, encoded.shape[1], mask, words, done, noised)
+
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        if not self._bounds.binary:
+            self._draw(encoded, source, out, compiled=False)
+            return
+        ones, zeros = bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
+        truth, noised, step = encoded[0], out["bits"][0], LONGEST_DRAW // len(ones)
+        for start in range(0, truth.size, step):
+            part = truth[start : start + step]
+            words = source(len(ones) * part.size).reshape(len(ones), part.size)
+            noised[start : start + step] = bits.flip_evenly(part, ones, zeros, words)
+        noised[-1] &= np.uint64(bits.last_word_mask(self.dimension))
 
     # -- estimating ------------------------------------------------------------------------------------------------
 

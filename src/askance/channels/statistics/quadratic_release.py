@@ -101,7 +101,7 @@ class QuadraticRelease(DirectionRelease):
         return matrix
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
-        vectors = as_floats(rows, "the vectors")
+        vectors = as_floats(rows, "the vectors", secret=True)
         return np.asarray(vectors[:, self._first] * vectors[:, self._second])
 
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:

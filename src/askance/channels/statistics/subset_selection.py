@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
-from askance.categories import Categories, LabelSet
+from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, LEVEL, Example, Parameter, labels_as_json, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
@@ -113,10 +113,10 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         return n * (2 + bits.words_for(self.dimension))
 
     def _rows(self, truth: ArrayLike) -> AnyArray:
-        return as_column(truth, "truth")
+        return as_column(truth, "truth", secret=True)
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
-        return self.outputs.encode(truth, "truth", offset).astype(np.int64, copy=False)
+        return self.outputs.encode(truth, "truth", offset, secret=True).astype(np.int64, copy=False)
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
         return np.eye(self.dimension)[self._read(rows, 0)]
@@ -124,6 +124,12 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
         only = np.zeros(len(encoded), dtype=np.int64)
         self._sampler.draw(only, encoded, source, out["subset"], compiled=compiled)
+
+    def _read_one(self, truth: ArrayLike) -> AnyArray:
+        return np.array([self.outputs.code(cast(Label, truth), "truth", secret=True)])
+
+    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
+        self._sampler.draw_one(0, int(encoded[0]), source, out["subset"][0])
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size."""

@@ -158,13 +158,13 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         """Coordinates in units of 2⁻¹⁵, int64."""
-        values = as_floats(truth, "the vectors")
+        values = as_floats(truth, "the vectors", secret=True)
         require_finite(values, offset)
         wrong = np.abs(values) > 1 + _HAIR
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise InputError(
-                f"statistic {column} of row {row + offset} is {values[row, column]:g}; allowed: −1 to 1.",
+                f"statistic {column} of row {row + offset} lies outside its bounds; allowed: −1 to 1.",
                 remedy="Divide by the largest possible value, or clip on the device and count how often.",
             )
         return np.rint(values * _FINENESS).astype(np.int64)
