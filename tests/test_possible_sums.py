@@ -146,7 +146,8 @@ def test_means_lie_between_the_stated_ones_and_reach_them(name: str) -> None:
     for of_truths in zip(*groups, strict=True):
         shares = np.array([trials.hits / trials.of for trials in of_truths])
         low, high = of_truths[0].low, of_truths[0].high
-        assert (shares >= low - 1e-10).all() and (shares <= high + 1e-10).all()
+        assert (shares >= low - 1e-10).all()
+        assert (shares <= high + 1e-10).all()
         if channel.kind != "triple-release":
             assert np.allclose([shares.min(axis=0), shares.max(axis=0)], [low, high], rtol=0, atol=1e-10)
 
@@ -182,5 +183,6 @@ def test_adding_up_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> None
     here, there = reported(channel), reported(channel, 10)
     monkeypatch.setattr(CountLaw, "violation", lambda *_: pytest.fail("checked"))
     both = here + there
-    assert both.n_observations == N + 10 and (both.sums == here.sums + there.sums).all()
+    assert both.n_observations == N + 10
+    assert (both.sums == here.sums + there.sums).all()
     assert not both.sums.flags.writeable

@@ -14,7 +14,6 @@ from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
 from askance.estimation.fit import Interval, normal_quantile
-from askance.estimation.possible import require_possible
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
@@ -128,7 +127,6 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     channel, n = tally.channel, tally.n_observations
     if not n:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    require_possible(channel, tally.counts)
     weights = tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
