@@ -14,6 +14,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance.categories import Label
+from askance.errors import InputError
 from askance.estimation.field_tables import MeasuredField
 from askance.estimation.fit import NormalEstimate, normal_quantile
 from askance.estimation.results import Result, as_json
@@ -119,8 +120,18 @@ class FieldEstimate(NormalEstimate):
     log_likelihood: float
     measured: tuple[tuple[str, ...], ...]
     raw_statistics: FloatArray
+    raw_standard_errors: FloatArray
     channel: Mapping[str, Any]
     privacy_level: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = self.raw_standard_errors.min(initial=0.0)
+        if not self.prior_scale > 0 or least < 0:
+            raise InputError(
+                f"prior_scale is {self.prior_scale}, the smallest error {least:.6g}; allowed: above 0, and at least 0.",
+                remedy="Take the fit as askance gave it.",
+            )
 
     @property
     def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:

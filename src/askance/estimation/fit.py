@@ -15,6 +15,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
 from askance.estimation.share_intervals import share_interval
+from askance.estimation.sound import require_covariance, require_sound
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 
@@ -40,6 +41,11 @@ class NormalEstimate:
 
     theta: FloatArray
     covariance: FloatArray
+    n_observations: int
+    privacy_level: float
+
+    def __post_init__(self) -> None:
+        require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
 
     @property
     def standard_errors(self) -> FloatArray:
@@ -261,6 +267,11 @@ class DistributionFit(Fit):
 
     model: Enumerated
     raw_covariance: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.raw_covariance is not None:
+            require_covariance(self.raw_covariance, len(self.theta), "raw_covariance")
 
     @property
     def statistics(self) -> FloatArray:

@@ -110,7 +110,7 @@ class BallRelease(DirectionRelease):
         high = self._leeway * UNIT * self.choice.gain * ones
         variance = self._leeway * UNIT**2 * max(self.choice.second_moment, 1.0) * ones
         most = np.full(self.dim, LARGEST_COMPONENT)
-        return MomentLaw(-most, most, -high, high, variance, lambda j: f"component {j}")
+        return MomentLaw(-most, most, -high, high, variance)
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂ = v₀ + ρ Σ g/(n m)."""

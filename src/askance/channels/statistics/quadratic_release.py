@@ -130,7 +130,6 @@ class QuadraticRelease(DirectionRelease):
             np.where(square, UNIT**2 * (2 - self._leeway), -ends * gain / 2),
             np.where(square, ends * (1 + gain), ends * gain / 2),
             UNIT**4 * np.where(square, self._largest_fourth, self._leeway * (1 + max(gain, 0) + extra)),
-            lambda e: f"product {self.statistic_names[e]}",
             1 << SQUARE_SHIFT,
             (self._first, self._second),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -151,7 +151,6 @@ class MomentLaw:
         high: the largest, shape (e,).
         variance: a bound on the variance of a_e, shape (e,).
         unit: what r is rounded to.
-        name: what entry e is called.
         products: the two places whose product entry e is; a product squared is at most that of the two squares. None
             where entries are no products.
     """
@@ -161,7 +160,6 @@ class MomentLaw:
     low: FloatArray
     high: FloatArray
     variance: FloatArray
-    name: Callable[[int], str]
     unit: int = 1
     products: tuple[IntArray, IntArray] | None = None
 
@@ -182,6 +180,13 @@ class MomentLaw:
         if self.unit == 1 and ((first - squares) & 1).any():
             return "a sum is odd and that of its squares even, or the other way round"
         return self._violation_of_products(first)
+
+    def name(self, entry: int) -> str:
+        """An entry, such as "product 0,2" of two components."""
+        if self.products is None:
+            return f"component {entry}"
+        first, second = self.products
+        return f"product {first[entry]},{second[entry]}"
 
     def _violation_of_products(self, first: IntArray) -> str | None:
         if self.products is None:
