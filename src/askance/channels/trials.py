@@ -23,6 +23,7 @@ class Trials:
         name: what entry e is, for people.
         variance: the largest variance of one term, shape (e,); None where nothing better is known than that of a term
             that is 0 or 1.
+        unit: what shares are shares of, for people.
     """
 
     hits: AnyArray
@@ -31,3 +32,4 @@ class Trials:
     high: FloatArray
     name: Callable[[int], str]
     variance: FloatArray | None = None
+    unit: str = "of reports"

@@ -184,6 +184,7 @@ class FieldFit(FieldEstimate):
         channel: specification of the channel.
         privacy_level: of the channel; infinite without one.
         diagnostics: when and how much the repair acted.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     field: RandomField
@@ -200,6 +201,7 @@ class FieldFit(FieldEstimate):
     channel: Mapping[str, Any]
     privacy_level: float
     diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
+    alarm: str = ""
 
     @cached_property
     def statistics(self) -> FloatArray:
@@ -271,6 +273,7 @@ class FieldFit(FieldEstimate):
         level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
         ending = "yes" if self.converged else "NO"
         lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
             f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques   method {self.method}"
             f"   reports {self.n_observations:,}   privacy level {level}   converged {ending}",
         ]
@@ -301,7 +304,7 @@ class FieldFit(FieldEstimate):
                     for names, table in self.raw_tables.items()
                 ],
                 "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
-                "messages": self.diagnostics.messages,
+                "messages": (*self.alarms, *self.diagnostics.messages),
             }
         )
         return content

@@ -78,6 +78,7 @@ def field_fit_to_parts(fit: FieldFit) -> tuple[dict[str, Any], bytes]:
         "diagnostics": fit.diagnostics.to_json(),
         "raw_cells": len(fit.raw_statistics),
         "covariance": has_covariance,
+        **({"alarm": fit.alarm} if fit.alarm else {}),
     }
     parts = [fit.theta, fit.raw_statistics, fit.raw_standard_errors]
     if has_covariance:
@@ -128,6 +129,7 @@ def field_fit_from_parts(header: dict[str, Any], payload: bytes, name: str) -> F
             channel=fields.read("channel", dict),
             privacy_level=_or(fields, "privacy_level", math.inf),
             diagnostics=_diagnostics(fields.inner("diagnostics")),
+            alarm=fields.read("alarm", str) if "alarm" in header else "",
         )
     except InputError as error:
         raise FormatError(f"{name} does not describe a fitted field: {error.message}", remedy=REWRITE) from None

@@ -47,6 +47,7 @@ def fit_to_json(fit: DistributionFit | RegressionFit) -> dict[str, Any]:
         "channel": dict(fit.channel),
         "model": _model_to_json(fit.model),
         "diagnostics": _finite(asdict(fit.diagnostics)),
+        **({"alarm": fit.alarm} if fit.alarm else {}),
     }
 
 
@@ -115,6 +116,7 @@ def fit_from_json(content: dict[str, Any], name: str) -> DistributionFit | Regre
             "channel": fields.read("channel", dict),
             "privacy_level": math.inf if privacy_level is None else privacy_level,
             "diagnostics": _diagnostics_from_json(fields.inner("diagnostics")),
+            "alarm": fields.read("alarm", str) if "alarm" in content else "",
         }
         raw = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
         if isinstance(model, Enumerated):

@@ -101,11 +101,12 @@ class CountLaw:
         counts, reports = sums[: len(self.low)], self._reports(sums, n)
         if self.share is not None:
             yield Trials(reports, np.full(len(reports), n), self.share, self.share, self._block_name)
-        yield Trials(counts, self._of(reports), self.low, self.high, self.name)
+        unit = "of reports" if self.block is None else f"of the reports about that {self.block_noun}"
+        yield Trials(counts, self._of(reports), self.low, self.high, self.name, unit=unit)
         if self.total is not None:
             low, high = (np.array([each / len(counts)]) for each in self.total)
-            whole = Trials(counts.sum(keepdims=True), np.array([n * len(counts)]), low, high, self._all_name)
-            yield whole
+            whole, of = counts.sum(keepdims=True), np.array([n * len(counts)])
+            yield Trials(whole, of, low, high, self._all_name, unit="of them are set")
 
     def name(self, entry: int) -> str:
         """An entry, such as "bit 3 of clique 0"."""
@@ -118,7 +119,7 @@ class CountLaw:
         return f"{self.block_noun} {block}"
 
     def _all_name(self, _: int) -> str:
-        return f"the number of {self.noun}s that are set"
+        return f"all {self.noun}s together"
 
     def _totals(self, sums: IntArray) -> IntArray:
         """Σ counts by block."""
@@ -202,7 +203,8 @@ class MomentLaw:
         width, first = (self.most - self.least).astype(np.float64), sums[: len(self.low)]
         low, high = (self.low - self.least) / width, (self.high - self.least) / width
         hits = (first - n * self.least.astype(np.float64)) / width
-        yield Trials(hits, np.full(len(first), n), low, high, self.name, self.variance / width**2)
+        of, scaled = np.full(len(first), n), self.variance / width**2
+        yield Trials(hits, of, low, high, self.name, scaled, "of the way from smallest to largest")
 
 
 def _outside(values: IntArray, low: AnyArray | int, high: AnyArray | int) -> int | None:
