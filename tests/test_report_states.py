@@ -103,7 +103,7 @@ def repacked(**changes: Any) -> bytes:
         ({"payload": b"12345678"}, "6 sums"),
         ({"payload": b"12345678", "sums": 1}, "shape (1,)"),
         ({"n": -1}, "n_observations is -1"),
-        ({"n": 5}, "allowed for 5 reports"),
+        ({"n": 5}, "no 5 reports"),
         ({"n": 2.5}, "'n'"),
         ({"sums": True}, "'sums'"),
         ({"fingerprint": "0" * 64}, "thresholds"),

@@ -13,6 +13,7 @@ Every message names the value received, what is allowed, and the way out.
   - IncompatibleEvidenceError     evidence of different channels, or of another model's outputs
   - FormatError                   a file that is truncated, altered, foreign or of an unknown version
 - AskanceWarning (UserWarning)    a result that needs a second look
+  - ImpossibleReportsWarning      the reports cannot have come through their channel, whatever the truth
   - RepairWarning                 the raw moments were no moments of any distribution; a weak prior acted
   - ClippingWarning               many values were clipped before they were noised
   - UnaskedTagsWarning            tags that nobody looked for cannot be told apart
@@ -79,6 +80,10 @@ class FormatError(AskanceError):
 
 class AskanceWarning(UserWarning):
     """Base of all warnings."""
+
+
+class ImpossibleReportsWarning(AskanceWarning):
+    """The reports cannot have come through their channel, whatever the truth: estimates mean nothing."""
 
 
 class RepairWarning(AskanceWarning):

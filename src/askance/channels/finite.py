@@ -123,6 +123,11 @@ class FiniteChannel(Described):
         return max(Fraction(a, b) for a, b in pairs)
 
     @cached_property
+    def never_observed(self) -> IntArray:
+        """Codes of the observations that have probability 0 whatever the output is."""
+        return np.flatnonzero(self.extreme_weights()[0] == 0)
+
+    @cached_property
     def privacy_level(self) -> float:
         """The smallest α with S(o|y) ≤ e^α S(o|y′) for all o, y, y′; infinite when there is none.
 

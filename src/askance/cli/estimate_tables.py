@@ -6,11 +6,17 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from askance.cli.output import print_table
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.evidence import StatisticsTally, Tally
+
+
+# Below this p-value a test of the channel is shown.
+_DOUBTFUL = 0.01
 
 
 def rows_as_json(names: tuple[str, str], rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -55,6 +61,28 @@ def title_of(evidence: Tally | StatisticsTally, method: str) -> str:
     reports = f"{evidence.n_observations:,} reports" + (f" through {len(parts)} channels" if len(parts) > 1 else "")
     kinds = ", ".join(dict.fromkeys(part.kind for part in parts))
     return f"{kinds}: {reports}, privacy level {level}, method {method}"
+
+
+def print_alarm(alarm: str) -> None:
+    """What a reader must know before any number."""
+    if alarm:
+        click.echo(f"ALARM: {alarm}\n")
+
+
+def test_as_json(evidence: Tally | StatisticsTally) -> dict[str, Any]:
+    """Whether reports can have come through their channel: what is proved, without simulated surveys."""
+    from askance.estimation import channel_fit_test
+
+    return channel_fit_test(evidence, replicates=0).to_json()
+
+
+def print_channel_test(evidence: Tally | StatisticsTally, alarm: str) -> None:
+    """Whether reports can have come through their channel, where that is in doubt and no alarm has said so."""
+    from askance.estimation import channel_fit_test
+
+    test = channel_fit_test(evidence, replicates=0)
+    if test.p_value < _DOUBTFUL and not alarm:
+        click.echo(f"fit of the channel: {test.shown_p_value}; {test.message}")
 
 
 def finite(value: Any) -> float | None:

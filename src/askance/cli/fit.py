@@ -25,9 +25,9 @@ from askance.cli.survey_options import (
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.estimation.channel_fit import ChannelTest
     from askance.estimation.regression_fit import RegressionFit
     from askance.estimation.results import Prevalence
-    from askance.survey.misfit import ChannelTest
 
 
 _METHODS = {
@@ -149,7 +149,7 @@ def _check_places(save: Path | None, plot: Path | None, inputs: Sequence[object]
 
 def _fit_table(confidence: float, save: Path | None, plot: Path | None, as_json: bool, given: dict[str, Any]) -> None:
     """A regression on the answers of a table."""
-    from askance.survey.misfit import channel_fit_test
+    from askance.estimation.channel_fit import channel_fit_test
 
     by = given.pop("by")
     with one_line_warnings() as told, progress() as doing:
@@ -292,7 +292,7 @@ def fit_as_json(fit: RegressionFit, confidence: float, test: ChannelTest) -> dic
         "log_likelihood": _finite(fit.log_likelihood),
         "covariance": fit.covariance_kind,
         "confidence": confidence,
-        "messages": list(fit.diagnostics.messages),
+        "messages": [*fit.alarms, *fit.diagnostics.messages],
         "channel_test": test.to_json(),
         "coefficients": [
             {field: value if field == "name" else _finite(value) for field, value in zip(fields, row, strict=True)}

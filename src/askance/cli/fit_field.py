@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.estimate_tables import print_channel_test, test_as_json
 from askance.cli.output import print_json
 from askance.cli.outputs import refuse_inputs, refuse_precious, refuse_twice, require_writable
 from askance.cli.progress import one_line_warnings, progress
@@ -51,6 +52,7 @@ def fit_field(
     if tables is not None:
         write_field_tables(fit, tables, confidence)
     if as_json:
-        print_json({**fit.to_json(confidence), "warnings": told})
+        print_json({**fit.to_json(confidence), "channel_test": test_as_json(evidence), "warnings": told})
     else:
         click.echo(fit.summary(confidence))
+        print_channel_test(evidence, fit.alarm)

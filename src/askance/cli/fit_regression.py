@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from askance.cli.estimate_tables import print_channel_test, test_as_json
 from askance.cli.output import print_json
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
@@ -44,9 +45,10 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
         doing("fitting")
         fit = estimate_linear(planned, evidence)
     if as_json:
-        print_json({**fit.to_json(confidence), "warnings": told})
+        print_json({**fit.to_json(confidence), "channel_test": test_as_json(evidence), "warnings": told})
     else:
         click.echo(fit.summary(confidence))
+        print_channel_test(evidence, fit.alarm)
 
 
 def _print_scales(pilot: ScalePilot, evidence: StatisticsTally, as_json: bool) -> None:

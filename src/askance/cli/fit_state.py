@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.estimate_tables import finite, print_rows, rows_as_json, title_of
+from askance.cli.estimate_tables import (
+    finite,
+    print_alarm,
+    print_channel_test,
+    print_rows,
+    rows_as_json,
+    test_as_json,
+    title_of,
+)
 from askance.cli.fit_unbiased import MANY_ANSWERS, UNBIASED, print_unbiased
 from askance.cli.output import print_json
 from askance.cli.progress import one_line_warnings, progress
@@ -74,10 +82,13 @@ def fit_state(
         ) from None
     _keep(fit, save)
     if as_json:
-        print_json({**_fit_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence), "warnings": told})
+        found = _fit_as_json(fit, evidence, confidence)
+        print_json({**found, "shares": _shares_as_json(fit, confidence), "warnings": told})
         return
+    print_alarm(fit.alarm)
     _print_shares(title_of(evidence, fit.method), fit, confidence)
     _print_notes(fit, of_theta=False)
+    print_channel_test(evidence, fit.alarm)
 
 
 def _fit_means(
@@ -102,9 +113,10 @@ def _fit_means(
     with one_line_warnings() as told:
         means = _named(estimate_mean(evidence), names)
     if as_json:
-        print_json({**means.to_json(confidence), "warnings": told})
+        print_json({**means.to_json(confidence), "channel_test": test_as_json(evidence), "warnings": told})
     else:
         click.echo(means.summary(confidence))
+        print_channel_test(evidence, means.alarm)
 
 
 # -- states ------------------------------------------------------------------------------------------------------------
@@ -222,14 +234,16 @@ def _fit_model(
     fit, told = _estimated(model, evidence, method)
     _keep(fit, save)
     if as_json:
-        found = {**_fit_as_json(fit, confidence), "converged": bool(fit.converged)}
+        found = {**_fit_as_json(fit, evidence, confidence), "converged": bool(fit.converged)}
         parts = {"parameters": _parameters_as_json(fit, confidence), "shares": _shares_as_json(fit, confidence)}
         print_json({**found, "log_likelihood": finite(fit.log_likelihood), **parts, "warnings": told})
         return
     columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+    print_alarm(fit.alarm)
     print_rows(title_of(evidence, fit.method), ("parameter", "estimate"), zip(*columns, strict=True), confidence)
     _print_shares("", fit, confidence)
     _print_notes(fit, of_theta=True)
+    print_channel_test(evidence, fit.alarm)
 
 
 def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> bool:
@@ -279,14 +293,15 @@ def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
 # -- what is printed ---------------------------------------------------------------------------------------------------
 
 
-def _fit_as_json(fit: DistributionFit, confidence: float) -> dict[str, Any]:
+def _fit_as_json(fit: DistributionFit, evidence: Tally | StatisticsTally, confidence: float) -> dict[str, Any]:
     return {
         "channel": dict(fit.channel),
         "n": fit.n_observations,
         "privacy_level": finite(fit.privacy_level),
         "method": fit.method,
         "confidence": confidence,
-        "messages": list(fit.diagnostics.messages),
+        "messages": [*fit.alarms, *fit.diagnostics.messages],
+        "channel_test": test_as_json(evidence),
     }
 
 

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from askance.cli.estimate_tables import finite, print_rows, rows_as_json, title_of
+from askance.cli.estimate_tables import (
+    finite,
+    print_alarm,
+    print_channel_test,
+    print_rows,
+    rows_as_json,
+    test_as_json,
+    title_of,
+)
 from askance.cli.output import print_json
+from askance.cli.progress import one_line_warnings
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +37,8 @@ def print_unbiased(evidence: Tally, method: str | None, confidence: float, save:
         raise InputError(
             "--save is given for unbiased shares, which are no fit.", remedy="Keep the state itself, or use --json."
         )
-    means = estimate_mean(evidence)
+    with one_line_warnings() as told:
+        means = estimate_mean(evidence)
     messages = [f"unbiased shares: {UNBIASED}"]
     if method is None:
         messages.append(
@@ -48,12 +58,15 @@ def print_unbiased(evidence: Tally, method: str | None, confidence: float, save:
                 **head,
                 "method": "unbiased",
                 "confidence": confidence,
-                "messages": messages,
+                "messages": [means.alarm, *messages] if means.alarm else messages,
+                "channel_test": test_as_json(evidence),
                 "shares": shares,
-                "warnings": [],
+                "warnings": told,
             }
         )
         return
+    print_alarm(means.alarm)
     print_rows(title_of(evidence, "unbiased"), ("answer", "share"), rows, confidence)
     for message in messages:
         click.echo(f"note: {message}")
+    print_channel_test(evidence, means.alarm)

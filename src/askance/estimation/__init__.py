@@ -1,5 +1,6 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
+from askance.estimation.channel_fit import ChannelTest, channel_fit_test
 from askance.estimation.combined_means import combine_means
 from askance.estimation.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.field_estimation import estimate_field
@@ -19,6 +20,7 @@ from askance.estimation.two_stage import TwoStage
 
 __all__ = [
     "METHODS",
+    "ChannelTest",
     "ConditionalFieldFit",
     "CovariateEffects",
     "Diagnostics",
@@ -36,6 +38,7 @@ __all__ = [
     "ScalePilot",
     "TwoStage",
     "WaldTest",
+    "channel_fit_test",
     "combine_means",
     "estimate",
     "estimate_field",

@@ -53,6 +53,7 @@ def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
     precisions = np.array([each.standard_errors for each in given]) ** -2.0
     total = precisions.sum(axis=0)
     return MeanStatistics(
+        alarm="; ".join(dict.fromkeys(each.alarm for each in given if each.alarm)),
         names=given[0].names,
         mean=(precisions * np.array([each.mean for each in given])).sum(axis=0) / total,
         standard_errors=total**-0.5,

@@ -77,6 +77,7 @@ class ConditionalFieldFit(FieldEstimate):
         channel: specification of the channel.
         privacy_level: of the channel.
         diagnostics: when and how much the repair acted; distances are those of all moments, with covariates.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     field: RandomField
@@ -94,11 +95,12 @@ class ConditionalFieldFit(FieldEstimate):
     channel: Mapping[str, Any]
     privacy_level: float
     diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
+    alarm: str = ""
 
     @property
     def messages(self) -> tuple[str, ...]:
         """What a reader should know, in plain words."""
-        return self.diagnostics.messages
+        return (*self.alarms, *self.diagnostics.messages)
 
     # -- effects and tables ----------------------------------------------------------------------------------------
 
@@ -185,6 +187,7 @@ class ConditionalFieldFit(FieldEstimate):
         """A table for people: the effect of every covariate on every variable."""
         ending = "yes" if self.converged else "NO"
         lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
             f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques, "
             f"{len(self.field.terms)} covariates   method {self.method}   reports {self.n_observations:,}   "
             f"privacy level {self.privacy_level:.4g}   converged {ending}",
@@ -201,7 +204,7 @@ class ConditionalFieldFit(FieldEstimate):
             for cell, *numbers in zip(cells, *(each.ravel().tolist() for each in columns), strict=True):
                 estimate, error, low, high = numbers
                 lines.append(f"{cell:<{width}}  {estimate:>9.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>19}")
-        return "\n".join([*lines, "", *(f"note: {message}" for message in self.messages)])
+        return "\n".join([*lines, "", *(f"note: {message}" for message in self.diagnostics.messages)])
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values: parameters, effects, unbiased tables and diagnostics; tables given x come from `marginal`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ from askance.estimation.field_fit import FieldDiagnostics, FieldFit, enough_repo
 from askance.estimation.field_likelihood import ReportLoss, TableLoss
 from askance.estimation.field_problem import ARRIVED, FieldOptimum, FieldProblem
 from askance.estimation.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
+from askance.estimation.surprise import alarm_of
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.random_field import RandomField
@@ -108,8 +110,11 @@ def estimate_field(
         if isinstance(evidence, FieldResponses):
             from askance.estimation.conditional_field import estimate_conditional_field
 
-            return estimate_conditional_field(field, evidence, method, prior_scale, covariance)
+            alarm = alarm_of(evidence)
+            fit = estimate_conditional_field(field, evidence, method, prior_scale, covariance)
+            return replace(fit, alarm=alarm) if alarm else fit
         seen = read_evidence(field, evidence)
+        alarm = "" if isinstance(evidence, NoisyTables) else alarm_of(evidence)
         measured = MeasuredField(field, seen.cliques)
         problem = FieldProblem(measured, seen, prior_scale, field.dimension <= MOST_PARAMETERS)
         start = problem.ridge(ARRIVED) if method == "ridge" else problem.start()
@@ -125,7 +130,7 @@ def estimate_field(
             found = problem.solve(start, loss)
         if not found.converged:
             warnings.warn(f"{method}: the fit of the field did not converge.", ConvergenceWarning, stacklevel=2)
-        return _fit(problem, found, method, loss, covariance)
+        return _fit(problem, found, method, loss, covariance, alarm)
 
 
 def _likelihood(evidence: StatisticsTally | Reports | NoisyTables) -> ReportLoss:
@@ -165,7 +170,9 @@ def _check(field: object, evidence: object, method: object, prior_scale: object)
         )
 
 
-def _fit(problem: FieldProblem, found: FieldOptimum, method: str, loss: TableLoss | None, wanted: bool) -> FieldFit:
+def _fit(
+    problem: FieldProblem, found: FieldOptimum, method: str, loss: TableLoss | None, wanted: bool, alarm: str
+) -> FieldFit:
     field, evidence, theta = problem.measured.field, problem.evidence, found.theta
     likelihood = -loss.value(problem.measured.mean(theta)) if isinstance(loss, ReportLoss) else -math.inf
     covariance = np.broadcast_to(np.float64(np.nan), (field.dimension, field.dimension))  # no memory behind it
@@ -191,6 +198,7 @@ def _fit(problem: FieldProblem, found: FieldOptimum, method: str, loss: TableLos
         channel=evidence.channel,
         privacy_level=evidence.privacy_level,
         diagnostics=diagnostics,
+        alarm=alarm,
     )
     if problem.measured.whole is field:  # the solver ended with them; the field would plan its sums anew
         vars(fit)["statistics"] = problem.measured.own_mean(theta)

@@ -15,6 +15,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._threads import one_thread
 from askance.categories import Label
+from askance.errors import InputError
 from askance.estimation.field_tables import MeasuredField
 from askance.estimation.fit import NormalEstimate, normal_quantile
 from askance.estimation.results import Result, as_json
@@ -120,8 +121,18 @@ class FieldEstimate(NormalEstimate):
     log_likelihood: float
     measured: tuple[tuple[str, ...], ...]
     raw_statistics: FloatArray
+    raw_standard_errors: FloatArray
     channel: Mapping[str, Any]
     privacy_level: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = self.raw_standard_errors.min(initial=0.0)
+        if not self.prior_scale > 0 or least < 0:
+            raise InputError(
+                f"prior_scale is {self.prior_scale}, the smallest error {least:.6g}; allowed: above 0, and at least 0.",
+                remedy="Take the fit as askance gave it.",
+            )
 
     @property
     def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
@@ -174,6 +185,7 @@ class FieldFit(FieldEstimate):
         channel: specification of the channel.
         privacy_level: of the channel; infinite without one.
         diagnostics: when and how much the repair acted.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     field: RandomField
@@ -190,6 +202,7 @@ class FieldFit(FieldEstimate):
     channel: Mapping[str, Any]
     privacy_level: float
     diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
+    alarm: str = ""
 
     @cached_property
     def statistics(self) -> FloatArray:
@@ -263,6 +276,7 @@ class FieldFit(FieldEstimate):
         level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
         ending = "yes" if self.converged else "NO"
         lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
             f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques   method {self.method}"
             f"   reports {self.n_observations:,}   privacy level {level}   converged {ending}",
         ]
@@ -293,7 +307,7 @@ class FieldFit(FieldEstimate):
                     for names, table in self.raw_tables.items()
                 ],
                 "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
-                "messages": self.diagnostics.messages,
+                "messages": (*self.alarms, *self.diagnostics.messages),
             }
         )
         return content

@@ -15,6 +15,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
 from askance.estimation.share_intervals import share_interval
+from askance.estimation.sound import require_covariance, require_sound
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 
@@ -40,6 +41,18 @@ class NormalEstimate:
 
     theta: FloatArray
     covariance: FloatArray
+    n_observations: int
+    privacy_level: float
+    #: Why the reports cannot have come through the channel; empty where they can.
+    alarm: str
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What a reader must know before anything else: the alarm, where there is one."""
+        return (self.alarm,) if self.alarm else ()
+
+    def __post_init__(self) -> None:
+        require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
 
     @property
     def standard_errors(self) -> FloatArray:
@@ -139,6 +152,7 @@ class Fit(NormalEstimate):
         channel: specification of the channel.
         privacy_level: of the channel; infinite when there is no guarantee.
         diagnostics: what happened on the way.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     model: Enumerated | Softmax
@@ -153,6 +167,7 @@ class Fit(NormalEstimate):
     channel: Mapping[str, Any]
     privacy_level: float
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    alarm: str = ""
 
     def wald_test(
         self,
@@ -223,6 +238,7 @@ class Fit(NormalEstimate):
         level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
         height = f"log-likelihood {self.log_likelihood:.2f}   " if math.isfinite(self.log_likelihood) else ""
         lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
             f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   {height}"
             f"converged {'yes' if self.converged else 'NO'}",
             "",
@@ -261,6 +277,11 @@ class DistributionFit(Fit):
 
     model: Enumerated
     raw_covariance: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.raw_covariance is not None:
+            require_covariance(self.raw_covariance, len(self.theta), "raw_covariance")
 
     @property
     def statistics(self) -> FloatArray:

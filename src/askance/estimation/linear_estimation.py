@@ -20,6 +20,7 @@ from askance.estimation.moment_release import Encoding, MomentRelease
 from askance.estimation.moment_repair import STRENGTH, MomentRepair, Repair, repair_design
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.scale_pilot import ScalePilot, Scales
+from askance.estimation.surprise import alarm_of
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.gaussian_field import GaussianField
 
@@ -83,6 +84,7 @@ def estimate_linear(
         if not tally.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
         field, gram = release.field, release.gram(tally)
+        alarm = alarm_of(tally)
         repaired = repair_design(gram[:-1, :-1], release.noise(tally), repair, strength)
         usable = gram.copy()
         usable[:-1, :-1] = repaired.repaired
@@ -108,6 +110,7 @@ def estimate_linear(
             privacy_level=release.privacy_level,
             weighted=release.shrinks,
             messages=tuple(messages),
+            alarm=alarm,
         )
 
 

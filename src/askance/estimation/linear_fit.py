@@ -32,6 +32,7 @@ class LinearFit(NormalEstimate):
         privacy_level: of every respondent; infinite without noise.
         weighted: whether devices shrank long vectors, so that far-out respondents weigh less.
         messages: what a reader should know, in plain words.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     field: GaussianField
@@ -46,6 +47,7 @@ class LinearFit(NormalEstimate):
     privacy_level: float
     weighted: bool = False
     messages: tuple[str, ...] = ()
+    alarm: str = ""
 
     @property
     def intercept(self) -> float:
@@ -86,6 +88,7 @@ class LinearFit(NormalEstimate):
         level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
         pilot = f" (and {self.pilot_observations:,} of a pilot)" if self.pilot_observations else ""
         lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
             f"linear regression   reports {self.n_observations:,}{pilot}   privacy level {level}   "
             f"repaired {'YES' if self.repaired else 'no'}",
             "",
@@ -124,5 +127,5 @@ class LinearFit(NormalEstimate):
             "intervals_cover": self.intervals_cover,
             "raw_moments": self.raw_moments.tolist(),
             "repaired_moments": self.repaired_moments.tolist(),
-            "messages": list(self.messages),
+            "messages": [*self.alarms, *self.messages],
         }

@@ -15,7 +15,7 @@ from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
 from askance.estimation.fit import Interval, normal_quantile
-from askance.estimation.possible import require_possible
+from askance.estimation.surprise import alarm_of
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
@@ -33,6 +33,7 @@ class MeanStatistics:
         averaging: "within" what was drawn, or as "printed".
         channel: specification of the channel.
         privacy_level: of the channel.
+        alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
     names: tuple[str, ...]
@@ -42,6 +43,7 @@ class MeanStatistics:
     averaging: Averaging
     channel: Mapping[str, Any]
     privacy_level: float
+    alarm: str = ""
 
     def confidence_interval(self, confidence: float = 0.95) -> Interval:
         """μ̂ ± z · standard error."""
@@ -53,6 +55,7 @@ class MeanStatistics:
         lower, upper = self.confidence_interval(confidence)
         width = max(len("statistic"), *(len(name) for name in self.names))
         lines = [
+            *([f"ALARM: {self.alarm}", ""] if self.alarm else []),
             f"{self.channel['kind']}   reports {self.n_observations:,}   privacy level {self.privacy_level:.4g}",
             "",
             f"{'statistic':<{width}}  {'mean':>10}  {'std. error':>10}  {f'{100 * confidence:g} % interval':>22}",
@@ -75,6 +78,7 @@ class MeanStatistics:
             "privacy_level": self.privacy_level,
             "averaging": self.averaging,
             "confidence": confidence,
+            "messages": [self.alarm] if self.alarm else [],
             "statistics": [
                 {field: value if field == "name" else float(value) for field, value in zip(fields, row, strict=True)}
                 for row in rows
@@ -113,10 +117,11 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
             f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
             remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
         )
-    channel = evidence.channel
+    channel, mean = evidence.channel, evidence.mean(averaging)
     return MeanStatistics(
+        alarm=alarm_of(evidence),
         names=channel.statistic_names,
-        mean=evidence.mean(averaging),
+        mean=mean,
         standard_errors=evidence.standard_errors(averaging),
         n_observations=evidence.n_observations,
         averaging=averaging,
@@ -130,8 +135,7 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     channel, n = tally.channel, tally.n_observations
     if not n:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    require_possible(channel, tally.counts)
-    weights = tally.smoothed_frequencies
+    alarm, weights = alarm_of(tally, stacklevel=4), tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
     except NotIdentifiedError:
@@ -142,6 +146,7 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     beta = np.vstack([1 - others.sum(axis=0), others])
     centred = beta - (beta @ weights)[:, None]
     return MeanStatistics(
+        alarm=alarm,
         names=tuple(map(str, channel.outputs.labels)),
         mean=beta @ tally.frequencies,
         standard_errors=np.sqrt(np.square(centred, out=centred) @ weights / n),

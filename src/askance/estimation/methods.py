@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, overload
 
@@ -24,6 +25,7 @@ from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.statistics_problem import StatisticsProblem
 from askance.estimation.supervised import fit_supervised
+from askance.estimation.surprise import alarm_of
 from askance.estimation.tally_problem import TallyProblem
 from askance.estimation.wide import fit_wide
 from askance.evidence.responses import Responses
@@ -113,7 +115,10 @@ def estimate(
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
     with one_thread:
-        return function(_problem(model, evidence, method), **options)  # type: ignore[arg-type]
+        problem = _problem(model, evidence, method)  # type: ignore[arg-type]
+        alarm = alarm_of(evidence)  # type: ignore[arg-type]
+        fit = function(problem, **options)
+        return replace(fit, alarm=alarm) if alarm else fit
 
 
 def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> MomentProblem:

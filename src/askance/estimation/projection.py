@@ -14,7 +14,6 @@ from askance.estimation.common import check_prior_scale
 from askance.estimation.fit import Diagnostics, Fit, Outcome
 from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.newton import newton
-from askance.estimation.possible import require_possible
 from askance.estimation.protocols import Problem
 from askance.estimation.simplex import closest_distribution, likeliest_distribution
 from askance.estimation.standard import PRIOR_SCALE
@@ -37,7 +36,6 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
         raise InputError(
             f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
         )
-    require_possible(evidence.channel, evidence.counts)
     if divergence == "euclidean":
         with one_thread:
             return closest_distribution(evidence.channel.matrix, evidence.frequencies)

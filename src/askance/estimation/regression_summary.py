@@ -23,7 +23,8 @@ _LONGEST_NAME = WIDTH - sum(_FIGURES) - 2 * len(_FIGURES)
 
 def regression_summary(fit: RegressionFit, confidence: float) -> str:
     """What was fitted to what and how; the coefficients, in a block per output when there are several; notes."""
-    lines = [*_heading(fit), ""]
+    alarms = [line for alarm in fit.alarms for line in (*textwrap.wrap(f"ALARM: {alarm}", WIDTH), "")]
+    lines = [*alarms, *_heading(fit), ""]
     lower, upper = fit.confidence_interval(confidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         z, p_values = fit.theta / fit.standard_errors, fit.p_values

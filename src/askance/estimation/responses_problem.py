@@ -38,11 +38,11 @@ from askance.estimation.conditional import (
 from askance.estimation.conditional_likelihood import ConditionalLikelihood
 from askance.estimation.conditional_moments import THINNED_FROM, THINNED_TO, ConditionalMatching, ConditionalMoments
 from askance.estimation.fit import Outcome
-from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.regression_fit import RegressionFit
 from askance.estimation.standard import Standard
 from askance.estimation.standardise import find_basis, standardise
+from askance.evidence.possible import require_possible
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
 from askance.models.softmax import Softmax

@@ -17,6 +17,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
 from askance.estimation.moment_release import Encoded
+from askance.estimation.surprise import alarm_of
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.gaussian_field import GaussianField
 
@@ -134,6 +135,7 @@ class ScalePilot:
         self.channel.require_same(tally.channel)
         if not tally.n_observations:
             raise EmptyDataError("there are no reports of the pilot.", remedy="Add them to the tally first.")
+        alarm_of(tally)
         zeros, ones = tally.sums.reshape(2, self.field.n_features + 1, self.thresholds)
         flips = self.channel.flips
         raised = flips.ones(ndtr((_CENTRES[:, None, None] - self._places) / _WIDTHS[:, None]))

@@ -13,7 +13,6 @@ from askance.estimation.fit import DistributionFit, Outcome, distribution_fit
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, is_outside
 from askance.estimation.noisy import NoisyMoments, with_unbiased_moments
-from askance.estimation.possible import require_possible
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.standard import Standard
 from askance.evidence.tally import Tally
@@ -27,7 +26,6 @@ class TallyProblem:
         evidence.channel.require_outputs_of(model)
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-        require_possible(evidence.channel, evidence.counts)
         self.model, self.evidence = model, evidence
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations

@@ -122,7 +122,7 @@ def pool(tallies: Sequence[Tally]) -> Tally:
     merged: dict[str, Tally] = {}
     for i, tally in enumerate(given):
         _require_fitting(tally, i, given[0])
-        for part in _taken_apart(tally):
+        for part in taken_apart(tally):
             known = merged.get(part.channel.fingerprint)
             merged[part.channel.fingerprint] = part if known is None else known + part
     kept = [tally for tally in merged.values() if tally.n_observations]
@@ -152,7 +152,7 @@ def _require_fitting(tally: object, place: int, first: Tally) -> None:
         )
 
 
-def _taken_apart(tally: Tally) -> list[Tally]:
+def taken_apart(tally: Tally) -> list[Tally]:
     """The tallies that were pooled; a tally of one channel is its own only part."""
     channel = tally.channel
     if not isinstance(channel, PooledChannel):

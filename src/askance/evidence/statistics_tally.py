@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Self
 
 import numpy as np
@@ -47,19 +48,26 @@ class StatisticsTally:
             )
         self.channel = channel
         self.n_observations = as_count(n_observations, "n_observations", maximum=channel.most_reports)
-        low, high = channel.range_of_sums(self.n_observations)
-        if given.size and not low <= int(given.min()) <= int(given.max()) <= high:
-            raise InputError(
-                f"sums lie between {given.min()} and {given.max()}; allowed for {self.n_observations} reports of "
-                f"{channel.kind}: {low} to {high}.",
-                remedy="Sum with StatisticsTally(channel).add(reports).",
-            )
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
+        wrong = channel.sum_law.violation(self.sums, self.n_observations)
+        if wrong is not None:
+            raise InputError(
+                f"no {self.n_observations} reports of {channel.kind} have these sums: {wrong}.",
+                remedy="Sum with StatisticsTally(channel).add(reports).",
+            )
 
     def add(self, reports: Reports) -> Self:
         """This tally and more reports."""
-        return type(self)(self.channel, self.sums + self.channel.sums(reports), self.n_observations + len(reports))
+        return self._with(self.channel.sums(reports), len(reports))
+
+    def _with(self, sums: IntArray, n: int) -> Self:
+        """This tally and the sums of n more reports; what is possible stays so when it is added up."""
+        other = copy.copy(self)
+        other.n_observations = as_count(self.n_observations + n, "n_observations", maximum=self.channel.most_reports)
+        other.sums = self.sums + sums
+        other.sums.flags.writeable = False
+        return other
 
     def merge(self, other: Self) -> Self:
         """The tally of both; refused when the channels differ."""
@@ -69,7 +77,7 @@ class StatisticsTally:
                 remedy="Sum with StatisticsTally(channel).add(reports) first.",
             )
         self.channel.require_same(other.channel)
-        return type(self)(self.channel, self.sums + other.sums, self.n_observations + other.n_observations)
+        return self._with(other.sums, other.n_observations)
 
     def mean(self, averaging: Averaging = "within") -> FloatArray:
         """μ̂, unbiased, shape (d,)."""

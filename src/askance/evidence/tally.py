@@ -11,6 +11,7 @@ from askance._checks import as_array, as_column, shorten, shown
 from askance.channels.differences import differences
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.evidence.possible import require_possible
 
 # Pieces of this many reports stay in the processor's cache while they are converted and counted.
 _CHUNK = 1 << 15
@@ -51,6 +52,7 @@ class Tally:
         self.channel = channel
         self.counts: IntArray = given.astype(np.int64)
         self.counts.flags.writeable = False
+        require_possible(channel, self.counts)
 
     @property
     def n_observations(self) -> int:

@@ -78,6 +78,7 @@ def field_fit_to_parts(fit: FieldFit) -> tuple[dict[str, Any], bytes]:
         "diagnostics": fit.diagnostics.to_json(),
         "raw_cells": len(fit.raw_statistics),
         "covariance": has_covariance,
+        **({"alarm": fit.alarm} if fit.alarm else {}),
     }
     parts = [fit.theta, fit.raw_statistics, fit.raw_standard_errors]
     if has_covariance:
@@ -112,22 +113,26 @@ def field_fit_from_parts(header: dict[str, Any], payload: bytes, name: str) -> F
         raise FormatError(f"{name} holds numbers that are not finite.", remedy=REWRITE)
     theta, raw, errors, rest = np.split(numbers, np.cumsum([size, cells, cells]))
     unknown = np.broadcast_to(np.float64(np.nan), (size, size))
-    return FieldFit(
-        field=field,
-        theta=theta,
-        covariance=rest.reshape(size, size) if has_covariance else unknown,
-        method=fields.read("method", str),
-        prior_scale=_or(fields, "prior_scale", math.inf),
-        n_observations=fields.read("n", int),
-        converged=fields.read("converged", bool),
-        log_likelihood=_or(fields, "log_likelihood", -math.inf),
-        measured=measured,
-        raw_statistics=raw,
-        raw_standard_errors=errors,
-        channel=fields.read("channel", dict),
-        privacy_level=_or(fields, "privacy_level", math.inf),
-        diagnostics=_diagnostics(fields.inner("diagnostics")),
-    )
+    try:
+        return FieldFit(
+            field=field,
+            theta=theta,
+            covariance=rest.reshape(size, size) if has_covariance else unknown,
+            method=fields.read("method", str),
+            prior_scale=_or(fields, "prior_scale", math.inf),
+            n_observations=fields.read("n", int),
+            converged=fields.read("converged", bool),
+            log_likelihood=_or(fields, "log_likelihood", -math.inf),
+            measured=measured,
+            raw_statistics=raw,
+            raw_standard_errors=errors,
+            channel=fields.read("channel", dict),
+            privacy_level=_or(fields, "privacy_level", math.inf),
+            diagnostics=_diagnostics(fields.inner("diagnostics")),
+            alarm=fields.read("alarm", str) if "alarm" in header else "",
+        )
+    except InputError as error:
+        raise FormatError(f"{name} does not describe a fitted field: {error.message}", remedy=REWRITE) from None
 
 
 def _read_measured(fields: Fields, field: RandomField) -> tuple[tuple[str, ...], ...]:

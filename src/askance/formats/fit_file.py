@@ -47,6 +47,7 @@ def fit_to_json(fit: DistributionFit | RegressionFit) -> dict[str, Any]:
         "channel": dict(fit.channel),
         "model": _model_to_json(fit.model),
         "diagnostics": _finite(asdict(fit.diagnostics)),
+        **({"alarm": fit.alarm} if fit.alarm else {}),
     }
 
 
@@ -115,13 +116,14 @@ def fit_from_json(content: dict[str, Any], name: str) -> DistributionFit | Regre
             "channel": fields.read("channel", dict),
             "privacy_level": math.inf if privacy_level is None else privacy_level,
             "diagnostics": _diagnostics_from_json(fields.inner("diagnostics")),
+            "alarm": fields.read("alarm", str) if "alarm" in content else "",
         }
         raw = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
+        if isinstance(model, Enumerated):
+            return DistributionFit(model=model, raw_covariance=raw, **common)
+        return RegressionFit(model=model, **common)
     except InputError as error:
         raise FormatError(f"{name} does not describe a fit: {error.message}", remedy=REWRITE) from None
-    if isinstance(model, Enumerated):
-        return DistributionFit(model=model, raw_covariance=raw, **common)
-    return RegressionFit(model=model, **common)
 
 
 def _diagnostics_from_json(fields: Fields) -> Diagnostics:
@@ -142,9 +144,11 @@ def _maximum_from_json(fields: Fields) -> LocalMaximum:
 
 
 def _array(fields: Fields, field: str, shape: tuple[int, ...]) -> FloatArray:
-    """Numbers of that shape; None stands for NaN, one number or all."""
+    """Numbers of that shape; None stands for NaN, of a vector one number or all, of a matrix all or none."""
     values = fields.read(field, list, optional=True)
     array = np.broadcast_to(np.float64(np.nan), shape) if values is None else as_floats(values, field)
+    if len(shape) == 2 and values is not None and not np.isfinite(array).all():
+        raise InputError(f"{field} has numbers that are not finite; allowed: none, or null for all.", remedy=REWRITE)
     if array.shape != shape:
         raise ShapeError(f"{field} has shape {array.shape}; allowed: {shape}.", remedy=REWRITE)
     return array

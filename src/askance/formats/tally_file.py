@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from askance.channels.registry import build_answer_channel
-from askance.errors import FormatError, InputError
+from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.evidence.tally import Tally
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
@@ -47,7 +47,7 @@ def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally
     try:
         channel = build_answer_channel(specification)
         tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"))
-    except InputError as error:
+    except (InputError, IncompatibleEvidenceError) as error:
         raise FormatError(f"{name} does not describe a tally: {error.message}", remedy=error.remedy) from None
     require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)
     return tally

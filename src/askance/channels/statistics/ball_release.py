@@ -16,7 +16,8 @@ from askance.channels.registry import NUMBERS, Example, Parameter, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.bounds import numbers_as_json, per_statistic
 from askance.channels.statistics.choices import require_averaging
-from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
+from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
+from askance.channels.statistics.sum_law import MomentLaw, SumLaw
 
 
 @register(
@@ -102,6 +103,14 @@ class BallRelease(DirectionRelease):
         else:
             directions.sum_vectors_plain(seeds, chosen, self.dim + 1, sums)
         return sums.reshape(-1)
+
+    def _sum_law(self) -> SumLaw:
+        """|E g_j| ≤ m, and the variance of g_j is at most E g_j², which lies between 1 and M."""
+        ones = np.ones(self.dim)
+        high = self._leeway * UNIT * self.choice.gain * ones
+        variance = self._leeway * UNIT**2 * max(self.choice.second_moment, 1.0) * ones
+        most = np.full(self.dim, LARGEST_COMPONENT)
+        return MomentLaw(-most, most, -high, high, variance)
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂ = v₀ + ρ Σ g/(n m)."""

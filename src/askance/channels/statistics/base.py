@@ -23,6 +23,7 @@ from askance.channels.described import Described
 from askance.channels.differences import differences
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.reports import Column, Reports, require_reports
+from askance.channels.statistics.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
 from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance
@@ -96,6 +97,10 @@ class StatisticsChannel(Described):
         """Integer sums over reports, shape (sums_size,)."""
 
     @abstractmethod
+    def _sum_law(self) -> SumLaw:
+        """What sums can be, and what they are on average."""
+
+    @abstractmethod
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,)."""
 
@@ -140,9 +145,10 @@ class StatisticsChannel(Described):
     #: E[β(o) | φ] may miss φ by this share of it; 0 where β is unbiased exactly.
     bias_bound: float = 0.0
 
-    def range_of_sums(self, n: int) -> tuple[int, int]:
-        """The smallest and largest value a sum over n reports can have."""
-        return 0, n
+    @cached_property
+    def sum_law(self) -> SumLaw:
+        """What sums of reports can be, and what they are on average."""
+        return self._sum_law()
 
     def enumerate_exactly(self) -> Enumeration | None:
         """S and β in whole numbers on the statistics that decide the level; None where there are too many."""

@@ -22,6 +22,7 @@ from askance.channels.statistics.choices import as_draw_distribution, require_av
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
@@ -279,6 +280,20 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
                 own = sets[rows, : bits.words_for(release.bits)]
                 supports[self._own_bits(number)] = bits.count_bits(own, release.bits, compiled_loop=many)
         return np.concatenate([supports, seen])
+
+    def _sum_law(self) -> SumLaw:
+        """A block for every clique, with its bits; then the numbers of reports."""
+        low, high = np.concatenate([release.sent_range() for release in self.releases], axis=1)
+        return CountLaw(
+            low,
+            high,
+            "bit",
+            size=np.array([release.subset_size for release in self.releases]),
+            block=np.repeat(np.arange(len(self.releases)), np.diff(self.bit_offsets)),
+            share=self.clique_probabilities,
+            told=True,
+            block_noun="clique",
+        )
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂ of a cell: (share of the clique's reports that have it − b)/(a − b); of a matrix, R q̂."""

@@ -29,6 +29,7 @@ from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
 from askance.channels.statistics.choices import as_draw_distribution, require_averaging, require_calibration
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
 from askance.errors import EmptyDataError
 from askance.models.enumerated import Enumerated
@@ -168,6 +169,19 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         """How often each coordinate was sent with a 0, then with a 1."""
         cells = columns["bit"].astype(np.int64) * self.dimension + columns["coordinate"]
         return np.bincount(cells, minlength=self.sums_size)
+
+    def _sum_law(self) -> SumLaw:
+        """A block for every coordinate, with the two bits it can be sent as."""
+        low, high = self.flips.raise_probability, self.flips.keep_probability
+        return CountLaw(
+            np.repeat([1 - high, low], self.dimension),
+            np.repeat([1 - low, high], self.dimension),
+            "bit",
+            size=np.ones(self.dimension, dtype=np.int64),
+            block=np.tile(np.arange(self.dimension), 2),
+            share=self.release_probabilities,
+            block_noun="coordinate",
+        )
 
     def _seen(self, sums: IntArray) -> tuple[IntArray, IntArray]:
         zeros, ones = sums[: self.dimension], sums[self.dimension :]

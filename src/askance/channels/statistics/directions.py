@@ -87,10 +87,6 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         """Largest share by which β misses its target, because directions are integers and not Gaussian."""
         return 4e-5 if self.candidates <= 1024 else 3e-4
 
-    def range_of_sums(self, n: int) -> tuple[int, int]:
-        """Products of two components of a direction, n times; squares of rounded products are smaller."""
-        return -n * LARGEST_COMPONENT**2, n * LARGEST_COMPONENT**2
-
     @property
     def candidates(self) -> int:
         """K: how many directions a device chooses from."""
@@ -174,6 +170,17 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         else:
             directions.directions_plain(seeds, chosen, self.dim + 1, found)
         return found
+
+    @property
+    def _leeway(self) -> float:
+        """How far moments of directions may be off, beyond doubt: ten times as far as they were found to be."""
+        return 1 + 10 * self.bias_bound
+
+    @property
+    def _largest_fourth(self) -> float:
+        """A bound on E g_j⁴ = 3 + 6(M₂ − 1) u_j² + (M₄ − 6M₂ + 3) u_j⁴."""
+        second, fourth = self.choice.second_moment, self.choice.fourth_moment
+        return self._leeway * (3 + max(6 * (second - 1), 0) + max(fourth - 6 * second + 3, 0))
 
     def _told(self, columns: Mapping[str, AnyArray]) -> tuple[AnyArray, IntArray]:
         return np.ascontiguousarray(columns["seed"]), columns["choice"].astype(np.int64)

@@ -22,6 +22,7 @@ from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.staircase import Staircase, best_staircase
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.errors import EmptyDataError, InputError
 
 # Sums hold a count for every statistic and code.
@@ -191,6 +192,20 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
         """How often each statistic was sent as each code: d times `table.codes` counts, statistic by statistic."""
         cells = columns["coordinates"].astype(np.int64) * self.table.codes + columns["values"]
         return np.bincount(cells.reshape(-1), minlength=self.sums_size)
+
+    def _sum_law(self) -> SumLaw:
+        """A block for every statistic, with the codes it can be sent as; k blocks are drawn."""
+        table, d = self.table.probabilities, self.dimension
+        return CountLaw(
+            np.tile(table.min(axis=0), d),
+            np.tile(table.max(axis=0), d),
+            "code",
+            size=np.ones(d, dtype=np.int64),
+            block=np.repeat(np.arange(d), self.table.codes),
+            share=np.full(d, self._drawn_share),
+            drawn=self.sampled,
+            block_noun="statistic",
+        )
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂_j = lower_j + c_j (1 + x̂_j)/2, x̂_j the average of β over the reports on j, or over all as printed."""

@@ -24,6 +24,7 @@ from askance.channels.statistics.calibration import BinaryDomain, Flips, calibra
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.dense_bits import draw_dense_bits
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 
 # A proof by enumeration lists 2^d observations of 2^d statistics.
 _ENUMERATED_DIMENSION = 7
@@ -154,6 +155,11 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
         """How many reports have +1 in each place."""
         words = columns["signs"]
         return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
+
+    def _sum_law(self) -> SumLaw:
+        """P(+1) = (1 + x/B)/2."""
+        high = np.full(self.dimension, 0.5 + 0.5 / self.scale)
+        return CountLaw(1 - high, high, "sign")
 
     def _shares(self, ones: FloatArray) -> FloatArray:
         """t̂ = ½ + B (share of +1 − ½): (1 + x̂)/2 with x̂ = B · mean of the signs."""

@@ -127,6 +127,10 @@ class ListedTable:
         """S μ: how often every observation is made where true cells have these shares."""
         return np.asarray(self.channel.matrix @ mean)
 
+    def sent_range(self) -> FloatArray:
+        """How often an observation is made at least and at most, whatever the true cell is, shape (2, k)."""
+        return np.array([self.channel.matrix.min(axis=1), self.channel.matrix.max(axis=1)])
+
     def debias(self, sent: FloatArray | IntArray) -> FloatArray:
         """R q of counts, shares or bits q (…, k), shape (…, w)."""
         return np.asarray(sent @ self.coefficients.T)

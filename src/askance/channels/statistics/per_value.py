@@ -43,6 +43,7 @@ from askance.channels.statistics.calibration import (
 from askance.channels.statistics.choices import require_averaging, require_calibration, require_choice
 from askance.channels.statistics.dense_bits import draw_dense_bits
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
 
@@ -278,6 +279,16 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         """How many reports have each bit set."""
         words = columns["bits"]
         return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
+
+    def _sum_law(self) -> SumLaw:
+        """Bits are independent given t, so that their number is known as well as Σ t is."""
+        low, high = np.zeros(self.dimension), np.ones(self.dimension)
+        norms = (float(self.max_l1_norm) * self._exact_norm, float(self.max_l1_norm * (1 + _SLACK)))
+        if self._possible is not None:
+            low, high = self._possible.min(axis=0), self._possible.max(axis=0)
+            norms = float(self._possible.sum(axis=1).min()), float(self._possible.sum(axis=1).max())
+        least, most = (self.dimension * self.flips.raise_probability + self.flips.gain * norm for norm in norms)
+        return CountLaw(self.flips.ones(low), self.flips.ones(high), "bit", total=(least, most))
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂_j = lower_j + c_j (share of ones − s)/(p − s)."""

@@ -14,7 +14,8 @@ from askance._kernels.directions import SQUARE_SHIFT, UNIT
 from askance.channels.registry import Example, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.choices import require_averaging
-from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
+from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
+from askance.channels.statistics.sum_law import MomentLaw, SumLaw
 from askance.errors import ShapeError
 
 
@@ -117,6 +118,21 @@ class QuadraticRelease(DirectionRelease):
         else:
             directions.sum_products_plain(seeds, chosen, self.dim + 1, self.dim, sums)
         return sums.reshape(-1)
+
+    def _sum_law(self) -> SumLaw:
+        """E g_i² lies between 1 and 1 + κ, and E g_i g_j between −κ/2 and κ/2."""
+        square, ends = self._first == self._second, self._leeway * UNIT**2
+        most, gain = np.full(self.dimension, LARGEST_COMPONENT**2), self.choice.gain
+        extra = max(self.choice.fourth_moment - 6 * self.choice.second_moment + 3, 0) / 4
+        return MomentLaw(
+            np.where(square, 0, -most),
+            most,
+            np.where(square, UNIT**2 * (2 - self._leeway), -ends * gain / 2),
+            np.where(square, ends * (1 + gain), ends * gain / 2),
+            UNIT**4 * np.where(square, self._largest_fourth, self._leeway * (1 + max(gain, 0) + extra)),
+            1 << SQUARE_SHIFT,
+            (self._first, self._second),
+        )
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂_ij = ρ² (Σ g_i g_j/n − δ_ij)/κ."""

@@ -19,6 +19,7 @@ from askance.channels.registry import COUNT, LABELS, LEVEL, Example, Parameter, 
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
 from askance.errors import InputError
 
@@ -148,6 +149,10 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         """How many reports have each label."""
         words = columns["subset"]
         return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
+
+    def _sum_law(self) -> SumLaw:
+        low, high = self.release.sent_range()
+        return CountLaw(low, high, "label", size=np.array([self.subset_size]))
 
     def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
         """μ̂: the share of every label, (share of reports that have it − b)/(a − b)."""

@@ -148,6 +148,10 @@ class TableRelease:
         """b + (a − b) μ: how often every cell is sent where true cells have these shares."""
         return np.asarray(self.outside + self.gain * mean)
 
+    def sent_range(self) -> FloatArray:
+        """How often a cell is sent at least (b) and at most (a), whatever the true cell is, shape (2, w)."""
+        return np.repeat([[self.outside], [self.inside]], self.cells, axis=1)
+
     def debias(self, sent: FloatArray) -> FloatArray:
         """(share of reports with the cell − b)/(a − b)."""
         return np.asarray((sent - self.outside) / self.gain)

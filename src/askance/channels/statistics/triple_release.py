@@ -28,6 +28,7 @@ from askance.channels.statistics.base import (
 from askance.channels.statistics.choices import require_averaging, require_calibration
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
+from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion, exp_rounded_down
 from askance.errors import EmptyDataError, InputError, ProbabilityError
 
@@ -192,6 +193,22 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
         """How often each pair was sent with each code."""
         return np.bincount(columns["pair"].astype(np.int64) * _CODES + columns["code"], minlength=self.sums_size)
+
+    def _sum_law(self) -> SumLaw:
+        """A block for every pair, with its eight codes; how often they are sent is bounded as in the proof above."""
+        q, s, g = self.flips.keep_probability, self.flips.raise_probability, self.flips.gain
+        both, mixed, none = (s**2 / 2, q**3), (s**2 * (1 - g / 8) / 2, q**2 * (1 + g * q / 4) / 2), (s**3, q**2 / 2)
+        ends = np.array([(none, mixed, both)[(code >> 2) + (code & 1)] for code in range(_CODES)])
+        low, high = np.tile(ends, (self.pairs, 1)).T
+        return CountLaw(
+            low,
+            high,
+            "code",
+            size=np.ones(self.pairs, dtype=np.int64),
+            block=np.repeat(np.arange(self.pairs), _CODES),
+            share=np.full(self.pairs, 1 / self.pairs),
+            block_noun="pair",
+        )
 
     def _seen(self, sums: IntArray) -> tuple[FloatArray, FloatArray]:
         """How many reports are about each statistic, and how many of them have its bit, shape (d,) each."""
