@@ -73,6 +73,7 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
         else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),
         ("proved by", certificate.proved_by),
     ]
+    rows += [("purpose", channel.purpose)] if channel.purpose else []
     print_table(f"certificate of {channel.kind}", ["", ""], rows)
     return certificate.privacy_level
 

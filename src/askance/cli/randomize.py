@@ -11,6 +11,7 @@ import click
 
 from askance._checks import as_fraction, shorten, shown
 from askance.channels.finite import FiniteChannel
+from askance.channels.purposes import purpose_of_columns
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.channel_commands import ChannelTask, add_channel_commands
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 
 _SOURCE = (
     "Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed."
+)
+_UNNAMED = (
+    "askance: note: no --purpose is given, and there are no names of columns: reports to any other question through "
+    "this channel could be added to these."
 )
 
 
@@ -75,6 +80,8 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
     for name, mode in needs.items():
         if given[name[2:].replace("-", "_")] is not None and mode != chosen[0]:
             raise InputError(f"{name} is given with {chosen[0]}; allowed: with {mode}.", remedy="Leave it out.")
+    if not channel.purpose and input is None:
+        click.echo(_UNNAMED, err=True)
     if header:
         _print_header(channel)
     elif record is not None:
@@ -164,6 +171,7 @@ def _noise_table(
         table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
         ids = None if id_column is None else read_ids(table[id_column], path)
         chosen = _chosen(table, names, id_column, channel, path)
+        channel = channel.named(channel.purpose or purpose_of_columns([column.name for column in chosen]))
         with report_writer(output, channel, ids=ids is not None) as writer:
             for rows in pieces_of(len(table), len(chosen)):
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")

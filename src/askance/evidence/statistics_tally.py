@@ -11,6 +11,7 @@ from askance._checks import as_array, as_count, shown
 from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.evidence.sources import Sources, joined
 
 
 class StatisticsTally:
@@ -23,6 +24,7 @@ class StatisticsTally:
         channel: how statistics were seen.
         n_observations: n, the number of reports.
         sums: what the channel sums over reports, integers.
+        sources: digests of the files of reports that were summed, where they are known; as of `Tally`.
 
     >>> from askance import PerValue
     >>> channel = PerValue(3, 2, l1_norm=1)
@@ -33,7 +35,14 @@ class StatisticsTally:
     6
     """
 
-    def __init__(self, channel: StatisticsChannel, sums: ArrayLike | None = None, n_observations: int = 0) -> None:
+    def __init__(
+        self,
+        channel: StatisticsChannel,
+        sums: ArrayLike | None = None,
+        n_observations: int = 0,
+        *,
+        sources: Sources = frozenset(),
+    ) -> None:
         if not isinstance(channel, StatisticsChannel):
             raise InputError(
                 f"channel is {shown(channel)}; allowed: a channel on statistics.",
@@ -56,20 +65,27 @@ class StatisticsTally:
             )
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
+        self.sources = sources
 
     def add(self, reports: Reports) -> Self:
         """This tally and more reports."""
-        return type(self)(self.channel, self.sums + self.channel.sums(reports), self.n_observations + len(reports))
+        sums, n = self.sums + self.channel.sums(reports), self.n_observations + len(reports)
+        return type(self)(self.channel, sums, n, sources=self.sources)
+
+    def for_purpose(self, purpose: str) -> Self:
+        """This tally, of that question: where nothing says of which it is; refused where it is of another."""
+        return type(self)(self.channel.named(purpose), self.sums, self.n_observations, sources=self.sources)
 
     def merge(self, other: Self) -> Self:
-        """The tally of both; refused when the channels differ."""
+        """The tally of both; refused when the channels differ, or files of reports would count twice."""
         if not isinstance(other, StatisticsTally):
             raise InputError(
                 f"other is {shown(other)}; allowed: a StatisticsTally.",
                 remedy="Sum with StatisticsTally(channel).add(reports) first.",
             )
         self.channel.require_same(other.channel)
-        return type(self)(self.channel, self.sums + other.sums, self.n_observations + other.n_observations)
+        sums, n = self.sums + other.sums, self.n_observations + other.n_observations
+        return type(self)(self.channel, sums, n, sources=joined(self.sources, other.sources))
 
     def mean(self, averaging: Averaging = "within") -> FloatArray:
         """μ̂, unbiased, shape (d,)."""
