@@ -62,8 +62,9 @@ def randomize_group() -> None:
     """Noise the answers or statistics of respondents: what runs on the device, before anything is sent.
 
     Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
-    One record is printed as one line of JSON; a table becomes a file of reports. Every channel has its own options:
-    askance randomize CHANNEL --help.
+    One record is printed as one line of JSON; a table becomes a file of reports. Reports for different purposes do not
+    mix: a table's is the names of the columns that are noised, in their order, unless --purpose says otherwise. Every
+    channel has its own options: askance randomize CHANNEL --help.
     """
 
 
@@ -80,8 +81,6 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
     for name, mode in needs.items():
         if given[name[2:].replace("-", "_")] is not None and mode != chosen[0]:
             raise InputError(f"{name} is given with {chosen[0]}; allowed: with {mode}.", remedy="Leave it out.")
-    if not channel.purpose and input is None:
-        click.echo(_UNNAMED, err=True)
     if header:
         _print_header(channel)
     elif record is not None:
@@ -97,6 +96,8 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
 def _print_header(channel: AnyChannel) -> None:
     from askance.formats.report_schema import ReportSchema, json_line
 
+    if not channel.purpose:
+        click.echo(_UNNAMED, err=True)
     click.echo(json_line(ReportSchema(channel).header()), nl=False)
 
 
@@ -291,7 +292,7 @@ add_channel_commands(
         note=_SOURCE,
         section=(
             "What is noised, and where it goes",
-            ("record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
+            ("purpose", "record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
         ),
         example="--input people.csv -o reports.jsonl",
     ),
