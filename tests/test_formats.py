@@ -178,6 +178,7 @@ def test_every_method_is_kept() -> None:
 @pytest.mark.parametrize("name", list(golden_tallies()))
 def test_golden_tally(name: str, tmp_path: Path) -> None:
     tally = golden_tallies()[name]
+    assert load(FOLDER / name).sources == tally.sources  # type: ignore[union-attr]
     assert load(FOLDER / name) == tally
     save(tally, tmp_path / name)
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()

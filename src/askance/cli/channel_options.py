@@ -115,10 +115,14 @@ PURPOSE_OF_UNNAMED_OPTION = click.option(
 
 def with_purpose(channel: AnyChannel, purpose: str | None) -> AnyChannel:
     """The channel for the purpose of --purpose; refused where its file names another."""
-    try:
-        return channel if purpose is None else channel.named(purpose)
-    except InputError as error:
-        raise type(error)(f"--purpose: {error.message}", remedy=error.remedy) from None
+    if purpose is None:
+        return channel
+    if channel.purpose not in ("", purpose):
+        raise InputError(
+            f"--purpose is {purpose!r}; allowed: {channel.purpose!r}, which the channel has already.",
+            remedy="Leave it out, or change the file of the channel.",
+        )
+    return channel.for_purpose(purpose)
 
 
 def _help_of(parameter: Parameter) -> str:
