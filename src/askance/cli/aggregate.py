@@ -80,7 +80,7 @@ def _print(found: Aggregation, output: Path, as_json: bool) -> None:
         return
     rows = [
         ("reports", f"{n:,}"),
-        ("from files of reports", f"{len(found.evidence.sources):,}"),
+        ("files", f"{len(found.evidence.sources):,}"),
         *channel_rows(channel),
         ("refused", f"{sum(found.refused.values()):,}"),
     ]
