@@ -94,7 +94,7 @@ def test_two_purposes_refuse_each_other(channel: AnyChannel, tmp_path: Path) -> 
         named = channel.for_purpose(purpose)
         paths[purpose], states[purpose] = tmp_path / f"{i}.{suffix}", tmp_path / f"{i}.state"
         reports = some_reports(channel, 5 + i)
-        reports = Reports(named, reports.columns) if isinstance(reports, Reports) else reports
+        reports = reports.for_purpose(purpose) if isinstance(reports, Reports) else reports
         write_reports(paths[purpose], reports, channel=named)
         evidence = aggregate(paths[purpose]).evidence
         assert evidence.channel == named
@@ -106,14 +106,14 @@ def test_two_purposes_refuse_each_other(channel: AnyChannel, tmp_path: Path) -> 
                 aggregate([states[one], second[other]])
         with pytest.raises(IncompatibleEvidenceError, match="They differ in purpose"):
             load(states[one]).merge(load(states[other]))  # type: ignore[union-attr, arg-type]
-    for one, other in ((paths, paths), (paths, states), (states, paths)):
-        for given in (("smokes", ""), ("", "smokes")):
-            both = aggregate([one[given[0]], other[given[1]]], purpose_of_unnamed="smokes").evidence
+    for first, second in ((paths, paths), (paths, states), (states, paths)):
+        for one, other in (("smokes", ""), ("", "smokes")):
+            both = aggregate([first[one], second[other]], purpose_of_unnamed="smokes").evidence
             assert (both.channel.purpose, both.n_observations) == ("smokes", 12)
         with pytest.raises((FormatError, IncompatibleEvidenceError), match="purpose"):
-            aggregate([one["smokes"], other[""]], purpose_of_unnamed="drinks")
-    named = load(states[""]).for_purpose("smokes")  # type: ignore[union-attr]
-    assert (named + load(states["smokes"])).n_observations == 12  # type: ignore[operator]
+            aggregate([first["smokes"], second[""]], purpose_of_unnamed="drinks")
+    renamed: Any = load(states[""]).for_purpose("smokes")  # type: ignore[union-attr]
+    assert (renamed + load(states["smokes"])).n_observations == 12
 
 
 def test_what_has_a_purpose_keeps_it() -> None:

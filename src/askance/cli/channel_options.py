@@ -100,7 +100,7 @@ def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Calla
 
 
 #: Which question a channel answers.
-PURPOSE_OPTION = click.option(
+PURPOSE_OPTION: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--purpose", metavar="NAME", help="which question is answered: reports for different purposes do not mix"
 )
 
