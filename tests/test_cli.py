@@ -183,7 +183,7 @@ def test_channels_shows_one(entry: ChannelEntry) -> None:
     ]
     command = certify_commands()[entry.kind]
     options = {name for option in command.params for name in option.opts}
-    assert {each["flag"] for each in described["parameters"]} | {"--at-most", "--json"} == options
+    assert {each["flag"] for each in described["parameters"]} | {"--purpose", "--at-most", "--json"} == options
     outcome = call("channels", entry.kind)
     assert (outcome.code, outcome.err) == (0, "")
     assert entry.summary in outcome.out

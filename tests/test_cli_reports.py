@@ -14,6 +14,7 @@ import pytest
 
 from askance import PerValue, StatisticsTally, Tally, Warner, load
 from askance.channels import AnyChannel, ChannelEntry, StatisticsChannel, build_channel, entries
+from askance.channels.purposes import purpose_of_columns
 from askance.cli import people as people_module
 from askance.cli import progress as progress_module
 from askance.cli.command import askance as root
@@ -75,13 +76,14 @@ def test_a_table_becomes_a_state(entry: ChannelEntry, example: dict[str, Any], t
     toml.write_text(channel_to_toml(channel), encoding="utf-8")
     chosen = ("--input", str(table), "--id-column", "who")
     lines, rows, state = (str(tmp_path / name) for name in ("a.jsonl", "b.parquet", "c.state"))
+    columns = ",".join(f"c{j}" for j in range(truths(channel, 1).reshape(1, -1).shape[1]))
     told = parsed(call("randomize", entry.kind, *flags(example), *chosen, "-o", lines, "--json"))
+    channel = channel.for_purpose(purpose_of_columns(columns.split(",")))
     assert told["reports"] == 30
     assert told["output"] == lines
     assert build_channel(told["channel"]) == channel
     assert told["fingerprint"] == channel.fingerprint
     assert told["privacy_level"] == (channel.privacy_level if math.isfinite(channel.privacy_level) else None)
-    columns = ",".join(f"c{j}" for j in range(truths(channel, 1).reshape(1, -1).shape[1]))
     printed(call("randomize", "file", str(toml), "--input", str(table), "--columns", columns, "-o", rows))
     result = parsed(call("aggregate", lines, rows, "-o", state, "--json"))
     assert (result["reports"], result["refused"]) == (60, {})
@@ -110,9 +112,10 @@ def test_help_says_where_chance_comes_from(entry: ChannelEntry) -> None:
 
 def test_header_and_lines_make_a_file(tmp_path: Path) -> None:
     path = tmp_path / "collected.jsonl"
-    lines = [printed(call("randomize", *ONE_HOT, *mode)) for mode in (("--header",), ("--record", "0,1,0"))]
+    modes, purpose = (("--header",), ("--record", "0,1,0")), "a,b,c"
+    lines = [printed(call("randomize", *ONE_HOT, "--purpose", purpose, *mode)) for mode in modes]
     path.write_text("".join(lines), encoding="utf-8")
-    channel = PerValue(3, 2, l1_norm=1)
+    channel = PerValue(3, 2, l1_norm=1).for_purpose(purpose)
     assert json.loads(lines[0]) == ReportSchema(channel).header()
     assert read_reports(path).channel == channel  # type: ignore[union-attr]
 

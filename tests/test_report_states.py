@@ -52,6 +52,7 @@ def test_golden_reports(name: str, tmp_path: Path) -> None:
 def test_golden_state(name: str, tmp_path: Path) -> None:
     state = golden_states()[name]
     assert load(FOLDER / name) == state
+    assert load(FOLDER / name).sources == state.sources  # type: ignore[union-attr]
     save(state, tmp_path / name)
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 

@@ -31,6 +31,8 @@ from askance.estimation.field_fit import FieldDiagnostics
 from askance.formats import write_reports
 
 FOLDER = Path(__file__).parent
+#: A channel that knows its question.
+NAMED = ForcedResponse("2/3", "1/6").for_purpose("Do you smoke? (né)")
 
 
 def strange_labels() -> MatrixChannel:
@@ -43,11 +45,15 @@ def strange_labels() -> MatrixChannel:
 
 
 def golden_tallies() -> dict[str, Tally]:
-    """Labels that are codes, texts, and a mixture; counts beyond 32 bits; realised and given probabilities."""
+    """Labels that are codes, texts, and a mixture; counts beyond 32 bits; realised and given probabilities.
+
+    One has a purpose and sources: `tally/2`.
+    """
     return {
         "randomized_response.tally": Tally(RandomizedResponse.for_privacy_level(1, outputs=4), [4, 3, 2, 1]),
         "forced_response.tally": Tally(ForcedResponse("2/3", "1/6"), [10**12, 0]),
         "strange_labels.tally": Tally(strange_labels(), [1, 2, 3]),
+        "named.tally": Tally(NAMED, [300, 4], sources=frozenset({bytes(range(16)), bytes(16)})),
     }
 
 
@@ -95,13 +101,19 @@ def golden_fits() -> dict[str, DistributionFit]:
 
 
 def golden_states() -> dict[str, StatisticsTally]:
-    """Sums with a zero, and beyond 32 bits."""
+    """Sums with a zero, and beyond 32 bits; with a purpose and a source (`statistics/2`)."""
     return {
         "per_value.statistics": StatisticsTally(PerValue(6, 1, max_l1_norm=2), [3, 0, 2**40, 1, 5, 9], 2**41),
         "coordinate_release.statistics": StatisticsTally(
             CoordinateRelease(3, 2, release_distribution=["1/2", "1/4", "1/4"], lower=-1, statistic_bound=3),
             [1, 2, 3, 4, 5, 6],
             21,
+        ),
+        "named.statistics": StatisticsTally(
+            PerValue(3, 2).for_purpose("crashed,dark_mode,beta"),
+            [5, 0, 260],
+            300,
+            sources=frozenset({bytes(range(16))}),
         ),
     }
 
@@ -176,6 +188,7 @@ def golden_reports() -> dict[str, GoldenReports]:
         "forced_response": GoldenReports(ForcedResponse("2/3", "1/6"), ["yes", "no", "no"], ["1", "2", "3"]),
         "randomized_response": GoldenReports(RandomizedResponse.for_privacy_level(1, outputs=4), [3, 0, 1, 2]),
         "strange_labels": GoldenReports(strange_labels(), [True, "three", 2.5]),
+        "named": GoldenReports(NAMED, ["no", "yes", "no"], ["a", None, "b"]),
     }
 
 

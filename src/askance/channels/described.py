@@ -1,9 +1,14 @@
-"""What makes two channels the same: kind, parameters and realised thresholds."""
+"""What makes two channels the same: kind, parameters, realised thresholds, and the question that they answer."""
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from askance._checks import shown
+from askance.channels.purposes import as_purpose
+from askance.errors import IncompatibleEvidenceError
 
 
 class Described(ABC):
@@ -11,6 +16,9 @@ class Described(ABC):
 
     #: The name in the registry.
     kind: ClassVar[str]
+    #: Which question is answered, or what the numbers mean and in which order: a public name. Reports for different
+    #: purposes do not mix; an empty purpose adds nothing to the fingerprint.
+    purpose: str = ""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -19,11 +27,36 @@ class Described(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """A digest of the realised thresholds: evidence of equal fingerprints may be merged."""
+        """A digest of the realised thresholds and the purpose: evidence of equal fingerprints may be merged."""
+
+    def for_purpose(self, purpose: str) -> Self:
+        """The same channel for that question, or for numbers of that meaning; "" for none.
+
+        >>> from askance import Warner
+        >>> smokes, drinks = (Warner("2/3").for_purpose(question) for question in ("smokes", "drinks"))
+        >>> smokes == drinks, smokes == Warner("2/3").for_purpose("smokes")
+        (False, True)
+        """
+        if as_purpose(purpose) == self.purpose:
+            return self
+        other = copy.copy(self)
+        other.__dict__.pop("fingerprint", None)
+        other.purpose = purpose
+        return other
+
+    def named(self, purpose: str) -> Self:
+        """This channel for that purpose, where it has none yet; refused where it has another."""
+        if self.purpose and self.purpose != purpose:
+            raise IncompatibleEvidenceError(
+                f"the purpose is {self.purpose!r} already; allowed: to name what has none, not {shown(purpose)} now.",
+                remedy="Keep reports of different questions apart.",
+            )
+        return self if self.purpose else self.for_purpose(purpose)
 
     def specification(self) -> dict[str, Any]:
-        """What rebuilds this channel: its kind and parameters, as plain JSON values."""
-        return {"kind": self.kind, **self.parameters()}
+        """What rebuilds this channel: its kind, parameters and purpose, as plain JSON values."""
+        named = {"purpose": self.purpose} if self.purpose else {}
+        return {"kind": self.kind, **self.parameters(), **named}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Described) and self.fingerprint == other.fingerprint
@@ -33,4 +66,5 @@ class Described(ABC):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'})"
+        named = f".for_purpose({self.purpose!r})" if self.purpose else ""
+        return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'}){named}"

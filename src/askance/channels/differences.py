@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,3 +45,27 @@ def _difference(name: str, other: Mapping[str, Any], expected: Mapping[str, Any]
         place = next(i for i in range(len(here)) if here[i] != there[i])
         name, here, there = f"{name}[{place}]", here[place], there[place]
     return f"{name} ({shown(here)}, not {shown(there)})"
+
+
+def way_out(other: Described, expected: Described) -> str:
+    """What to do where two channels differ in nothing but their purposes; "" where they differ in more.
+
+    >>> from askance import Warner
+    >>> way_out(Warner("2/3"), Warner("2/3").for_purpose("smokes"))
+    "If all answer the same question, name what has no purpose: for_purpose('smokes') (--purpose-of-unnamed smokes)."
+    """
+    same = other.for_purpose("") == expected.for_purpose("")
+    return between_purposes(other.purpose, expected.purpose) if same else ""
+
+
+def between_purposes(one: str, other: str) -> str:
+    """What to do with evidence for two purposes, one of which may be missing; "" where they are the same."""
+    if one == other:
+        return ""
+    if one and other:
+        return "Keep reports of different questions apart."
+    name = one or other
+    return (
+        f"If all answer the same question, name what has no purpose: for_purpose({name!r}) "
+        f"(--purpose-of-unnamed {shlex.quote(name)})."
+    )

@@ -174,11 +174,13 @@ class FiniteChannel(Described):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the labels and the realised thresholds: evidence of equal fingerprints may be merged."""
+        """A digest of the labels, the realised thresholds and the purpose: equal fingerprints may be merged."""
         labels = [list(side.labels) if not side.are_codes else len(side) for side in (self.outputs, self.observations)]
         digest = hashlib.sha256(json.dumps(labels).encode())
         for part in self._fingerprint_parts():
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        if self.purpose:
+            digest = hashlib.sha256(json.dumps([digest.hexdigest(), {"purpose": self.purpose}]).encode())
         return digest.hexdigest()
 
     def _fingerprint_parts(self) -> tuple[IntArray, ...]:

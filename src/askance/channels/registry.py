@@ -199,6 +199,8 @@ def entry(kind: str) -> ChannelEntry:
 def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
     """Build a channel from its specification: {"kind": name, parameter: value, …}, the content of a TOML file.
 
+    It may have a "purpose" beside the parameters, whatever the kind.
+
     >>> build_channel({"kind": "forced-response", "truth": "2/3", "yes": "1/6"}).matrix.round(4)
     array([[0.8333, 0.1667],
            [0.1667, 0.8333]])
@@ -215,9 +217,9 @@ def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
         )
     given = dict(specification)
     found = entry(str(given.pop("kind")))
-    purpose = given.pop("purpose", "") if found.family == "statistics" else ""
+    purpose = given.pop("purpose", "")
     channel: AnyChannel = found.build(given)
-    return channel.for_purpose(purpose) if purpose else channel  # type: ignore[union-attr]
+    return channel if purpose == "" else channel.for_purpose(purpose)
 
 
 def build_answer_channel(specification: Mapping[str, Any]) -> FiniteChannel:

@@ -71,6 +71,7 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
         ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
         if isinstance(channel, FiniteChannel)
         else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),
+        *([("purpose", channel.purpose)] if channel.purpose else []),
         ("proved by", certificate.proved_by),
     ]
     print_table(f"certificate of {channel.kind}", ["", ""], rows)

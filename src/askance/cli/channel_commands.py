@@ -10,7 +10,15 @@ import click
 
 from askance.channels import registry
 from askance.channels.registry import ChannelEntry
-from askance.cli.channel_options import build_from_flags, channel_options, example_flags, in_flags, summary_of
+from askance.cli.channel_options import (
+    PURPOSE_OPTION,
+    build_from_flags,
+    channel_options,
+    example_flags,
+    in_flags,
+    summary_of,
+    with_purpose,
+)
 from askance.cli.guided import GuidedCommand, GuidedGroup
 from askance.errors import InputError
 
@@ -47,9 +55,9 @@ def add_channel_commands(group: GuidedGroup, task: ChannelTask) -> None:
 
 
 def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask) -> click.Command:
-    def command(**given: Any) -> int | None:
+    def command(purpose: str | None, **given: Any) -> int | None:
         flags = {parameter.name: given.pop(parameter.name) for parameter in entry.parameters}
-        channel = build_from_flags(entry, flags)
+        channel = with_purpose(build_from_flags(entry, flags), purpose)
         try:
             return task.run(channel, **given)
         except InputError as error:
@@ -66,10 +74,10 @@ def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask) -> click.Comman
 
 
 def _of_file(task: ChannelTask) -> click.Command:
-    def command(path: Path, **given: Any) -> int | None:
+    def command(path: Path, purpose: str | None, **given: Any) -> int | None:
         from askance.formats import read_channel
 
-        return task.run(read_channel(path), **given)
+        return task.run(with_purpose(read_channel(path), purpose), **given)
 
     return click.command(
         "file",
@@ -81,6 +89,6 @@ def _of_file(task: ChannelTask) -> click.Command:
 
 
 def _decorated(command: Callable[..., Any], task: ChannelTask) -> Callable[..., Any]:
-    for option in reversed(task.options):
+    for option in reversed([PURPOSE_OPTION, *task.options]):
         command = option(command)
     return command

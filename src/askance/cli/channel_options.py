@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from askance.channels import registry
-from askance.channels.registry import ChannelEntry, Parameter, ParameterKind
+from askance.channels.registry import AnyChannel, ChannelEntry, Parameter, ParameterKind
 from askance.errors import InputError
 
 # Channels that are told one label of each respondent.
@@ -97,6 +97,32 @@ def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Calla
         return command
 
     return decorate
+
+
+#: Which question a channel answers.
+PURPOSE_OPTION: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--purpose", metavar="NAME", help="which question is answered: reports for different purposes do not mix"
+)
+
+#: Which question reports and states answer that do not say so.
+PURPOSE_OF_UNNAMED_OPTION = click.option(
+    "--purpose-of-unnamed",
+    metavar="NAME",
+    default="",
+    help="take reports and states without a purpose, as version 0.1 wrote them, to be for this one",
+)
+
+
+def with_purpose(channel: AnyChannel, purpose: str | None) -> AnyChannel:
+    """The channel for the purpose of --purpose; refused where its file names another."""
+    if purpose is None:
+        return channel
+    if channel.purpose not in ("", purpose):
+        raise InputError(
+            f"--purpose is {purpose!r}; allowed: {channel.purpose!r}, which the channel has already.",
+            remedy="Leave it out, or change the file of the channel.",
+        )
+    return channel.for_purpose(purpose)
 
 
 def _help_of(parameter: Parameter) -> str:

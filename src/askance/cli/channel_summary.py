@@ -29,5 +29,6 @@ def channel_rows(channel: AnyChannel) -> list[tuple[str, str]]:
     cut = parameters if len(parameters) <= _LONGEST else f"{parameters[: _LONGEST - 1]}…"
     return [
         ("channel", f"{channel.kind}: {cut}"),
+        *([("purpose", channel.purpose)] if channel.purpose else []),
         ("privacy level", f"{level:.10g}" if math.isfinite(level) else "unbounded"),
     ]

@@ -74,3 +74,4 @@ def _show(entry: ChannelEntry) -> None:
     print_table("", ["flag", "written as", "", "meaning"], rows)
     click.echo("as a TOML file:\n")
     click.echo(channel_to_toml(entry.build(entry.examples[0])))
+    click.echo('\nand purpose = "NAME" (--purpose NAME) says which question is answered: two do not mix')

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance._checks import shorten
+from askance.cli.channel_options import PURPOSE_OF_UNNAMED_OPTION
 from askance.cli.guided import GuidedCommand
 from askance.cli.numbers import NUMBER
 from askance.cli.output import print_json
@@ -39,7 +40,7 @@ _METHODS = {
     "unbiased": "with --state, shares as they come out of the channel: quick, and below 0 where an answer is rare",
     "ridge": "with --field",
 }
-_STATE = ("states", "model", "names", "field", "variables", "tables", "release")
+_STATE = ("states", "purpose_of_unnamed", "model", "names", "field", "variables", "tables", "release")
 
 
 @click.command(
@@ -86,6 +87,7 @@ _STATE = ("states", "model", "names", "field", "variables", "tables", "release")
     type=click.Path(path_type=Path),
     help="a state of `askance aggregate` (repeatable: answers of several channels are pooled)",
 )
+@PURPOSE_OF_UNNAMED_OPTION
 @click.option(
     "--model",
     metavar="FILE",
@@ -211,17 +213,18 @@ def _fit_states(
     """A linear regression, a field, a model of answers, shares or means: whatever the flags of --state say."""
     from askance.cli.fit_state import fit_field_of, fit_state
 
-    names, model = given["names"], given["model"]
+    names, model, unnamed = given["names"], given["model"], given["purpose_of_unnamed"]
     if given["release"] is not None:
-        _refuse_with_release(field=given["field"], names=names, save=save, plot=plot, method=method, model=model)
+        of_answers = {"names": names, "model": model, "purpose-of-unnamed": unnamed}
+        _refuse_with_release(field=given["field"], save=save, plot=plot, method=method, **of_answers)
         from askance.cli.fit_regression import fit_regression
 
         fit_regression(_only(states), given["release"], confidence, as_json)
     elif given["field"]:
         _refuse_for_field(names, plot, model)
-        fit_field_of(states, given["variables"], method, confidence, save, given["tables"], as_json)
+        fit_field_of(states, unnamed, given["variables"], method, confidence, save, given["tables"], as_json)
     else:
-        fit_state(states, method, confidence, save, plot, names, model, as_json)
+        fit_state(states, unnamed, method, confidence, save, plot, names, model, as_json)
 
 
 def _refuse_beside_state(given: dict[str, Any]) -> None:
@@ -248,6 +251,8 @@ def _refuse_without_state(states: tuple[Path, ...], **given: Any) -> None:
     """Flags that belong to --state, and to each other."""
     if given["names"] is not None and not states:
         raise InputError("--names is given without --state.", remedy="Regressions take names from the formula.")
+    if given["purpose_of_unnamed"] and not states:
+        raise InputError("--purpose-of-unnamed is given without --state.", remedy="Leave it out.")
     if given["model"] is not None and not states:
         raise InputError("--model is given without --state.", remedy="The model of a regression is its --formula.")
     field = given["field"]

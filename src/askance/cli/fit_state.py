@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from askance.channels.differences import between_purposes, way_out
 from askance.cli.estimate_tables import (
     finite,
     print_alarm,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 def fit_state(
     paths: Sequence[Path],
+    purpose_of_unnamed: str,
     method: str | None,
     confidence: float,
     save: Path | None,
@@ -44,6 +46,7 @@ def fit_state(
 
     Args:
         paths: of the states.
+        purpose_of_unnamed: of those that do not say theirs.
         method: the estimator; None for the one that fits.
         confidence: of the intervals.
         save: where the fit goes.
@@ -62,9 +65,9 @@ def fit_state(
             raise InputError(
                 "--names is given with --model.", remedy=f'Write "parameter_names" into {model}, or leave it out.'
             )
-        _fit_model(model, read_states(paths), method, confidence, save, as_json)
+        _fit_model(model, read_states(paths, purpose_of_unnamed), method, confidence, save, as_json)
         return
-    evidence = read_states(paths)
+    evidence = read_states(paths, purpose_of_unnamed)
     if isinstance(evidence, StatisticsTally):
         _fit_means(evidence, method, confidence, save, names, as_json)
         return
@@ -122,16 +125,20 @@ def _fit_means(
 # -- states ------------------------------------------------------------------------------------------------------------
 
 
-def read_states(paths: Sequence[Path]) -> Tally | StatisticsTally:
-    """One state out of one or several.
+def read_states(paths: Sequence[Path], purpose_of_unnamed: str = "") -> Tally | StatisticsTally:
+    """One state out of one or several, all for one purpose.
 
     Tallies of answers are pooled, whatever their channels, for all have a likelihood; sums of noised statistics are
-    added where they come from one channel.
+    added where they come from one channel. States that share a file of reports are refused.
     """
     from askance.evidence import StatisticsTally, Tally
+    from askance.formats.source_digests import SeenSources
 
-    found = [_read_state(path) for path in paths]
+    found = [_read_state(path, purpose_of_unnamed) for path in paths]
     _refuse_repeated(paths)
+    sources = SeenSources()
+    for path, state in zip(paths, found, strict=True):
+        sources.add(state.sources, path, "the reports of files in it")
     tallies = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, Tally)}
     sums = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, StatisticsTally)}
     if tallies and sums:
@@ -152,6 +159,12 @@ def _pooled(tallies: dict[Path, Tally]) -> Tally:
                 f"{start} is about {first.channel.outputs.shown()}, {path} about {tally.channel.outputs.shown()}.",
                 remedy="Only reports about the same answers, in the same order, are estimated together.",
             )
+        if tally.channel.purpose != first.channel.purpose:
+            one, other = first.channel.purpose, tally.channel.purpose
+            raise IncompatibleEvidenceError(
+                f"{start} is for the purpose {one or None!r}, {path} for {other or None!r}.",
+                remedy=between_purposes(one, other),
+            )
     return pool(list(tallies.values())) if others else first
 
 
@@ -163,12 +176,13 @@ def _summed(sums: dict[Path, StatisticsTally]) -> StatisticsTally:
             raise IncompatibleEvidenceError(
                 f"{path} comes from another channel ({other.kind}, {other.fingerprint[:12]}…) than {start} "
                 f"({one.kind}, {one.fingerprint[:12]}…).",
-                remedy="Sums of noised statistics are added only where all come from one channel.",
+                remedy=way_out(other, one)
+                or "Sums of noised statistics are added only where all come from one channel.",
             )
     return sum((state for _, state in others), first)
 
 
-def _read_state(path: Path) -> Tally | StatisticsTally:
+def _read_state(path: Path, purpose_of_unnamed: str) -> Tally | StatisticsTally:
     from askance.evidence import StatisticsTally, Tally
     from askance.formats import load
 
@@ -177,7 +191,7 @@ def _read_state(path: Path) -> Tally | StatisticsTally:
         raise InputError(
             f"{path} holds a fit; allowed: a state of reports.", remedy="Make one with `askance aggregate REPORTS`."
         )
-    return state
+    return state if state.channel.purpose else state.for_purpose(purpose_of_unnamed)
 
 
 def _refuse_repeated(paths: Sequence[Path]) -> None:
@@ -189,6 +203,7 @@ def _refuse_repeated(paths: Sequence[Path]) -> None:
 
 def fit_field_of(
     paths: Sequence[Path],
+    purpose_of_unnamed: str,
     variables: Path | None,
     method: str | None,
     confidence: float,
@@ -200,7 +215,7 @@ def fit_field_of(
     from askance.cli.fit_field import fit_field
     from askance.evidence import StatisticsTally
 
-    evidence = read_states(paths)
+    evidence = read_states(paths, purpose_of_unnamed)
     if not isinstance(evidence, StatisticsTally):
         raise InputError(
             f"{paths[0]} is no state of noised tables; allowed with --field: one of clique-release.",

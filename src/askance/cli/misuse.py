@@ -24,6 +24,7 @@ _NAMED = (
 # What both Python and the command line are told, and the part for the command line.
 _FOR_BOTH = (
     (r"""\b\w+=(?:True|["'][\w-]+["']) \((--[^)]+)\)""", r"\1"),
+    (r"for_purpose\((['\"]).*\1\) \((--.+)\)\.$", r"\2."),
     (r"\b\w+ \(on the command line: ([\w-]+)\)", r"\1"),
     (r"Write 0\.25 or \"1/4\"", "Write 0.25 or 1/4"),
 )

@@ -61,6 +61,11 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
 )
+@click.option(
+    "--purpose",
+    metavar="NAME",
+    help="which question is answered: reports for different purposes do not mix  [default: that of --fit, if any]",
+)
 @click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes (.toml)")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def optimal_command(
@@ -69,6 +74,7 @@ def optimal_command(
     privacy_level: str,
     matters: str | None,
     target: str,
+    purpose: str | None,
     output: Path | None,
     as_json: bool,
     **given: Any,
@@ -94,7 +100,7 @@ def optimal_command(
     if output is not None:
         require_writable(output, "-o", CHANNELS)
         refuse_other(output, "channel")
-    described, guess = _guessed(model, shares, given)
+    described, guess, purpose_of_fit = _guessed(model, shares, given)
     if matters is None:
         matters = "shares" if shares else "parameters"
     with one_line_warnings() as told, progress() as doing:
@@ -106,6 +112,7 @@ def optimal_command(
             weights="shares" if matters == "shares" else None,
             **guess,
         )
+    found = found.for_purpose(purpose_of_fit if purpose is None else purpose)
     if output is not None:
         write_whole(output, (channel_to_toml(found) + "\n").encode("utf-8"))
     if as_json:
@@ -116,8 +123,10 @@ def optimal_command(
         click.echo(f"written to {output}; prove it with: askance certify file {output}")
 
 
-def _guessed(model: Path | None, shares: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:
-    """The model, and the guess as `optimal_channel` takes it."""
+def _guessed(
+    model: Path | None, shares: tuple[str, ...], given: dict[str, Any]
+) -> tuple[Enumerated, dict[str, Any], str]:
+    """The model, the guess as `optimal_channel` takes it, and the purpose of the pilot that was fitted, or ""."""
     from askance.design import Prior
     from askance.planning.model_file import read_model
 
@@ -127,10 +136,12 @@ def _guessed(model: Path | None, shares: tuple[str, ...], given: dict[str, Any])
             remedy="Write --share no=0.9 --share yes=0.1, or name the file of a model.",
         )
     if model is None:
-        return _guessed_shares(shares, given)
+        return *_guessed_shares(shares, given), ""
     described = read_model(model)
     guess = read_guess(described, given)
-    return described, {"prior": Prior.of_fit(guess["fit"])} if "fit" in guess else guess
+    if "fit" not in guess:
+        return described, guess, ""
+    return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
 
 
 def _guessed_shares(texts: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:

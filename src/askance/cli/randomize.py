@@ -11,6 +11,7 @@ import click
 
 from askance._checks import as_fraction, shorten, shown
 from askance.channels.finite import FiniteChannel
+from askance.channels.purposes import purpose_of_columns
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.channel_commands import ChannelTask, add_channel_commands
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 _SOURCE = (
     "Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed."
 )
+_UNNAMED = (
+    "askance: note: no --purpose is given, and there are no names of columns: reports to any other question through "
+    "this channel could be added to these."
+)
 
 
 @click.group(
@@ -57,8 +62,9 @@ def randomize_group() -> None:
     """Noise the answers or statistics of respondents: what runs on the device, before anything is sent.
 
     Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
-    One record is printed as one line of JSON; a table becomes a file of reports. Every channel has its own options:
-    askance randomize CHANNEL --help.
+    One record is printed as one line of JSON; a table becomes a file of reports. Reports for different purposes do not
+    mix: a table's is the names of the columns that are noised, in their order, unless --purpose says otherwise. Every
+    channel has its own options: askance randomize CHANNEL --help.
     """
 
 
@@ -90,6 +96,8 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
 def _print_header(channel: AnyChannel) -> None:
     from askance.formats.report_schema import ReportSchema, json_line
 
+    if not channel.purpose:
+        click.echo(_UNNAMED, err=True)
     click.echo(json_line(ReportSchema(channel).header()), nl=False)
 
 
@@ -163,6 +171,7 @@ def _noise_table(
         table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
         ids = None if id_column is None else read_ids(table[id_column], path)
         chosen = _chosen(table, names, id_column, channel, path)
+        channel = channel.named(channel.purpose or purpose_of_columns([column.name for column in chosen]))
         with report_writer(output, channel, ids=ids is not None) as writer:
             for rows in pieces_of(len(table), len(chosen)):
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
@@ -282,7 +291,7 @@ add_channel_commands(
         note=_SOURCE,
         section=(
             "What is noised, and where it goes",
-            ("record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
+            ("purpose", "record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
         ),
         example="--input people.csv -o reports.jsonl",
     ),

@@ -74,6 +74,7 @@ def randomize_records(
             remedy="Give the description that the channel was planned with.",
         )
     require_purpose(field, channel)
+    channel = channel.named(channel.purpose or field.purpose)
     with progress() as doing:
         doing(f"reading {input}")
         # Cells stay as they are written: "01" is no number, and "NA" may be a country.

@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._checks import as_list, shorten, shown
 from askance._threads import one_thread
+from askance.channels.differences import between_purposes
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
 from askance.estimation.mean_statistics import MeanStatistics
 
@@ -50,6 +51,12 @@ def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
                 f"means[0] is about {shorten(given[0].names)}, means[{i}] about {shorten(each.names)}.",
                 remedy="Combine means of the same statistics, in the same order.",
             )
+        one, other = _purpose(given[0]), _purpose(each)
+        if one != other:
+            raise IncompatibleEvidenceError(
+                f"means[0] is for the purpose {one or None!r}, means[{i}] for {other or None!r}.",
+                remedy=between_purposes(one, other),
+            )
     precisions = np.array([each.standard_errors for each in given]) ** -2.0
     total = precisions.sum(axis=0)
     return MeanStatistics(
@@ -59,6 +66,11 @@ def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
         standard_errors=total**-0.5,
         n_observations=sum(each.n_observations for each in given),
         averaging=given[0].averaging,
-        channel={"kind": "combined", "parts": [dict(each.channel) for each in given]},
+        channel={"kind": "combined", "parts": [dict(each.channel) for each in given]}
+        | ({"purpose": _purpose(given[0])} if _purpose(given[0]) else {}),
         privacy_level=max(each.privacy_level for each in given),
     )
+
+
+def _purpose(means: MeanStatistics) -> str:
+    return str(means.channel.get("purpose", ""))

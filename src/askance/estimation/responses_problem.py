@@ -174,7 +174,7 @@ class ResponsesProblem:
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were seen."""
-        return self.channel == Direct(self.channel.outputs)
+        return self.channel.for_purpose("") == Direct(self.channel.outputs)
 
     def score_covariance(self, score: RowScore) -> FloatArray:
         """n · Cov of the mean of score(block) ⊗ x, (n,) or (n, K) a block, with weights and clusters; shape (d, d)."""

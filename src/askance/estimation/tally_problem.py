@@ -70,7 +70,7 @@ class TallyProblem:
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were tallied."""
-        return self.evidence.channel == Direct(self.evidence.channel.outputs)
+        return self.evidence.channel.for_purpose("") == Direct(self.evidence.channel.outputs)
 
     def fit(self, outcome: Outcome) -> DistributionFit:
         """Put a result together."""

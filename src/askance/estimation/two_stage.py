@@ -187,7 +187,8 @@ class TwoStage:
     def second_channel(self, pilot_tally: Tally) -> OptimalChannel:
         """The channel for the people who are left, from what the pilot says.
 
-        It has the least tr W Σ at the `guess`; `points` of it are the θ it was made for.
+        It has the least tr W Σ at the `guess`; `points` of it are the θ it was made for. Its purpose is that of the
+        pilot: only so are both stages estimated together.
 
         Warns:
             RepairWarning: the pilot led out of the model, or its estimate was limited; the text says what was done.
@@ -195,7 +196,7 @@ class TwoStage:
         guess = self.guess(pilot_tally)
         if guess.messages:
             warnings.warn(f"two stages: {'; '.join(guess.messages)}.", RepairWarning, stacklevel=2)
-        return self._channel_for(guess)
+        return self._channel_for(guess).for_purpose(pilot_tally.channel.purpose)
 
     def estimate(
         self, pilot_tally: Tally, second_tally: Tally, method: str | None = None, **options: Any
@@ -228,7 +229,7 @@ class TwoStage:
         p = self.model.probabilities(as_parameter(theta, self.model.dimension))
         pilot_tally = _drawn(self.pilot_channel, p, first, generator)
         guess = self.guess(pilot_tally)
-        channel = self._channel_for(guess)
+        channel = self._channel_for(guess).for_purpose(pilot_tally.channel.purpose)
         second_tally = _drawn(channel, p, n - first, generator)
         fit = self.estimate(pilot_tally, second_tally, method)
         return fit, TwoStageRun(pilot_tally, guess, channel, second_tally)
@@ -304,7 +305,8 @@ class TwoStage:
                 f"pilot_tally is {shown(tally)}; allowed: a Tally.",
                 remedy="Count with Tally(stages.pilot_channel).add(reports).",
             )
-        if tally.channel.fingerprint != self.pilot_channel.fingerprint:
+        # Stages that were planned without a purpose get that of the pilot's reports.
+        if tally.channel != self.pilot_channel.for_purpose(self.pilot_channel.purpose or tally.channel.purpose):
             raise IncompatibleEvidenceError(
                 f"pilot_tally is of {shown(tally.channel)}, the pilot channel is {shown(self.pilot_channel)}.",
                 remedy="Give the tally of the pilot first; build TwoStage with the pilot_channel that was used.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from askance._arrays import ArrayLike
 from askance._checks import as_list, shown
 from askance._kernels.draw import TOTAL
 from askance.categories import Label
+from askance.channels.differences import between_purposes
 from askance.channels.finite import FiniteChannel
 from askance.channels.matrix import MatrixChannel
 from askance.channels.table import MOST_ENTRIES
@@ -52,8 +53,14 @@ class PooledChannel(MatrixChannel):
         ]
         names = [name for i, part in enumerate(parts, 1) for name in _numbered(i, part.observations.labels)]
         channel = cls(cast(Any, rows), outputs=outputs, observations=names)
-        channel.parts, channel.sizes = tuple(parts), tuple(sizes)
+        channel.parts, channel.sizes, channel.purpose = tuple(parts), tuple(sizes), parts[0].purpose
         return channel
+
+    def for_purpose(self, purpose: str) -> Self:
+        """The same for that question, in all parts."""
+        other = super().for_purpose(purpose)
+        other.parts = tuple(part.for_purpose(purpose) for part in self.parts)
+        return other
 
     def largest_ratio(self) -> Fraction | None:
         """The largest of the parts: a row f_i S_i(o|·) has the ratios of S_i(o|·), and people met a part, not the sum.
@@ -104,7 +111,7 @@ def pool(tallies: Sequence[Tally]) -> Tally:
 
     Raises:
         EmptyDataError: there is no tally, or none has reports.
-        IncompatibleEvidenceError: they are about different outputs.
+        IncompatibleEvidenceError: they are about different outputs or questions, or share files of reports.
 
     >>> from askance import Enumerated, RandomizedResponse, estimate
     >>> strict, lax = (RandomizedResponse.for_privacy_level(level, outputs=["no", "yes"]) for level in (1, 2))
@@ -134,11 +141,12 @@ def pool(tallies: Sequence[Tally]) -> Tally:
     if len(kept) == 1:
         return kept[0]
     channel = PooledChannel.of([tally.channel for tally in kept], [tally.n_observations for tally in kept])
-    return Tally(channel, np.concatenate([tally.counts for tally in kept]))
+    sources = frozenset[bytes]().union(*(tally.sources for tally in kept))
+    return Tally(channel, np.concatenate([tally.counts for tally in kept]), sources=sources)
 
 
 def _require_fitting(tally: object, place: int, first: Tally) -> None:
-    """Refuse what is no tally, and tallies of other outputs than the first."""
+    """Refuse what is no tally, and tallies of other outputs or another question than the first."""
     if not isinstance(tally, Tally):
         raise InputError(
             f"tallies[{place}] is {shown(tally)}; allowed: a Tally.",
@@ -150,6 +158,12 @@ def _require_fitting(tally: object, place: int, first: Tally) -> None:
             f"{tally.channel.outputs.shown()}.",
             remedy="Build all channels from the same labels, in the same order.",
         )
+    if tally.channel.purpose != first.channel.purpose:
+        one, other = first.channel.purpose, tally.channel.purpose
+        raise IncompatibleEvidenceError(
+            f"tallies[0] is for the purpose {one or None!r}, tallies[{place}] for {other or None!r}.",
+            remedy=between_purposes(one, other),
+        )
 
 
 def taken_apart(tally: Tally) -> list[Tally]:
@@ -158,7 +172,11 @@ def taken_apart(tally: Tally) -> list[Tally]:
     if not isinstance(channel, PooledChannel):
         return [tally]
     ends = np.cumsum([len(part.observations) for part in channel.parts])[:-1]
-    return [Tally(part, counts) for part, counts in zip(channel.parts, np.split(tally.counts, ends), strict=True)]
+    # Nobody knows any more which file belongs to which part; that matters only where a part meets the same file again.
+    return [
+        Tally(part, counts, sources=tally.sources)
+        for part, counts in zip(channel.parts, np.split(tally.counts, ends), strict=True)
+    ]
 
 
 def _numbered(number: int, labels: Sequence[Label]) -> list[str]:

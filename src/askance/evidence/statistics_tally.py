@@ -12,6 +12,7 @@ from askance._checks import as_array, as_count, shown
 from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.evidence.sources import Sources, joined
 
 
 class StatisticsTally:
@@ -24,6 +25,7 @@ class StatisticsTally:
         channel: how statistics were seen.
         n_observations: n, the number of reports.
         sums: what the channel sums over reports, integers.
+        sources: digests of the files of reports that were summed, where they are known; as of `Tally`.
 
     >>> from askance import PerValue
     >>> channel = PerValue(3, 2, l1_norm=1)
@@ -34,7 +36,14 @@ class StatisticsTally:
     6
     """
 
-    def __init__(self, channel: StatisticsChannel, sums: ArrayLike | None = None, n_observations: int = 0) -> None:
+    def __init__(
+        self,
+        channel: StatisticsChannel,
+        sums: ArrayLike | None = None,
+        n_observations: int = 0,
+        *,
+        sources: Sources = frozenset(),
+    ) -> None:
         if not isinstance(channel, StatisticsChannel):
             raise InputError(
                 f"channel is {shown(channel)}; allowed: a channel on statistics.",
@@ -50,6 +59,7 @@ class StatisticsTally:
         self.n_observations = as_count(n_observations, "n_observations", maximum=channel.most_reports)
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
+        self.sources = sources
         wrong = channel.sum_law.violation(self.sums, self.n_observations)
         if wrong is not None:
             raise InputError(
@@ -59,25 +69,32 @@ class StatisticsTally:
 
     def add(self, reports: Reports) -> Self:
         """This tally and more reports."""
-        return self._with(self.channel.sums(reports), len(reports))
+        return self._with(self.channel.sums(reports), len(reports), self.sources)
 
-    def _with(self, sums: IntArray, n: int) -> Self:
+    def for_purpose(self, purpose: str) -> Self:
+        """This tally, of that question: where nothing says of which it is; refused where it is of another."""
+        other = copy.copy(self)
+        other.channel = self.channel.named(purpose)
+        return other
+
+    def _with(self, sums: IntArray, n: int, sources: Sources) -> Self:
         """This tally and the sums of n more reports; what is possible stays so when it is added up."""
         other = copy.copy(self)
         other.n_observations = as_count(self.n_observations + n, "n_observations", maximum=self.channel.most_reports)
         other.sums = self.sums + sums
         other.sums.flags.writeable = False
+        other.sources = sources
         return other
 
     def merge(self, other: Self) -> Self:
-        """The tally of both; refused when the channels differ."""
+        """The tally of both; refused when the channels differ, or files of reports would count twice."""
         if not isinstance(other, StatisticsTally):
             raise InputError(
                 f"other is {shown(other)}; allowed: a StatisticsTally.",
                 remedy="Sum with StatisticsTally(channel).add(reports) first.",
             )
         self.channel.require_same(other.channel)
-        return self._with(other.sums, other.n_observations)
+        return self._with(other.sums, other.n_observations, joined(self.sources, other.sources))
 
     def mean(self, averaging: Averaging = "within") -> FloatArray:
         """μ̂, unbiased, shape (d,)."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import as_array, as_column, shorten, shown
-from askance.channels.differences import differences
+from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.evidence.possible import require_possible
+from askance.evidence.sources import Sources, joined
 
 # Pieces of this many reports stay in the processor's cache while they are converted and counted.
 _CHUNK = 1 << 15
@@ -28,6 +29,8 @@ class Tally:
     Attributes:
         channel: how outputs were seen.
         counts: one count per observation, shape (k,).
+        sources: digests of the files of reports that were counted, where they are known. They are no part of the value
+            (equal counts are equal), but no file is counted twice.
 
     >>> from askance import RandomizedResponse
     >>> channel = RandomizedResponse("1/2", outputs=["no", "yes"])
@@ -36,7 +39,9 @@ class Tally:
     array([2, 2])
     """
 
-    def __init__(self, channel: FiniteChannel, counts: ArrayLike | None = None) -> None:
+    def __init__(
+        self, channel: FiniteChannel, counts: ArrayLike | None = None, *, sources: Sources = frozenset()
+    ) -> None:
         size = len(require_channel(channel).observations)
         given = np.zeros(size, dtype=np.int64) if counts is None else as_array(counts, "counts")
         if given.shape != (size,):
@@ -52,6 +57,7 @@ class Tally:
         self.channel = channel
         self.counts: IntArray = given.astype(np.int64)
         self.counts.flags.writeable = False
+        self.sources = sources
         require_possible(channel, self.counts)
 
     @property
@@ -79,10 +85,14 @@ class Tally:
         for start in range(0, reports.size, _CHUNK):
             codes = self.channel.observations.encode(reports[start : start + _CHUNK], "observed", start)
             counts += np.bincount(codes.astype(np.intp, copy=False), minlength=size)
-        return type(self)(self.channel, counts)
+        return type(self)(self.channel, counts, sources=self.sources)
+
+    def for_purpose(self, purpose: str) -> Self:
+        """This tally, of that question: where nothing says of which it is; refused where it is of another."""
+        return type(self)(self.channel.named(purpose), self.counts, sources=self.sources)
 
     def merge(self, other: Self) -> Self:
-        """The tally of both; refused when the channels differ."""
+        """The tally of both; refused when the channels differ, or files of reports would count twice."""
         if not isinstance(other, Tally):
             raise InputError(
                 f"other is {shown(other)}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports) first."
@@ -92,9 +102,9 @@ class Tally:
                 f"cannot merge tallies of different channels: {self.channel!r} ({self.channel.fingerprint[:12]}…) "
                 f"and {other.channel!r} ({other.channel.fingerprint[:12]}…). "
                 f"{differences(self.channel, other.channel)}",
-                remedy="Keep one tally per channel.",
+                remedy=way_out(self.channel, other.channel) or "Keep one tally per channel.",
             )
-        return type(self)(self.channel, self.counts + other.counts)
+        return type(self)(self.channel, self.counts + other.counts, sources=joined(self.sources, other.sources))
 
     def __add__(self, other: Self) -> Self:
         return self.merge(other) if isinstance(other, Tally) else NotImplemented

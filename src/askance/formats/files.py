@@ -15,8 +15,8 @@ from askance.formats.container import MAGIC, pack, read_whole, unpack, write_who
 from askance.formats.field_fit_file import FIELD_FORMAT, field_fit_from_parts, field_fit_to_parts
 from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
 from askance.formats.report_schema import refuse_reports
-from askance.formats.statistics_file import STATISTICS_FORMAT, statistics_from_parts, statistics_to_parts
-from askance.formats.tally_file import TALLY_FORMAT, tally_from_parts, tally_to_parts
+from askance.formats.statistics_file import STATISTICS_FORMATS, statistics_from_parts, statistics_to_parts
+from askance.formats.tally_file import TALLY_FORMATS, tally_from_parts, tally_to_parts
 
 # Of a file, in bytes: counts of the largest channels need a fraction of it.
 _LONGEST = 1 << 30
@@ -55,15 +55,15 @@ def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | Regres
     refuse_reports(path)
     header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
     version = header["askance"]
-    if version == TALLY_FORMAT:
+    if version in TALLY_FORMATS:
         return tally_from_parts(header, payload, str(path))
-    if version == STATISTICS_FORMAT:
+    if version in STATISTICS_FORMATS:
         return statistics_from_parts(header, payload, str(path))
     if version == FIT_FORMAT:
         return fit_from_json(header, str(path))
     if version == FIELD_FORMAT:
         return field_fit_from_parts(header, payload, str(path))
-    known = ", ".join(map(repr, (TALLY_FORMAT, STATISTICS_FORMAT, FIT_FORMAT, FIELD_FORMAT)))
+    known = ", ".join(map(repr, (*TALLY_FORMATS, *STATISTICS_FORMATS, FIT_FORMAT, FIELD_FORMAT)))
     raise FormatError(
         f"{path} has format {shown(version)}; this version reads {known}.",
         remedy="Use the version of askance that wrote it.",

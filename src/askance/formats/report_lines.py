@@ -192,6 +192,7 @@ def _read_header(
     header = Header.read(content, name)
     if expected is None:
         return len(data), header.schema()
+    expected = header.schema_within(expected)
     wrong = header.differs_from(expected)
     if wrong:  # where bad reports are skipped, each of these will be told by its own line
         refusals.refuse("another channel", f"{name}, line 1", wrong, 0)

@@ -22,7 +22,7 @@ import numpy as np
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
 from askance.categories import Categories, Label
-from askance.channels.differences import differences
+from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
@@ -74,19 +74,21 @@ class ReportSchema:
         channel: what made the reports.
         tag: the digits that every report repeats.
         columns: those of a channel on statistics, or the one of answers.
+        purpose_of_unnamed: what reports without a purpose are taken to be for; "" where they are for none.
 
     >>> from askance import PerValue, Warner
     >>> ReportSchema(Warner("2/3")).columns[0].name, ReportSchema(PerValue(3, 2, l1_norm=1)).columns[0].name
     ('answer', 'bits')
     """
 
-    def __init__(self, channel: AnyChannel) -> None:
+    def __init__(self, channel: AnyChannel, purpose_of_unnamed: str = "") -> None:
         if not isinstance(channel, (FiniteChannel, StatisticsChannel)):
             raise InputError(
                 f"channel is {shown(channel)}; allowed: a channel.",
                 remedy="Build one, such as Warner('2/3') or PerValue(8, 1); `askance channels` lists all.",
             )
         self.channel: AnyChannel = channel
+        self.purpose_of_unnamed = purpose_of_unnamed
         self.tag = channel.fingerprint[:TAG_DIGITS]
         self.columns: tuple[Column | LabelColumn, ...]
         if isinstance(channel, StatisticsChannel):
@@ -242,6 +244,18 @@ class Header:
         require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 
+    def schema_within(self, expected: ReportSchema) -> ReportSchema:
+        """How these reports are written where those of another schema are expected.
+
+        That is the other schema, but for reports without a purpose that are taken to be for the expected one.
+        """
+        channel = expected.channel
+        if expected.purpose_of_unnamed and expected.purpose_of_unnamed == channel.purpose:
+            unnamed = channel.for_purpose("")
+            if self.fingerprint == unnamed.fingerprint:
+                return ReportSchema(unnamed)
+        return expected
+
     def differs_from(self, expected: ReportSchema) -> str:
         """What is wrong where reports of another channel are expected; "" where they are of the same."""
         if self.fingerprint == expected.channel.fingerprint:
@@ -255,7 +269,8 @@ class Header:
     def _difference(self, expected: ReportSchema) -> str:
         """What the two channels differ in; "" where this one cannot be built."""
         try:
-            return f" {differences(build_channel(self.specification), expected.channel)}"
+            channel = build_channel(self.specification)
+            return f" {differences(channel, expected.channel)} {way_out(channel, expected.channel)}".rstrip()
         except InputError:
             return ""
 

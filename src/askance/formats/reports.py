@@ -13,11 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._checks import shown
-from askance.channels.differences import differences
+from askance.channels.differences import differences, way_out
+from askance.channels.purposes import as_purpose
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.evidence.sources import Sources
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.formats.disk import as_path, whole_file
@@ -25,6 +27,7 @@ from askance.formats.files import load
 from askance.formats.report_lines import LineWriter, read_lines
 from askance.formats.report_parquet import ParquetWriter, read_parquet
 from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of_file, opened
+from askance.formats.source_digests import SeenSources, SourceDigest
 
 #: What report files add up to.
 Evidence: TypeAlias = Tally | StatisticsTally
@@ -257,7 +260,8 @@ class Aggregation:
     """What files of reports, and states, add up to.
 
     Attributes:
-        evidence: the sums of all good reports: a `Tally` of answers or a `StatisticsTally`; `save` keeps it.
+        evidence: the sums of all good reports: a `Tally` of answers or a `StatisticsTally`; `save` keeps it, with the
+            digests of the files of reports (`evidence.sources`).
         refused: how many reports were left out, by reason.
         first_refused: the first one of each reason: where it is and what is wrong.
     """
@@ -271,16 +275,20 @@ def aggregate(
     paths: str | Path | Iterable[str | Path],
     skip_bad: bool = False,
     *,
+    purpose_of_unnamed: str = "",
     doing: Callable[[str], None] = lambda _: None,
 ) -> Aggregation:
     """Add up files of reports and state files, all of one channel; every split of the reports gives the same sums.
 
-    A report is bad when it comes from another channel, repeats an id, or is malformed. Ids are compared among all
-    files of one call; states keep no ids, so what is in a state already cannot be recognised.
+    A report is bad when it comes from another channel, is for another purpose, repeats an id, or is malformed. Ids are
+    compared among all files of one call. States keep no ids, but the digests of the files that were added up: a file
+    that is in a state already is refused, and so are two states that share one. (A single report that comes again in
+    another file cannot be recognised.)
 
     Args:
         paths: files of reports (`write_reports`, `askance randomize`) and states (`save`, `askance aggregate`).
         skip_bad: leave bad reports out and count them, instead of stopping at the first.
+        purpose_of_unnamed: what reports and states without a purpose are for.
         doing: is told what is being read.
 
     >>> import tempfile
@@ -293,22 +301,27 @@ def aggregate(
     (array([2, 1]), {'duplicate id': 1})
     """
     evidence: Evidence | None = None
-    refusals, seen = Refusals(skip=skip_bad), _SeenIds()
+    refusals, seen, sources = Refusals(skip=skip_bad), _SeenIds(), SeenSources()
     for path in _as_paths(paths):
         doing(f"reading {path}")
         if kind_of_file(path) == "other":
-            evidence = _with_state(evidence, path)
+            evidence = _with_state(evidence, path, as_purpose(purpose_of_unnamed), sources)
             continue
-        read, told = 0, _TOLD_EVERY
-        for block in _blocks(path, refusals, None if evidence is None else ReportSchema(evidence.channel)):
+        read, told, before, digest = 0, _TOLD_EVERY, evidence, SourceDigest()
+        expected = None if evidence is None else ReportSchema(evidence.channel, purpose_of_unnamed)
+        for block in _blocks(path, refusals, expected):
+            digest.add(block)
             reports, _ = _sound(block, refusals, seen)
-            evidence = _with_reports(evidence or _no_evidence(block.schema.channel), reports)
+            evidence = _with_reports(evidence or _no_evidence(block.schema.channel, purpose_of_unnamed), reports)
             read += len(block.places)
             if read >= told:
                 doing(f"reading {path}: {read:,} reports")
                 told += _TOLD_EVERY
+        assert evidence is not None
+        if evidence.n_observations > (before.n_observations if before else 0):
+            sources.add({digest.digest()}, path, "its reports")
     assert evidence is not None
-    return Aggregation(evidence, refusals.counts, refusals.first)
+    return Aggregation(_with_sources(evidence, sources.all()), refusals.counts, refusals.first)
 
 
 def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -323,14 +336,22 @@ def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     return listed
 
 
-def _no_evidence(channel: AnyChannel) -> Evidence:
+def _with_sources(evidence: Evidence, sources: Sources) -> Evidence:
+    if isinstance(evidence, StatisticsTally):
+        return StatisticsTally(evidence.channel, evidence.sums, evidence.n_observations, sources=sources)
+    return Tally(evidence.channel, evidence.counts, sources=sources)
+
+
+def _no_evidence(channel: AnyChannel, purpose_of_unnamed: str) -> Evidence:
+    channel = channel if channel.purpose else channel.for_purpose(purpose_of_unnamed)
     return StatisticsTally(channel) if isinstance(channel, StatisticsChannel) else Tally(channel)
 
 
 def _with_reports(evidence: Evidence, reports: AnyReports) -> Evidence:
     if isinstance(evidence, StatisticsTally):
         assert isinstance(reports, Reports)
-        return evidence.add(reports)
+        purpose = evidence.channel.purpose
+        return evidence.add(reports if reports.channel.purpose == purpose else reports.for_purpose(purpose))
     assert not isinstance(reports, Reports)
     return evidence.add(reports)
 
@@ -348,11 +369,13 @@ def _refuse_headless(path: Path) -> None:
         )
 
 
-def _with_state(evidence: Evidence | None, path: Path) -> Evidence:
+def _with_state(evidence: Evidence | None, path: Path, purpose_of_unnamed: str, sources: SeenSources) -> Evidence:
     _refuse_headless(path)
     state = load(path)
     if not isinstance(state, (Tally, StatisticsTally)):
         raise FormatError(f"{path} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
+    sources.add(state.sources, path, "the reports of files in it")
+    state = _with_sources(state if state.channel.purpose else state.for_purpose(purpose_of_unnamed), frozenset())
     if evidence is None:
         return state
     try:
@@ -365,5 +388,5 @@ def _with_state(evidence: Evidence | None, path: Path) -> Evidence:
     raise IncompatibleEvidenceError(
         f"{path} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
         f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}). {differences(state.channel, evidence.channel)}",
-        remedy="Keep one state per channel.",
+        remedy=way_out(state.channel, evidence.channel) or "Keep one state per channel.",
     )

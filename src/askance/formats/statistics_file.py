@@ -1,4 +1,4 @@
-"""State files of sums of noised statistics: `statistics/1`."""
+"""State files of sums of noised statistics: `statistics/1`, and `statistics/2` with the files they were made from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import FormatError, InputError
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
+from askance.formats.source_digests import with_sources, without_sources
 
-STATISTICS_FORMAT = "statistics/1"
+STATISTICS_FORMATS = ("statistics/1", "statistics/2")
 
 _BYTES = 8
 
@@ -28,18 +29,19 @@ def statistics_to_parts(tally: StatisticsTally) -> tuple[dict[str, Any], bytes]:
     (300, 3, '050000000000000000000000000000000401000000000000')
     """
     header = {
-        "askance": STATISTICS_FORMAT,
+        "askance": STATISTICS_FORMATS[0],
         "channel": tally.channel.specification(),
         "fingerprint": tally.channel.fingerprint,
         "n": tally.n_observations,
         "sums": len(tally.sums),
     }
-    return header, tally.sums.astype(f"<i{_BYTES}").tobytes()
+    return with_sources(header, tally.sums.astype(f"<i{_BYTES}").tobytes(), tally.sources)
 
 
 def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> StatisticsTally:
     """The sums; refused when the channel they name does not have the fingerprint they state."""
     fields = Fields(header, name)
+    payload, sources = without_sources(fields, payload)
     specification = fields.read("channel", dict)
     n, size = fields.read("n", int), fields.read("sums", int)
     if len(payload) != size * _BYTES:
@@ -52,7 +54,7 @@ def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> 
         channel = build_channel(specification)
         if not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy=REWRITE)
-        tally = StatisticsTally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n)
+        tally = StatisticsTally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n, sources=sources)
     except InputError as error:
         raise FormatError(f"{name} does not describe sums of reports: {error.message}", remedy=error.remedy) from None
     require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)

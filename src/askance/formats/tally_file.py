@@ -1,4 +1,4 @@
-"""State files of tallies: `tally/1`."""
+"""State files of tallies: `tally/1`, and `tally/2` where it is known which files of reports they were made from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from askance.channels.registry import build_answer_channel
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.evidence.tally import Tally
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
+from askance.formats.source_digests import with_sources, without_sources
 
-TALLY_FORMAT = "tally/1"
+TALLY_FORMATS = ("tally/1", "tally/2")
 
 _WIDTHS = (1, 2, 4, 8)
 
@@ -24,18 +25,19 @@ def tally_to_parts(tally: Tally) -> tuple[dict[str, Any], bytes]:
     largest = int(tally.counts.max())
     width = next(width for width in _WIDTHS if largest < 1 << (8 * width))
     header = {
-        "askance": TALLY_FORMAT,
+        "askance": TALLY_FORMATS[0],
         "channel": tally.channel.specification(),
         "fingerprint": tally.channel.fingerprint,
         "observations": len(tally.counts),
         "count_bytes": width,
     }
-    return header, tally.counts.astype(f"<u{width}").tobytes()
+    return with_sources(header, tally.counts.astype(f"<u{width}").tobytes(), tally.sources)
 
 
 def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally:
     """The tally; refused when the channel it names does not have the fingerprint it states."""
     fields = Fields(header, name)
+    payload, sources = without_sources(fields, payload)
     specification = fields.read("channel", dict)
     observations, width = fields.read("observations", int), fields.read("count_bytes", int)
     if width not in _WIDTHS or len(payload) != observations * width:
@@ -46,7 +48,7 @@ def tally_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally
         )
     try:
         channel = build_answer_channel(specification)
-        tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"))
+        tally = Tally(channel, np.frombuffer(payload, dtype=f"<u{width}"), sources=sources)
     except (InputError, IncompatibleEvidenceError) as error:
         raise FormatError(f"{name} does not describe a tally: {error.message}", remedy=error.remedy) from None
     require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)

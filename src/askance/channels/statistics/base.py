@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import math
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from askance._checks import as_floats, refuse_masked, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.categories import Categories
 from askance.channels.described import Described
-from askance.channels.differences import differences
+from askance.channels.differences import differences, way_out
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.channels.statistics.sum_law import SumLaw
@@ -34,8 +33,6 @@ Averaging: TypeAlias = Literal["within", "printed"]
 #: The stated level is spent exactly, or as the paper prints it (and the level it really has is reported).
 Calibration: TypeAlias = Literal["exact", "paper"]
 
-# Characters of a purpose.
-_LONGEST_PURPOSE = 200
 # Respondents drawn at a time: whatever is worked out for them stays in the processor's cache.
 _PIECE = 1 << 12
 
@@ -297,38 +294,13 @@ class StatisticsChannel(Described):
         content = json.dumps([*parts, {"purpose": self.purpose}] if self.purpose else parts, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
-    #: What the numbers mean that are noised, where a model says so: reports for different purposes do not mix.
-    purpose: str = ""
-
-    def for_purpose(self, purpose: str) -> Self:
-        """The same channel for numbers of that meaning.
-
-        >>> from askance import CoordinateRelease
-        >>> ages, sizes = (CoordinateRelease(2, 1).for_purpose(each) for each in ("ages", "sizes"))
-        >>> ages == sizes, ages == CoordinateRelease(2, 1).for_purpose("ages")
-        (False, True)
-        """
-        if not isinstance(purpose, str) or len(purpose) > _LONGEST_PURPOSE:
-            raise InputError(
-                f"purpose is {shown(purpose)}; allowed: a text of at most {_LONGEST_PURPOSE} characters.",
-                remedy="Leave it out.",
-            )
-        other = copy.copy(self)
-        other.__dict__.pop("fingerprint", None)
-        other.purpose = purpose
-        return other
-
-    def specification(self) -> dict[str, Any]:
-        """What rebuilds this channel: its kind, parameters and purpose, as plain JSON values."""
-        return super().specification() | ({"purpose": self.purpose} if self.purpose else {})
-
     def require_same(self, other: Described) -> None:
         """Refuse another channel."""
         if self is not other and self.fingerprint != other.fingerprint:
             raise IncompatibleEvidenceError(
                 f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
                 f"({self.fingerprint[:12]}…). {differences(other, self)}",
-                remedy="Keep reports of different channels apart.",
+                remedy=way_out(other, self) or "Keep reports of different channels apart.",
             )
 
 

@@ -124,6 +124,10 @@ class Reports:
             first.channel.require_same(part.channel)
         return cls(first.channel, {name: np.concatenate([p.columns[name] for p in parts]) for name in first.columns})
 
+    def for_purpose(self, purpose: str) -> Reports:
+        """These reports, of that question: where nothing says of which they are; refused where they are of another."""
+        return Reports(self.channel.named(purpose), self.columns)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Reports)
