@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 #: Functions of numbers, row by row, as `log` or `np.log`.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sqrt", "cbrt")},
-    **{name: getattr(np, name) for name in ("abs", "sign", "square", "power", "minimum", "maximum", "clip", "round")},
+    **{name: getattr(np, name) for name in ("abs", "sign", "square", "power", "minimum", "maximum", "clip")},
     **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "tan", "arctan", "tanh")},
     "exp10": lambda x: np.power(10.0, x),
+    "round": lambda x, decimals=0.0: np.round(x, int(decimals)),
 }
 #: Functions of formulaic, of numbers and of any values; those with a memory code new data as they coded the first.
 OF_NUMBERS = ("center", "scale", "standardize", "poly", "bs", "cr", "cs", "cc")

@@ -48,7 +48,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (r"\b(TRUE|FALSE|NULL|NA)\b", "TRUE, FALSE, NULL and NA are R's words", "Write True or False."),
     (r"&&|\|\|", "`&&` and `||` are R's", "Write I((a > 0) & (b > 0)), with | for or."),
     (
-        r"\([^()]*\|",
+        r"(?<![\w(])\([^()]*\|",  # I(a | b) and I((a | b) & c) are conditions
         "`(terms | group)` is a random effect",
         'Leave it out; cluster="group" (--cluster group) widens errors.',
     ),
