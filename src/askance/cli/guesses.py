@@ -11,7 +11,7 @@ import click
 
 from askance._checks import as_fraction
 from askance.cli.numbers import read_number
-from askance.cli.plan_common import read_columns
+from askance.cli.plan_common import numeric_columns
 from askance.errors import InputError, ProbabilityError
 
 if TYPE_CHECKING:
@@ -100,9 +100,10 @@ def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
     wanted = model.parameter_names
     remedy = f"The first line must name the columns: {','.join(wanted)}."
     try:
-        names = read_table(path).names
+        table = read_table(path)
     except InputError as error:
         raise InputError(f"{flag} {path}: {error.message}", remedy=f"{error.remedy} {remedy}") from None
+    names = table.names
     missing = [name for name in wanted if name not in names]
     if missing and all(map(_is_number, names)):
         raise InputError(
@@ -112,7 +113,8 @@ def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
         raise InputError(
             f"{flag} {path} has the columns {', '.join(names)}, but none for {', '.join(missing)}.", remedy=remedy
         )
-    columns = read_columns(path, wanted, flag, f"Give one column of numbers for each of {', '.join(wanted)}.")
+    remedy = f"Give one column of numbers for each of {', '.join(wanted)}."
+    columns = numeric_columns(table, path, wanted, flag, remedy)
     return np.column_stack(list(columns.values()))
 
 

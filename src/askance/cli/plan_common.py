@@ -18,6 +18,7 @@ from askance.errors import AskanceError, InputError
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.planning import Plan
+    from askance.survey.tables import Columns
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Flags of goals, and what Python calls them.
@@ -132,11 +133,17 @@ def goals_of(given: dict[str, Any]) -> dict[str, Any]:
 
 def read_columns(path: Path, names: tuple[str, ...], flag: str, remedy: str) -> dict[str, FloatArray]:
     """Numeric columns of a table: the named ones, or all."""
-    import numpy as np
-
     from askance.survey import read_table
 
-    table = read_table(path)
+    return numeric_columns(read_table(path), path, names, flag, remedy)
+
+
+def numeric_columns(
+    table: Columns, path: Path, names: tuple[str, ...], flag: str, remedy: str
+) -> dict[str, FloatArray]:
+    """The same of a table that was read; `path` is where it came from."""
+    import numpy as np
+
     if not len(table):
         raise InputError(f"{flag} {path} has no rows.", remedy=remedy)
     columns: dict[str, FloatArray] = {}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
+import os
 import re
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askance._checks import shorten
 from askance.errors import FormatError, InputError
-from askance.formats.disk import read_whole
-from askance.survey.tables import Columns, first_line
+from askance.formats.disk import as_path
+from askance.survey.packed import PACKED, limit_of, read_bounded, too_large, unpacked
+from askance.survey.spss import read_spss
+from askance.survey.tables import Columns, first_line, without_empty_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,19 +20,36 @@ if TYPE_CHECKING:
 #: Cells of a text file that mean "no answer", beside empty ones: what R, pandas and spreadsheets write.
 MISSING_CELLS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null")
 _READABLE = ".csv and .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta, .sav"
-# What Arrow says about a line or a cell, up to where it quotes it: a cell may be somebody's truth.
-_CELLS = re.compile(r"(columns, got [0-9]+|invalid value)\b.*", re.DOTALL)
-_UNPACK = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+_TEXTS = (".csv", ".tsv", ".tab", ".txt")
+_BINARY = (".parquet", ".pq", ".dta", ".sav", ".zsav")
+#: All ends of names that are read.
+SUFFIXES = (*_TEXTS, *(kind + packed for kind in _TEXTS for packed in PACKED), ".zip", *_BINARY)
+# How files begin, where a pipe has no name that tells what it holds.
+_BEGINNINGS = {
+    b"\x1f\x8b": ".csv.gz",
+    b"BZh": ".csv.bz2",
+    b"\xfd7zXZ\x00": ".csv.xz",
+    b"PK\x03\x04": ".zip",
+    b"PAR1": ".parquet",
+    b"<stata_dta>": ".dta",
+    b"$FL": ".sav",
+}
+_AGAIN = "Get the file again."
 
 
-def read_table(path: str | Path, *, texts: bool = False) -> Columns:
+def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None = None) -> Columns:
     """Read a table: CSV or TSV (plain, .gz, .bz2, .xz, .zip), Parquet, Stata (.dta), SPSS (.sav).
 
     In text files the first line holds the names; empty cells and NA, N/A, NaN, NULL are missing values. A CSV file may
     use commas, semicolons (then also decimal commas) or tabs. Values of Stata and SPSS files are replaced by their
-    labels in columns where every value has one. SPSS needs `pip install "askance[files]"`.
+    labels in columns where every value has one. SPSS needs `pip install "askance[files]"`, and is read in a process of
+    its own. A pipe is read once; where its name does not tell what it holds, its first bytes do.
 
-    With `texts`, cells of text files stay as they are written, and only empty ones are missing.
+    Args:
+        path: where it is.
+        texts: cells of text files stay as they are written, and only empty ones are missing.
+        max_bytes: refuse a table with more bytes than this, unpacked; default: what the environment variable
+            ASKANCE_MAX_BYTES says, or 1 GiB.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.csv"
@@ -44,35 +58,26 @@ def read_table(path: str | Path, *, texts: bool = False) -> Columns:
     >>> table, int(table["age"].missing.sum())
     (Columns(2 rows of 'answer', 'age'), 1)
     """
-    place = Path(path)
-    suffixes = [suffix.lower() for suffix in place.suffixes[-2:]]
-    last = suffixes[-1] if suffixes else ""
-    if last in (".dta", ".sav", ".zsav"):
-        return Columns.of(_read_stata(place) if last == ".dta" else _read_spss(place))
-    if last in (".parquet", ".pq"):
-        return Columns.of(_read_parquet(place))
-    kind = suffixes[-2] if last in _UNPACK and len(suffixes) > 1 else last
-    if kind not in (".csv", ".tsv", ".tab", ".txt", ".zip"):
+    place, limit = as_path(path), limit_of(max_bytes)
+    kind = next((suffix for suffix in reversed(SUFFIXES) if place.name.lower().endswith(suffix)), "")
+    is_stream = str(place).startswith("/dev/") or (
+        os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
+    )
+    if not kind and not is_stream:
         raise InputError(f"{path} is of no known kind; allowed: {_READABLE}.", remedy="Rename or convert it.")
-    content = _unpacked(place, last)
-    return Columns.of(_read_text(content, str(path), tabs=kind in (".tsv", ".tab"), texts=texts))
-
-
-def _unpacked(path: Path, suffix: str) -> bytes:
-    data = read_whole(path)
-    try:
-        if suffix == ".zip":
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                members = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
-                if len(members) != 1:
-                    raise InputError(
-                        f"{path} holds {len(members)} files ({shorten(members)}); allowed: one.",
-                        remedy="Unpack it and name the one you mean.",
-                    )
-                return archive.read(members[0])
-        return _UNPACK[suffix](data) if suffix in _UNPACK else data
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
-        raise FormatError(f"{path} cannot be unpacked ({first_line(error)}).", remedy="Get the file again.") from None
+    if kind in (".sav", ".zsav") and not is_stream:
+        read_bounded(place, limit)  # says why where it cannot
+        return Columns.of(read_spss(place, limit))
+    data = read_bounded(place, limit)
+    kind = kind or next((name for start, name in _BEGINNINGS.items() if data.startswith(start)), ".csv")
+    if kind in (".sav", ".zsav"):
+        raise InputError(f"{path} is a pipe; allowed for SPSS: files.", remedy="Write it to a file first.")
+    if kind == ".dta":
+        return Columns.of(_read_stata(place, data))
+    if kind in (".parquet", ".pq"):
+        return Columns.of(_read_parquet(place, data, limit))
+    content = unpacked(place, data, f".{kind.rpartition('.')[2]}", limit)
+    return Columns.of(_read_text(content, str(path), tabs=kind.startswith((".tsv", ".tab")), texts=texts))
 
 
 def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) -> Any:
@@ -104,8 +109,8 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
                 table = _parsed(content, read, parse, convert)
         except UnicodeDecodeError:
             raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.") from None
-        except pa.ArrowInvalid as error:
-            reason = _CELLS.sub(r"\1", first_line(error))
+        except pa.ArrowException as error:
+            reason = _without_cells(first_line(error))
             continue
         foreign = [field.name for field in table.schema if pa.types.is_binary(field.type)]
         if foreign:
@@ -116,6 +121,12 @@ def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) ->
     raise FormatError(
         f"{name} is not a table ({reason}).", remedy="Check that all lines have the same number of cells."
     )
+
+
+def _without_cells(reason: str) -> str:
+    """What Arrow says without the cells that it quotes, which may be somebody's secret."""
+    reason = re.sub(r"(Expected \d+ columns, got \d+).*", r"\1", reason, flags=re.DOTALL)
+    return re.sub(r"(invalid value|error to \w+).*", r"\1", reason, flags=re.DOTALL)
 
 
 def _parsed(content: bytes, read: Any, parse: Any, convert: Any) -> Any:
@@ -142,61 +153,65 @@ def _dialect(content: bytes, tabs: bool) -> tuple[str, str]:
     return delimiter, "," if decimal_comma else "."
 
 
-def _read_parquet(path: Path) -> Any:
+def _read_parquet(path: Path, data: bytes, limit: int) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        return parquet.read_table(pa.BufferReader(read_whole(path)))
-    except pa.ArrowInvalid as error:
-        raise FormatError(f"{path} is not Parquet ({first_line(error)}).", remedy="Get the file again.") from None
+        file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        if file.metadata.num_rows * file.metadata.num_columns * 8 > limit:
+            raise too_large(path, limit)
+        table = file.read()
+        table.validate(full=True)
+    except FormatError:
+        raise
+    except Exception as error:  # Arrow's own errors, OSError where bytes are damaged, MemoryError where sizes are
+        raise FormatError(f"{path} is not Parquet, or damaged ({first_line(error)}).", remedy=_AGAIN) from None
+    return table
 
 
-def _read_stata(path: Path) -> pd.DataFrame:
+class _Noticing(io.BytesIO):
+    """Bytes that notice when fewer are left than asked for; of labels, pandas takes what there is."""
+
+    fell_short = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        # Only at the end, where the next labels would be announced by four bytes, may there be none.
+        self.fell_short |= size is not None and size > len(data) and (size, data) != (4, b"")
+        return data
+
+
+def _read_stata(path: Path, data: bytes) -> pd.DataFrame:
     import pandas as pd
+    from pandas.io.stata import StataReader
 
-    data = read_whole(path)
+    source = _Noticing(data)
     try:
-        frame = pd.read_stata(io.BytesIO(data), convert_categoricals=False)
-    except (ValueError, KeyError, EOFError, OSError) as error:
-        raise FormatError(f"{path} is not a Stata file ({first_line(error)}).", remedy="Get the file again.") from None
+        with StataReader(source, convert_categoricals=False) as reader:
+            frame, labels = reader.read(), reader.value_labels()
+            named = {name for name in getattr(reader, "_lbllist", ()) if name}
+    except Exception as error:  # whatever a damaged file brings about
+        raise FormatError(f"{path} is not a Stata file, or damaged ({first_line(error)}).", remedy=_AGAIN) from None
+    if source.fell_short or (data.startswith(b"<stata_dta>") and b"</stata_dta>" not in data[-64:]):
+        raise FormatError(f"{path} is cut, and has perhaps lost labels of its values.", remedy=_AGAIN)
+    if named - set(labels):
+        raise FormatError(
+            f"{path} is cut: it lacks the labels {sorted(named - set(labels))[0]!r} that a column has.",
+            remedy="Get the file again; if there never were such labels, take them off the column in Stata.",
+        )
+    if frame.columns.has_duplicates:
+        return frame  # which is refused, as of all brands
     try:
         labelled = pd.read_stata(io.BytesIO(data), order_categoricals=False)
     except ValueError:  # two values with one label: the numbers say more
-        return _without_empty_texts(frame)
-    frame = _without_empty_texts(frame)
+        return without_empty_texts(frame)
+    except Exception as error:
+        raise FormatError(f"{path} is damaged ({first_line(error)}).", remedy=_AGAIN) from None
+    frame = without_empty_texts(frame)
     for name in frame.columns:
         if isinstance(labelled[name].dtype, pd.CategoricalDtype):
-            labels = labelled[name].cat.remove_unused_categories()
-            if all(isinstance(label, str) for label in labels.cat.categories):
-                frame[name] = labels
+            values = labelled[name].cat.remove_unused_categories()
+            if all(isinstance(label, str) for label in values.cat.categories):
+                frame[name] = values
     return frame
-
-
-def _read_spss(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    read_whole(path)  # says why where it cannot
-    try:
-        import pyreadstat
-    except ImportError:
-        raise InputError(
-            f"{path} is an SPSS file, and pyreadstat is not installed.",
-            remedy='Install it with: pip install "askance[files]".',
-        ) from None
-    try:
-        frame, about = pyreadstat.read_sav(str(path))
-    except pyreadstat.ReadstatError as error:
-        raise FormatError(f"{path} is not an SPSS file ({first_line(error)}).", remedy="Get the file again.") from None
-    frame = _without_empty_texts(frame)
-    for name, labels in about.variable_value_labels.items():
-        present = frame[name].dropna().unique()
-        if len(present) and all(value in labels for value in present) and len(set(labels.values())) == len(labels):
-            ordered = [labels[value] for value in sorted(labels)]
-            frame[name] = pd.Categorical(frame[name].map(labels), categories=ordered)
-    return frame
-
-
-def _without_empty_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Neither Stata nor SPSS knows a missing text: an empty one stands for it."""
-    return frame.replace({name: {"": None} for name in frame.columns if frame[name].dtype in ("object", "str")})

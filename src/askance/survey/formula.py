@@ -4,24 +4,27 @@ Left of `~` stands the column of reports; right of it the terms, as formulaic re
 
 - `a + b`, `a:b` (interaction), `a*b` (both), `- 1` or `0 +` (no intercept), `.` (all other columns);
 - `C(x)` for categories, `C(x, Treatment("north"))` to choose the reference; texts are categories by themselves;
-- `I(…)` for calculations in Python (`I(age**2)`, `I(age > 30)`), and log, log2, log10, log1p, exp, expm1, sqrt, abs;
-- `center`, `scale`, `poly`, `bs`, `cr`, `cc`, which remember what they saw, and `np.…`;
+- `I(…)` for calculations: + - * / // % ** on floats, comparisons, & | ~ between them (`I(age**2)`, `I(age > 30)`);
+- functions of numbers, by name or as `np.log`: log, log2, log10, log1p, exp, exp2, exp10, expm1, sqrt, cbrt, square,
+  power, abs, sign, minimum, maximum, clip, round, floor, ceil, sin, cos, tan, arctan, tanh; also where, isin, `np.pi`;
+- `center`, `scale`, `standardize`, `poly`, `bs`, `cr`, `cs`, `cc`, which remember what they saw, `lag`, `hashed`;
 - backticks around names that are no Python names: `` `hours per week` ``.
 
 Terms are named as formulaic writes them: `Intercept`, `age`, `I(age ** 2)` (with blanks around operators),
 `C(region)[T.south]`, `age:C(region)[T.south]`; whole numbers among categories are written without ".0". Terms come in
 the order of the formula, interactions after single columns, as in R.
 
-A formula is code: it is evaluated when a caller typed it, never from a file.
+A formula can do no more than this: what it holds is parsed and computed by `askance.survey.calculations`, which refuses
+everything else by name. No formula is read from a file that was loaded.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
+import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +34,8 @@ from askance._arrays import AnyArray
 from askance._checks import shorten
 from askance.errors import InputError, LabelError, MissingValueError, NotIdentifiedError
 from askance.models.softmax import Covariates
+from askance.survey.calculations import CALLABLE, Calculation, CalculationError, read_calculation
+from askance.survey.expansion import check_length, check_terms
 from askance.survey.habits import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
 
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
 # A matrix with more columns than this, most of them 0, is kept sparse.
 _WIDE = 100
 _SPARSE_SHARE = 0.1
+# A fit of more columns than this would need gigabytes for the covariance alone.
+_MOST_COLUMNS = 20_000
 # What Python, NumPy and formulaic raise for a calculation that does not suit its columns.
 _UNSUITABLE = (SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, NameError, ArithmeticError)
 
@@ -51,13 +58,15 @@ class ParsedFormula:
     Attributes:
         text: as typed.
         answer: the column of reports.
-        terms: formulaic's reading of the right side.
+        terms: formulaic's reading of the right side, in which calculations are looked up like columns.
+        calculations: what to compute, by the name under which it is looked up.
         uses: for every column that the right side uses, the names and calculations in which it stands.
     """
 
     text: str
     answer: str
     terms: Any
+    calculations: Mapping[str, Calculation]
     uses: Mapping[str, tuple[str, ...]]
 
     @property
@@ -81,26 +90,50 @@ def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> P
     Traceback (most recent call last):
     askance.errors.InputError: formula 'answer ~ I(age^2)': Python reads ^ as exclusive or. Write I(age**2).
     """
-    from formulaic import Formula
+    from formulaic import Formula, SimpleFormula
     from formulaic.errors import FormulaicError
     from formulaic.parser.algos.tokenize import tokenize
 
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"formula is {text!r}.", remedy="Write, for example: answer ~ age + C(region).")
+    check_length(text)
     try:
         tokens = list(tokenize(text))
         check_habits(text, tokens, table.names)
         answer, right = _split(text, tokens, table, leave_out)
+        # Before formulaic sees them: it evaluates some arguments while it reads.
+        _read_all(text, [token.token for token in tokens if token.kind.value == "python"], table)
+        check_terms(text, right)
         terms = Formula(right)
-    except (FormulaicError, SyntaxError) as error:
+    except (FormulaicError, SyntaxError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         problem = re.sub(r"`| \((tip|<unknown>).*", "", first_line(error)).rstrip(".")
         raise needs_backticks(text, table.names) or refusal(text, problem, way_out(problem)) from None
-    if not hasattr(terms, "required_variables") or len(terms) == 0:
+    if not isinstance(terms, SimpleFormula) or len(terms) == 0:
         raise refusal(text, "no term stands behind ~", "Write 1 for the intercept alone: answer ~ 1.")
-    uses = _columns_used(text, terms, table)
+    factors = [factor for term in terms for factor in term.factors]
+    calculated = [factor for factor in factors if factor.eval_method.value == "python"]
+    calculations = _read_all(text, [factor.expr for factor in calculated], table)
+    for factor in calculated:
+        factor.eval_method = "lookup"  # computed here, and looked up by formulaic
+    uses = _columns_used(text, factors, calculations, table)
     if answer in uses:
         raise refusal(text, f"{answer} stands on both sides of ~", "Take it out of the right side.")
-    return ParsedFormula(text, answer, terms, uses)
+    return ParsedFormula(text, answer, terms, calculations, uses)
+
+
+def _read_all(text: str, codes: Iterable[str], table: Columns) -> dict[str, Calculation]:
+    """The calculations of a formula, each checked."""
+    try:
+        return {code: read_calculation(code, table.names) for code in codes}
+    except CalculationError as error:
+        if error.function:
+            raise unknown_function(text, error.function, CALLABLE) from None
+        own = needs_backticks(text, table.names)
+        if error.column:
+            raise own or unknown_column(error.column, table.names) from None
+        raise own or refusal(text, error.problem, error.remedy or way_out(error.problem)) from None
 
 
 def _split(text: str, tokens: Sequence[Any], table: Columns, leave_out: Sequence[str]) -> tuple[str, str]:
@@ -129,61 +162,24 @@ def _split(text: str, tokens: Sequence[Any], table: Columns, leave_out: Sequence
     return answer, right
 
 
-def functions() -> dict[str, Any]:
-    """What formulas may call beside Python's own functions and formulaic's."""
-    return {
-        "sqrt": np.sqrt,
-        "abs": np.abs,
-        "log1p": np.log1p,
-        "expm1": np.expm1,
-        "sin": np.sin,
-        "cos": np.cos,
-        "exp10": lambda x: np.power(10.0, x),
-    }
-
-
-def _columns_used(text: str, terms: Any, table: Columns) -> dict[str, tuple[str, ...]]:
+def _columns_used(
+    text: str, factors: Sequence[Any], calculations: Mapping[str, Calculation], table: Columns
+) -> dict[str, tuple[str, ...]]:
     """The columns of a formula, each with where it stands; refuses unknown names."""
     used: dict[str, tuple[str, ...]] = {}
-    for factor in (factor for term in terms for factor in term.factors):
-        if factor.eval_method.value == "lookup":
-            if factor.expr not in table:
-                raise needs_backticks(text, table.names) or unknown_column(factor.expr, table.names)
-            used[factor.expr] = (*used.get(factor.expr, ()), factor.expr)
-        elif factor.eval_method.value == "python":
-            for name in dict.fromkeys(_columns_of_code(text, factor.expr, table)):
-                used[name] = (*used.get(name, ()), factor.expr)
+    for factor in (factor for factor in factors if factor.eval_method.value == "lookup"):
+        if factor.expr not in calculations and factor.expr not in table:
+            raise needs_backticks(text, table.names) or unknown_column(factor.expr, table.names)
+        for name in _columns_of(factor.expr, calculations):
+            used[name] = (*used.get(name, ()), factor.expr)
     for name in used:
         _check_kind(table, name)
     return used
 
 
-def _columns_of_code(text: str, code: str, table: Columns) -> Iterator[str]:
-    """The columns that a calculation uses; refuses names that are neither column nor function."""
-    from formulaic.transforms import TRANSFORMS
-
-    known = {*TRANSFORMS, *functions()}
-    quoted: list[str] = []
-
-    def stand_in(found: re.Match[str]) -> str:
-        quoted.append(found[1])
-        return f"_quoted_{len(quoted) - 1}_"
-
-    nodes = list(ast.walk(ast.parse(re.sub(r"`([^`]*)`", stand_in, code), mode="eval")))
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    own = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    for node in nodes:
-        if not isinstance(node, ast.Name) or node.id in own:
-            continue
-        name = quoted[int(node.id[8:-1])] if re.fullmatch(r"_quoted_\d+_", node.id) else node.id
-        is_function = id(node) in called and (name in known or hasattr(builtins, name))
-        if name in table and not is_function:
-            yield name
-        elif id(node) in called and not is_function:
-            raise unknown_function(text, name, sorted(known))
-        elif name not in known and not hasattr(builtins, name):
-            raise needs_backticks(text, table.names) or unknown_column(name, table.names)
+def _columns_of(factor: str, calculations: Mapping[str, Calculation]) -> tuple[str, ...]:
+    """The columns behind a name that formulaic looks up: itself, or those of the calculation."""
+    return calculations[factor].columns if factor in calculations else (factor,)
 
 
 def _check_kind(table: Columns, name: str) -> None:
@@ -218,12 +214,17 @@ class FormulaDesign:
     """
 
     def __init__(
-        self, parsed: ParsedFormula, spec: Any, levels: dict[str, tuple[Any, ...]], respondents: Columns
+        self,
+        parsed: ParsedFormula,
+        spec: Any,
+        state: dict[str, Any],
+        levels: dict[str, tuple[Any, ...]],
+        respondents: Columns,
     ) -> None:
         self.formula, self.answer, self.columns = parsed.text, parsed.answer, parsed.columns
         self.terms = tuple(_plain_name(str(name)) for name in spec.column_names)
         self.respondents = respondents
-        self._spec, self._levels = spec, levels
+        self._spec, self._levels, self._calculations, self._state = spec, levels, parsed.calculations, state
 
     @classmethod
     def learn(
@@ -239,20 +240,26 @@ class FormulaDesign:
         """
         table = table.trimmed()
         frame = table.to_pandas(parsed.columns, rows)
-        output = "sparse" if _is_wide(parsed.terms, frame) else "numpy"
-        made = _evaluate(parsed.text, parsed.terms, frame, output=output, na_action="ignore")
+        state: dict[str, Any] = {}
+        values = _computed(parsed.text, parsed.calculations, frame, state)
+        widths = _widths(parsed.terms, frame, values)
+        if sum(widths) > _MOST_COLUMNS:
+            problem = f"it makes {sum(widths):,} columns; allowed: {_MOST_COLUMNS:,}"
+            raise refusal(parsed.text, problem, "Leave out interactions, or merge categories.")
+        output = "sparse" if sum(widths) > _WIDE and len(widths) < _SPARSE_SHARE * sum(widths) else "numpy"
+        made = _matrix(parsed.text, parsed.terms, frame, values, output=output, na_action="ignore")
         spec = made.model_spec
         categorical = {
-            str(variable)
+            name
             for factor, (kind, _) in spec.encoder_state.items()
             if str(getattr(kind, "value", kind)) == "categorical"
-            for variable in spec.factor_variables.get(factor, ())
+            for name in _columns_of(factor, parsed.calculations)
         }
         levels = {name: tuple(table[name].take(rows).distinct()) for name in parsed.columns if name in categorical}
-        design = cls(parsed, spec, levels, table.part(dict.fromkeys([*parsed.columns, *others]), rows))
+        design = cls(parsed, spec, state, levels, table.part(dict.fromkeys([*parsed.columns, *others]), rows))
         if not design.terms:
             raise refusal(parsed.text, "no column comes out of it", "Write 1 for the intercept alone: answer ~ 1.")
-        _refuse_vanished(spec, levels)
+        _refuse_vanished(spec, levels, parsed.calculations)
         return design, design._checked(made)
 
     def matrix(self, data: Table) -> Covariates:
@@ -271,8 +278,9 @@ class FormulaDesign:
                     f"column {name!r} holds {_listed(new)}, unseen at the fit; known: {_listed(seen)}.",
                     remedy="Leave these rows out, or fit again with data that hold them.",
                 )
-        made = _evaluate(self.formula, self._spec, table.to_pandas(self.columns))
-        return self._checked(made)
+        frame = table.to_pandas(self.columns)
+        values = _computed(self.formula, self._calculations, frame, self._state)
+        return self._checked(_matrix(self.formula, self._spec, frame, values))
 
     def _checked(self, made: Any) -> Covariates:
         x = made.__wrapped__
@@ -294,10 +302,11 @@ class FormulaDesign:
         return f"FormulaDesign({self.formula!r})"
 
 
-def _refuse_vanished(spec: Any, levels: Mapping[str, tuple[Any, ...]]) -> None:
+def _refuse_vanished(spec: Any, levels: Mapping[str, tuple[Any, ...]], calculations: Mapping[str, Calculation]) -> None:
     """Refuse a term of which no column is left: a category with one level, which the intercept holds already."""
     for term in (term for term, places in spec.term_indices.items() if not places):
-        alone = [name for name in map(str, spec.term_variables[term]) if len(levels.get(name, ())) == 1]
+        names = [name for factor in term.factors for name in _columns_of(factor.expr, calculations)]
+        alone = [name for name in names if len(levels.get(name, ())) == 1]
         value = _listed(levels[alone[0]]) if alone else "the same"
         raise NotIdentifiedError(
             f"{alone[0] if alone else term} is {value} in every row: its effect cannot be told.",
@@ -305,33 +314,59 @@ def _refuse_vanished(spec: Any, levels: Mapping[str, tuple[Any, ...]]) -> None:
         )
 
 
-def _evaluate(text: str, what: Any, frame: pd.DataFrame, **options: Any) -> Any:
-    """The model matrix; what goes wrong inside becomes one line."""
+@contextmanager
+def _refusing(text: str, what: str = "") -> Iterator[None]:
+    """What goes wrong inside becomes one line."""
     from formulaic.errors import FormulaicError
 
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # what they warn of (log of 0, unseen levels) is checked and refused
-            return what.get_model_matrix(frame, context=functions(), **options)
+            yield
+    except CalculationError as error:
+        raise refusal(text, error.problem, error.remedy) from None
     except (FormulaicError, *_UNSUITABLE) as error:
         reason = first_line(error)
-        found = re.search(r"Unable to evaluate factor `(.*)`\. \[\w+: (.*)\]$", reason)
-        problem = f"{found[1]} cannot be computed ({found[2].rstrip('.')})" if found else reason
+        problem = f"{what} cannot be computed ({reason})" if what else reason
         raise refusal(text, problem.replace("`", ""), way_out(problem)) from None
 
 
-def _is_wide(terms: Any, frame: pd.DataFrame) -> bool:
-    """Whether x would have many columns that are mostly 0."""
-    widths = []
-    for term in terms:
-        width = 1
-        for factor in term.factors:
-            if factor.expr in frame.columns and frame[factor.expr].dtype.kind == "O":
-                width *= frame[factor.expr].nunique()
-            elif re.match(r"C\(", factor.expr):
-                width *= max((frame[name].nunique() for name in frame.columns if name in factor.expr), default=1)
-        widths.append(width)
-    return sum(widths) > _WIDE and len(widths) < _SPARSE_SHARE * sum(widths)
+def _computed(
+    text: str, calculations: Mapping[str, Calculation], frame: pd.DataFrame, state: dict[str, Any]
+) -> dict[str, Any]:
+    """The values of all calculations, under the names by which formulaic looks them up."""
+    values = {}
+    for name, calculation in calculations.items():
+        with _refusing(text, name):
+            values[name] = calculation.compute(frame, state)
+    return values
+
+
+def _matrix(text: str, what: Any, frame: pd.DataFrame, values: Mapping[str, Any], **options: Any) -> Any:
+    """The model matrix of formulaic."""
+    with _refusing(text):
+        return what.get_model_matrix(frame, context=values, **options)
+
+
+def _widths(terms: Any, frame: pd.DataFrame, values: Mapping[str, Any]) -> list[int]:
+    """How many columns each term makes, at most."""
+    by_factor = {name: _width(value) for name, value in (*frame.items(), *values.items())}
+    return [math.prod(by_factor.get(factor.expr, 1) for factor in term.factors) for term in terms]
+
+
+def _width(value: Any) -> int:
+    """How many columns a factor makes: its levels, its splines, or one."""
+    import pandas as pd
+
+    kind = getattr(getattr(value, "__formulaic_metadata__", None), "kind", None)
+    plain = getattr(value, "__wrapped__", value)
+    if isinstance(plain, dict):
+        return len(plain)
+    if np.ndim(plain) > 1:
+        return int(plain.shape[1])
+    series = pd.Series(plain)
+    is_factor = getattr(kind, "value", "") == "categorical" or series.dtype.kind == "O"
+    return int(series.nunique()) if is_factor else 1
 
 
 def _listed(values: Sequence[Any]) -> str:

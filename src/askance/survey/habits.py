@@ -48,7 +48,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (r"\b(TRUE|FALSE|NULL|NA)\b", "TRUE, FALSE, NULL and NA are R's words", "Write True or False."),
     (r"&&|\|\|", "`&&` and `||` are R's", "Write I((a > 0) & (b > 0)), with | for or."),
     (
-        r"\([^()]*\|",
+        r"(?<![\w(])\([^()]*\|",  # I(a | b) and I((a | b) & c) are conditions
         "`(terms | group)` is a random effect",
         'Leave it out; cluster="group" (--cluster group) widens errors.',
     ),
@@ -78,7 +78,7 @@ def check_habits(formula: str, tokens: Sequence[Any], columns: Sequence[str]) ->
         if token.kind.value == "python" and "^" in code:
             raise refusal(formula, "Python reads ^ as exclusive or", f"Write {token.token.replace('^', '**')}.")
         if token.kind.value == "python" and "%in%" in code:
-            raise refusal(formula, "`%in%` is R's", "Write I(x.isin([1, 2])).")
+            raise refusal(formula, "`%in%` is R's", "Write I(isin(x, [1, 2])).")
     for pattern, problem, remedy in _PATTERNS:
         if re.search(pattern, plain):
             raise refusal(formula, problem, remedy)
@@ -109,8 +109,10 @@ def way_out(problem: str) -> str:
 def unknown_function(formula: str, name: str, known: Sequence[str]) -> InputError:
     """For a function that formulas do not have."""
     close = close_match(name, known)
-    remedy = f"Did you mean {close}()?" if close else "Use np.… for NumPy's, or compute the column before."
-    return refusal(formula, f"there is no function {name}()", remedy)
+    meant = f"Did you mean {close}()? " if close else ""
+    return refusal(
+        formula, f"there is no function {name}()", f"{meant}Allowed (NumPy's also as np.…): {', '.join(known)}."
+    )
 
 
 def needs_backticks(formula: str, names: Sequence[str]) -> InputError | None:

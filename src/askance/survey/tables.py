@@ -195,7 +195,17 @@ class Columns:
         if name not in self.names:
             raise unknown_column(name, self.names)
         if name not in self._loaded:
-            self._loaded[name] = self._load(name)
+            try:
+                self._loaded[name] = self._load(name)
+            except (ArithmeticError, TypeError, ValueError, OSError) as error:
+                if isinstance(error, InputError):
+                    raise
+                # Dates of other millennia, lists, bytes: what NumPy has no place for.
+                raise InputError(
+                    f"column {name!r} holds values that cannot be read ({type(error).__name__}); allowed: numbers, "
+                    "texts and dates.",
+                    remedy="Leave the column out, or convert it.",
+                ) from None
         return self._loaded[name]
 
     def __repr__(self) -> str:
@@ -277,6 +287,11 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0].strip().rstrip(".") if text else type(error).__name__
 
 
+def without_empty_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Neither Stata nor SPSS knows a missing text: an empty one stands for it."""
+    return frame.replace({name: {"": None} for name in frame.columns if frame[name].dtype in ("object", "str")})
+
+
 def _from_any(name: str, values: Any) -> Column:
     import narwhals.stable.v2 as nw
 
@@ -320,6 +335,10 @@ def _from_series(name: str, series: Any) -> Column:
         if dtype == nw.Categorical and series.implementation.is_polars():
             levels = sorted(levels)  # polars keeps these in the order in which it met them, in any table
         return Column(name, "category", _objects(series.to_list()), missing, tuple(levels))
+    if dtype.is_integer():  # also those that no float is equal to
+        whole = series.fill_null(0) if missing.any() else series
+        numbers = np.where(missing, np.nan, np.asarray(whole.to_numpy()).astype(np.float64))
+        return Column(name, "number", numbers, missing)
     if dtype.is_numeric():
         numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         return Column(name, "number", numbers, missing | np.isnan(numbers))
@@ -337,6 +356,8 @@ def _from_objects(name: str, objects: AnyArray) -> Column:
     objects = _objects([value.item() if isinstance(value, np.generic) else value for value in objects])
     missing = _is_missing(objects)
     types = {type(value) for value in objects[~missing]}
+    if any(kind.__hash__ is None for kind in types):
+        raise TypeError(f"column {name!r} holds lists")
     if types and all(issubclass(each, bool) for each in types):
         return Column(name, "boolean", np.array([value is True or bool(value == 1) for value in objects]), missing)
     if all(issubclass(each, (Real, Decimal)) for each in types) and bool not in types:

@@ -1,0 +1,428 @@
+"""Calculations inside formulas, as `I(age**2)` or `center(log(income))`: a tree of a few known nodes.
+
+Nothing of a formula is handed to Python. A calculation is parsed, each of its nodes is turned into a step that is
+computed here, and what has no step is refused by name before anything is computed. There are columns, numbers (all
+arithmetic is on floats), comparisons, `&`, `|` and `~` between them, and the functions listed below.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Functions of numbers, row by row, as `log` or `np.log`.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sqrt", "cbrt")},
+    **{name: getattr(np, name) for name in ("abs", "sign", "square", "power", "minimum", "maximum", "clip")},
+    **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "tan", "arctan", "tanh")},
+    "exp10": lambda x: np.power(10.0, x),
+    "round": lambda x, decimals=0.0: np.round(x, int(decimals)),
+}
+#: Functions of formulaic, of numbers and of any values; those with a memory code new data as they coded the first.
+OF_NUMBERS = ("center", "scale", "standardize", "poly", "bs", "cr", "cs", "cc")
+OF_VALUES = ("C", "I", "lag", "hashed")
+#: All that formulas may call.
+CALLABLE = (*OF_VALUES, *OF_NUMBERS, "where", "isin", *FUNCTIONS)
+# What may be written behind a value, as in age.clip(30, 50).
+_METHODS = ("abs", "clip", "isin", "round")
+_CONTRASTS = ("Treatment", "Sum", "Helmert", "Diff", "Poly")
+_REGISTERED = ("treatment", "SAS", "sum", "helmert", "diff", "poly")
+_CONSTANTS = {"pi": math.pi, "e": math.e}
+# Arguments that say how many columns come out, and the most of each.
+_MOST = {"df": 100, "degree": 100, "levels": 1_000}
+# Longer or deeper calculations are made by machines; the deepest exhaust Python's own parser.
+_LONGEST, _DEEPEST = 5_000, 100
+
+_ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+_LOGIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
+_COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_BEFORE = "Compute the column before."
+# What Python knows and formulas do not, and the way out.
+_REFUSED: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Attribute: ("takes an attribute, which formulas do not", _BEFORE),
+    ast.Subscript: ("picks values by [ ], which formulas do not", _BEFORE),
+    ast.BoolOp: ("joins conditions by words", "Write I((a > 0) & (b > 0)), with | for or."),
+    ast.Not: ("uses not", "Write I(~(a > 0))."),
+    ast.IfExp: ("uses if and else", "Write I(np.where(condition, a, b))."),
+    ast.In: ("uses in", "Write I(isin(x, [1, 2]))."),
+    ast.NotIn: ("uses not in", "Write I(~isin(x, [1, 2]))."),
+}
+_Step: TypeAlias = Callable[["pd.DataFrame", dict[str, Any]], Any]
+
+
+class CalculationError(Exception):
+    """What formulas do not know; whoever has the whole formula makes the message of it.
+
+    Attributes:
+        problem, remedy: what is wrong, and the way out.
+        column, function: the name, where the problem is that no column or function has it.
+    """
+
+    def __init__(self, problem: str, remedy: str = _BEFORE, *, column: str = "", function: str = "") -> None:
+        self.problem, self.remedy, self.column, self.function = problem, remedy, column, function
+        super().__init__(problem)
+
+
+@dataclass(frozen=True)
+class Calculation:
+    """A calculation that was checked.
+
+    Attributes:
+        text: as it stands in the formula.
+        columns: the columns that it uses, in their order.
+
+    >>> import pandas as pd
+    >>> read_calculation("I((age - 45) / 10 > 1)", ["age", "sex"]).compute(pd.DataFrame({"age": [30.0, 60.0]}), {})
+    0    False
+    1     True
+    Name: age, dtype: bool
+    """
+
+    text: str
+    columns: tuple[str, ...]
+
+    def compute(self, frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+        """Its values for a table, one per row, or several columns of them.
+
+        Args:
+            frame: the columns.
+            state: what functions with a memory learned, by the text of their call; the first table fills it.
+
+        Raises:
+            ValueError, TypeError and the like: an operation that its columns do not have.
+        """
+        return _Reader(self.columns).read(self.text)(frame, state)
+
+
+def read_calculation(code: str, columns: Iterable[str]) -> Calculation:
+    """Read a calculation; names in backticks may hold any character.
+
+    Raises:
+        CalculationError: it holds anything but what the module lists.
+
+    >>> read_calculation("log(age) + `hours per week` / 7", ["age", "hours per week"]).columns
+    ('age', 'hours per week')
+    >>> read_calculation("I(open('secrets'))", [])
+    Traceback (most recent call last):
+    askance.survey.calculations.CalculationError: there is no function open()
+    """
+    reader = _Reader(columns)
+    reader.read(code)
+    return Calculation(code, tuple(dict.fromkeys(reader.used)))
+
+
+class _Reader:
+    """Turns text into steps; notes the columns that it met."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self.columns, self.used = frozenset(columns), list[str]()
+        self._quoted: dict[str, str] = {}
+
+    def read(self, code: str) -> _Step:
+        tree = self._parse(code)
+        step = self._value(tree, _DEEPEST)
+        if not self.used:
+            raise CalculationError(f"{_short(code)} uses no column", "Name a column in it, or leave it out.")
+        return step
+
+    def _parse(self, code: str) -> ast.expr:
+        if len(code) > _LONGEST:
+            raise CalculationError(f"a calculation has {len(code):,} characters; allowed: {_LONGEST:,}")
+        stem = "_quoted_"
+        while stem in code:
+            stem += "_"
+
+        def stand_in(found: re.Match[str]) -> str:
+            if found[1] is not None:  # a text, in which a backtick is a character
+                return found[0]
+            self._quoted[f"{stem}{len(self._quoted)}"] = found[2]
+            return f" {stem}{len(self._quoted) - 1} "
+
+        plain = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # odd escapes in a text mean what they say
+                return ast.parse(plain.strip(), mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise CalculationError(f"{_short(code)}: {getattr(error, 'msg', error)}", "") from None
+        except (MemoryError, RecursionError):  # how Python says that a tree is too deep
+            raise CalculationError(f"{_short(code)} is nested too deeply") from None
+
+    def _shown(self, node: ast.AST) -> str:
+        text = ast.unparse(node)
+        for stand_in, name in self._quoted.items():
+            text = text.replace(stand_in, f"`{name}`")
+        return _short(text)
+
+    def _value(self, node: ast.AST, depth: int) -> _Step:
+        if depth == 0:
+            raise CalculationError(f"a calculation is nested more than {_DEEPEST} deep")
+        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):
+            constant = node.value if isinstance(node.value, (bool, str)) else _finite(node.value, self._shown(node))
+            return lambda frame, state: constant
+        if isinstance(node, ast.Name):
+            return self._column(node)
+        if isinstance(node, ast.Attribute) and _is_name(node.value, "np") and node.attr in _CONSTANTS:
+            number = _CONSTANTS[node.attr]
+            return lambda frame, state: number
+        if isinstance(node, ast.BinOp) and type(node.op) in (_ARITHMETIC | _LOGIC):
+            return self._binary(node, depth)
+        if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            return self._unary(node, depth)
+        if isinstance(node, ast.Compare) and all(type(op) in _COMPARISONS for op in node.ops):
+            return self._comparison(node, depth)
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        raise self._refusal(node)
+
+    def _refusal(self, node: ast.AST) -> CalculationError:
+        parts = [node, getattr(node, "op", node), *getattr(node, "ops", ())]
+        known = next((_REFUSED[type(part)] for part in parts if type(part) in _REFUSED), None)
+        problem, remedy = known or ("is nothing that formulas compute", _BEFORE)
+        return CalculationError(f"{self._shown(node)} {problem}", remedy)
+
+    def _column(self, node: ast.Name) -> _Step:
+        name = self._quoted.get(node.id, node.id)
+        if name not in self.columns:
+            raise CalculationError(f"there is no column {name!r}", column=name)
+        self.used.append(name)
+        return lambda frame, state: frame[name]
+
+    def _binary(self, node: ast.BinOp, depth: int) -> _Step:
+        left, right = self._value(node.left, depth - 1), self._value(node.right, depth - 1)
+        is_logic = type(node.op) in _LOGIC
+        apply, kind = (_ARITHMETIC | _LOGIC)[type(node.op)], _conditions if is_logic else _numbers
+        text, left_text, right_text = self._shown(node), self._shown(node.left), self._shown(node.right)
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            a, b = kind(left(frame, state), left_text), kind(right(frame, state), right_text)
+            if is_logic or np.ndim(a) or np.ndim(b):
+                return apply(a, b)
+            return _finite(apply(np.float64(a), np.float64(b)), text)
+
+        return step
+
+    def _unary(self, node: ast.UnaryOp, depth: int) -> _Step:
+        inner, text = self._value(node.operand, depth - 1), self._shown(node.operand)
+        if isinstance(node.op, ast.Invert):
+            return lambda frame, state: np.logical_not(_conditions(inner(frame, state), text))
+        sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
+        return lambda frame, state: sign * _numbers(inner(frame, state), text)
+
+    def _comparison(self, node: ast.Compare, depth: int) -> _Step:
+        """One or several, as in 20 < age < 30: all must hold."""
+        operands = [node.left, *node.comparators]
+        steps = [self._value(operand, depth - 1) for operand in operands]
+        texts, compare = [self._shown(operand) for operand in operands], [_COMPARISONS[type(op)] for op in node.ops]
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            values = [_plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True)]
+            held = [apply(values[i], values[i + 1]) for i, apply in enumerate(compare)]
+            return held[0] if len(held) == 1 else np.logical_and.reduce(held)
+
+        return step
+
+    def _call(self, node: ast.Call, depth: int) -> _Step:
+        args = node.args
+        if isinstance(node.func, ast.Name) and node.func.id not in self._quoted:
+            name = shown = node.func.id
+        elif isinstance(node.func, ast.Attribute) and _is_name(node.func.value, "np"):
+            name, shown = node.func.attr, f"np.{node.func.attr}"
+        elif isinstance(node.func, ast.Attribute):
+            name, shown, args = node.func.attr, f".{node.func.attr}", [node.func.value, *args]
+        else:
+            raise self._refusal(node)
+        is_transform = shown in (*OF_VALUES, *OF_NUMBERS)
+        if not is_transform and (
+            name not in (*FUNCTIONS, "where", "isin") or (shown[0] == "." and name not in _METHODS)
+        ):
+            raise CalculationError(f"there is no function {shown}()", function=shown)
+        if any(isinstance(arg, ast.Starred) for arg in args) or any(keyword.arg is None for keyword in node.keywords):
+            raise CalculationError(f"{self._shown(node)} unpacks arguments by *", "Write the arguments out.")
+        if is_transform:
+            return self._transform(node, name, depth)
+        if node.keywords:
+            raise CalculationError(f"{shown}() has no argument {node.keywords[0].arg!r}", "Write the values alone.")
+        if name == "isin":
+            return self._isin(node, args, depth)
+        steps, texts = [self._value(arg, depth - 1) for arg in args], [self._shown(arg) for arg in args]
+        if name == "where":
+            return _where(steps, texts)
+        function = FUNCTIONS[name]
+        return lambda frame, state: function(
+            *(_numbers(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True))
+        )
+
+    def _isin(self, node: ast.Call, args: list[ast.expr], depth: int) -> _Step:
+        if len(args) != 2 or not isinstance(args[1], (ast.List, ast.Tuple)):
+            raise CalculationError(f"{self._shown(node)} lacks a list of values", "Write isin(x, [1, 2]).")
+        inner, text, members = self._value(args[0], depth - 1), self._shown(args[0]), self._literal(args[1], depth - 1)
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            import pandas as pd
+
+            return pd.Series(_plain(inner(frame, state), text)).isin(list(members))
+
+        return step
+
+    def _transform(self, node: ast.Call, name: str, depth: int) -> _Step:
+        """A function of formulaic: of one calculation, with literals for all other arguments."""
+        from formulaic.transforms import TRANSFORMS
+
+        function = TRANSFORMS[name]
+        parameters = [p for p in inspect.signature(function).parameters.values() if not p.name.startswith("_")]
+        try:
+            bound = inspect.Signature(parameters).bind(
+                *node.args, **{str(keyword.arg): keyword.value for keyword in node.keywords}
+            )
+        except TypeError as error:
+            known = ", ".join(parameter.name for parameter in parameters)
+            raise CalculationError(f"{name}(): {error}; allowed: {known}", "") from None
+        first = parameters[0].name
+        inner, text, key = self._value(bound.arguments[first], depth - 1), self._shown(node.args[0]), ast.unparse(node)
+        options = {
+            option: self._contrasts(value, depth) if option == "contrasts" else self._option(option, value, depth)
+            for option, value in bound.arguments.items()
+            if option != first
+        }
+        has_memory = getattr(function, "__is_stateful_transform__", False)
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            value = inner(frame, state)
+            value = _numbers(value, text) if name in OF_NUMBERS else value
+            memory = {"_state": state.setdefault(key, {})} if has_memory else {}
+            return function(value, **options, **memory)
+
+        return step
+
+    def _option(self, name: str, node: ast.AST, depth: int) -> Any:
+        value = self._literal(node, depth - 1)
+        if isinstance(value, (int, float)) and not abs(value) <= _MOST.get(name, math.inf):
+            raise CalculationError(f"{name} is {value:g}; allowed: at most {_MOST[name]:,}", "Choose fewer.")
+        return value
+
+    def _contrasts(self, node: ast.AST, depth: int) -> Any:
+        """Treatment("north"), Sum, contr.helmert, …, or a dict of weights."""
+        from formulaic.transforms import TRANSFORMS
+
+        call = node if isinstance(node, ast.Call) else None
+        maker = call.func if call else node
+        if isinstance(maker, ast.Name) and maker.id in _CONTRASTS:
+            contrast = TRANSFORMS[maker.id]
+        elif isinstance(maker, ast.Attribute) and _is_name(maker.value, "contr") and maker.attr in _REGISTERED:
+            contrast = getattr(TRANSFORMS["contr"], maker.attr)
+        else:
+            return self._literal(node, depth - 1)
+        if call is None:
+            return contrast()
+        keywords = {str(keyword.arg): self._literal(keyword.value, depth - 1) for keyword in call.keywords}
+        try:
+            return contrast(*(self._literal(arg, depth - 1) for arg in call.args), **keywords)
+        except TypeError as error:
+            raise CalculationError(f"{self._shown(node)}: {error}", 'Write C(x, Treatment("reference")).') from None
+
+    def _literal(self, node: ast.AST | None, depth: int) -> Any:
+        """A value that is written out: a number, text, True, False, None, or a list, tuple or dict of them."""
+        if depth > 0 and isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str, type(None))):
+            return node.value
+        if depth > 0 and isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            number = self._literal(node.operand, depth - 1)
+            if isinstance(number, (int, float)):
+                return -number if isinstance(node.op, ast.USub) else +number
+        if depth > 0 and isinstance(node, (ast.List, ast.Tuple)):
+            return [self._literal(item, depth - 1) for item in node.elts]
+        if depth > 0 and isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            return {self._key(key, depth): self._literal(value, depth - 1) for key, value in pairs}
+        text = "**" if node is None else self._shown(node)
+        raise CalculationError(f"{text} is no value that is written out", "Write numbers, texts or lists of them.")
+
+    def _key(self, node: ast.AST | None, depth: int) -> Any:
+        key = self._literal(node, depth - 1)
+        return tuple(key) if isinstance(key, list) else key
+
+
+def _where(steps: list[_Step], texts: list[str]) -> _Step:
+    if len(steps) != 3:
+        raise CalculationError(f"where() has {len(steps)} arguments", "Write np.where(condition, a, b).")
+
+    def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+        import pandas as pd
+
+        condition, a, b = (_plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True))
+        chosen = np.where(_conditions(condition, texts[0]), a, b)
+        return pd.Series(chosen.astype(object) if chosen.dtype.kind == "U" else chosen, index=frame.index)
+
+    return step
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _finite(number: Any, text: str) -> float:
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise CalculationError(f"{text} is no finite number", "Write a number below 1e308.")
+    return value
+
+
+def _plain(value: Any, text: str) -> Any:
+    """One value per row, or a single one; splines and categories are several columns."""
+    if hasattr(value, "__formulaic_metadata__") or np.ndim(value) > 1:
+        raise TypeError(f"{text} is several columns or categories, and can only stand for itself")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return str(getattr(getattr(value, "dtype", np.asarray(value).dtype), "kind", "O"))
+
+
+def _numbers(value: Any, text: str) -> Any:
+    kind = _kind(_plain(value, text))
+    if kind not in "biuf":
+        raise TypeError(f"{text} holds no numbers")
+    if np.ndim(value) == 0:
+        return float(value)
+    return value if kind == "f" else value.astype(np.float64)
+
+
+def _conditions(value: Any, text: str) -> Any:
+    if _kind(_plain(value, text)) != "b":
+        raise TypeError(f"{text} is no condition, as age > 30 is")
+    return value
