@@ -101,15 +101,16 @@ def tag_command(
 def _tagged(tagger: CountTagger, input: Path | None, kind: str | None, written: TextFormat) -> Iterator[str]:
     """The text of the output."""
     from askance.text.conllu import ConlluDocument
+    from askance.text.lines import OpenText
     from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.text_format import format_within
 
-    source = sys.stdin.buffer if input is None else input
+    text = OpenText(sys.stdin.buffer if input is None else input)
     read = kind or ("text" if input is None else None)
-    if written == "conllu" and format_within(source, read) == "conllu":
-        document = ConlluDocument.read(source)
+    if written == "conllu" and format_within(text, read) == "conllu":
+        document = ConlluDocument.read(text)
         return document.tagged(tagger.predict_codes(document.corpus), tagger.tagset)
-    corpus = read_sentences(source, format=read)
+    corpus = read_sentences(text, format=read)
     return tagged_lines(corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset), written)
 
 
