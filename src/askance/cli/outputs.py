@@ -38,6 +38,11 @@ def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> No
     if output.is_dir():
         example = output / f"new{endings[0] if endings else '.askance'}"
         raise InputError(f"{flag} {output} is a folder; allowed: a file.", remedy=f"Name a file in it: {example}, say.")
+    if output.exists() and not output.is_file():
+        raise InputError(
+            f"{flag} {output} is no regular file; allowed: a file, which appears when it is whole.",
+            remedy="Name a new file; a pipe or device can be given it afterwards.",
+        )
     if endings and output.suffix.lower() not in endings:
         raise InputError(
             f"{flag} is {output}; allowed: a name that ends in {' or '.join(endings)}.",

@@ -17,7 +17,7 @@ from askance.cli.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.channel_options import CHANNEL_SECTIONS
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.guided import GuidedGroup
-from askance.cli.output import print_json, print_table
+from askance.cli.output import print_file, print_json, print_table
 from askance.cli.people import (
     label_of,
     pieces_of,
@@ -90,7 +90,7 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
 def _print_header(channel: AnyChannel) -> None:
     from askance.formats.report_schema import ReportSchema, json_line
 
-    click.echo(json_line(ReportSchema(channel).header()), nl=False)
+    print_file(json_line(ReportSchema(channel).header()))
 
 
 # -- one record --------------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
             report = channel.randomize_one(_numbers([float(number) for number in numbers]))
         except InputError as error:
             raise type(error)(f"--record: {_without_row(error.message)}", remedy=error.remedy) from None
-    click.echo(json_line(ReportSchema(channel).record(report, id)), nl=False)
+    print_file(json_line(ReportSchema(channel).record(report, id)))
 
 
 def _labels_of(channel: AnyChannel) -> Categories | None:
