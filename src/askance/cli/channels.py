@@ -10,7 +10,7 @@ from askance.channels import registry
 from askance.channels.registry import ChannelEntry
 from askance.cli.channel_options import flag, need
 from askance.cli.guided import GuidedCommand
-from askance.cli.output import print_json, print_table
+from askance.cli.output import print_file, print_json, print_table
 
 
 @click.command(
@@ -73,5 +73,5 @@ def _show(entry: ChannelEntry) -> None:
     rows = [(flag(p.name), p.kind.syntax, need(p), p.description) for p in entry.parameters]
     print_table("", ["flag", "written as", "", "meaning"], rows)
     click.echo("as a TOML file:\n")
-    click.echo(channel_to_toml(entry.build(entry.examples[0])))
+    print_file(channel_to_toml(entry.build(entry.examples[0])) + "\n")
     click.echo('\nand purpose = "NAME" (--purpose NAME) says which question is answered: two do not mix')

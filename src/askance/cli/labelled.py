@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,7 @@ from askance.errors import InputError
 if TYPE_CHECKING:
     from askance.text.annotation_spans import Scheme
     from askance.text.corpus import Corpus
+    from askance.text.lines import Source
 
 #: The tag of words outside of entities, where nobody says otherwise.
 _OUTSIDE = "O"
@@ -53,28 +53,30 @@ class LabelledFiles:
     messages: list[str] = field(default_factory=list)
     tools: int = 0
 
-    def read(self, path: Path, tagset: Sequence[str]) -> Corpus:
+    def read(self, source: Source, tagset: Sequence[str]) -> Corpus:
         """The sentences and their tags, in a tag set of their own.
 
         Args:
-            path: the file.
+            source: the file.
             tagset: the tags that are known, which tell how spans are read.
         """
         from askance.text.annotation_tools import read_annotations
+        from askance.text.lines import OpenText
         from askance.text.tagged_text import read_tagged
         from askance.text.text_format import format_within, tool_of_format
 
-        tool = tool_of_format(format_within(path, None))
+        text = OpenText(source)
+        tool = tool_of_format(format_within(text))
         if tool is None or self.tag_column is not None:  # which a tool's file has not, as `read_tagged` will say
-            return read_tagged(path, tag_column=self.tag_column)
+            return read_tagged(text, tag_column=self.tag_column)
         scheme = self.scheme or ("bio" if _are_entities(tagset) else "plain")
         outside = self.outside or (_OUTSIDE if scheme == "bio" else None)
-        found = read_annotations(path, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
+        found = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
         self.tools += 1
         if found.n_left_out:
             self.left_out += found.n_left_out
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-            self.messages += [f"{path}: {reasons}, left out", *found.messages]
+            self.messages += [f"{text.name}: {reasons}, left out", *found.messages]
         return found.corpus
 
     def refuse_idle(self) -> None:

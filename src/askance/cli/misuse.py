@@ -10,7 +10,9 @@ from typing import Any
 import click
 
 from askance._checks import did_you_mean
+from askance.cli import NO_MEMORY
 from askance.cli.numbers import flag_of
+from askance.cli.process import flush_output, stop, stop_for_output
 from askance.errors import AskanceError
 
 # Where messages of Python name an argument: they begin with it, give its value, or advise about it.
@@ -67,17 +69,20 @@ def run_or_exit(command: Callable[..., Any]) -> None:
     """Run a command; every refusal becomes one line on standard error."""
     try:
         code = command(standalone_mode=False)
+        flush_output()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _stop(_one_line(error))
+        stop(_one_line(error))
     except AskanceError as error:
-        _stop(str(error))
+        stop(str(error))
     except MemoryError:
-        _stop("there is not enough memory for this. Take smaller numbers, or fewer rows at a time.")
+        stop(NO_MEMORY)
+    except OSError as error:  # files have errors of their own
+        stop_for_output(error)
     except click.Abort:
-        _stop("stopped.", 130)
+        stop("stopped.", 130)
     else:
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -119,8 +124,3 @@ def _no_choice(error: click.BadParameter, see: str) -> str:
     given = re.match(r"'(.*)' is not one of", error.message, re.DOTALL)
     value = given[1] if given else ""
     return f"{flag_of(param)} is {value!r}; allowed: {', '.join(known)}. {did_you_mean(value, known, see)}"
-
-
-def _stop(text: str, code: int = 2) -> None:
-    click.echo(f"askance: {text}", err=True)
-    sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,8 +14,19 @@ _GAP = 2
 
 
 def print_json(content: Any) -> None:
-    """One JSON document on standard output; no NaN, no infinity."""
-    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2))
+    """One JSON document on standard output; no NaN, no infinity; escaped where the output has no such letters."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(content, allow_nan=False, indent=2)
+    click.echo(text)
+
+
+def print_file(text: str) -> None:
+    """What could as well be a file, on standard output: UTF-8 as all files are, whatever the terminal speaks."""
+    in_memory = not hasattr(sys.stdout, "buffer")  # where a program listens, which knows no bytes
+    click.echo(text if in_memory else text.encode("utf-8"), nl=False)
 
 
 def terminal_width() -> int:

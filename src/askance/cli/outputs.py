@@ -38,6 +38,11 @@ def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> No
     if output.is_dir():
         example = output / f"new{endings[0] if endings else '.askance'}"
         raise InputError(f"{flag} {output} is a folder; allowed: a file.", remedy=f"Name a file in it: {example}, say.")
+    if output.exists() and not output.is_file():
+        raise InputError(
+            f"{flag} {output} is no regular file; allowed: a file, which appears when it is whole.",
+            remedy="Name a new file; a pipe or device can be given it afterwards.",
+        )
     if endings and output.suffix.lower() not in endings:
         raise InputError(
             f"{flag} is {output}; allowed: a name that ends in {' or '.join(endings)}.",
@@ -125,9 +130,7 @@ def refuse_replacing(output: Path, why: str, flag: str = "-o") -> None:
 
 def _refuse_reports(output: Path, flag: str) -> None:
     """Reports cannot be had again without asking, and spending, again: a file of them is never replaced."""
-    from askance.formats.report_schema import kind_of_file
-
-    if kind_of_file(output) != "other":
+    if _beginning(output)[1] != "other":
         raise InputError(
             f"{flag} {output} is there already, a file of reports; asking for them again would spend the level again.",
             remedy="Give another name, or move the reports away.",
@@ -140,12 +143,18 @@ def _holds_something(path: Path) -> bool:
 
 def _format_within(path: Path) -> str:
     """The format that a file begins with, perhaps compressed, such as "tally"; "" where it is none of askance's."""
-    from askance.formats.report_schema import PackedError, opened
+    start, _ = _beginning(path)
+    found = _FORMAT.match(start)
+    return found[1].decode() if found else "channel" if _CHANNEL.match(start) else ""
+
+
+def _beginning(path: Path) -> tuple[bytes, str]:
+    """The first bytes of a file, unpacked, and the kind of reports they are of, or "other"; packing may be damaged."""
+    from askance.formats.disk import PackedError, opened
+    from askance.formats.report_schema import kind_of
 
     try:
         with opened(path) as file:
-            start = file.read(256)
+            return file.peek(256)[:256], kind_of(file)
     except PackedError:
-        return ""
-    found = _FORMAT.match(start)
-    return found[1].decode() if found else "channel" if _CHANNEL.match(start) else ""
+        return b"", "other"

@@ -18,7 +18,7 @@ from askance.cli.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.channel_options import CHANNEL_SECTIONS
 from askance.cli.channel_summary import channel_as_json, channel_rows
 from askance.cli.guided import GuidedGroup
-from askance.cli.output import print_json, print_table
+from askance.cli.output import print_file, print_json, print_table
 from askance.cli.people import (
     label_of,
     pieces_of,
@@ -98,7 +98,7 @@ def _print_header(channel: AnyChannel) -> None:
 
     if not channel.purpose:
         click.echo(_UNNAMED, err=True)
-    click.echo(json_line(ReportSchema(channel).header()), nl=False)
+    print_file(json_line(ReportSchema(channel).header()))
 
 
 # -- one record --------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
             report = channel.randomize_one(numbers)
         except InputError as error:
             raise type(error)(f"--record: {_without_row(error.message)}", remedy=error.remedy) from None
-    click.echo(json_line(ReportSchema(channel).record(report, id)), nl=False)
+    print_file(json_line(ReportSchema(channel).record(report, id)))
 
 
 def _number(entry: str, place: int) -> float:

@@ -12,7 +12,7 @@ import click
 from askance.cli.guided import GuidedCommand
 from askance.cli.labelled import LabelledFiles, outside_option, scheme_option
 from askance.cli.numbers import NUMBER
-from askance.cli.output import print_json, print_table
+from askance.cli.output import print_file, print_json, print_table
 from askance.cli.outputs import refuse_inputs, refuse_precious, require_writable
 from askance.cli.progress import one_line_warnings, progress
 from askance.errors import InputError
@@ -95,21 +95,24 @@ def tag_command(
             with line_writer(output) as file:
                 file.write(text.encode("utf-8"))
     if output is None:
-        click.echo(text, nl=False)
+        print_file(text)
 
 
 def _tagged(tagger: CountTagger, input: Path | None, kind: str | None, written: TextFormat) -> Iterator[str]:
     """The text of the output."""
     from askance.text.conllu import ConlluDocument
+    from askance.text.lines import OpenText
     from askance.text.tagged_text import read_sentences, tagged_lines
     from askance.text.text_format import format_within
 
-    source = sys.stdin.buffer if input is None else input
+    if input is None and sys.stdin is None:
+        raise InputError("standard input is closed.", remedy="Name a file of text.")
+    text = OpenText(sys.stdin.buffer if input is None else input)
     read = kind or ("text" if input is None else None)
-    if written == "conllu" and format_within(source, read) == "conllu":
-        document = ConlluDocument.read(source)
+    if written == "conllu" and format_within(text, read) == "conllu":
+        document = ConlluDocument.read(text)
         return document.tagged(tagger.predict_codes(document.corpus), tagger.tagset)
-    corpus = read_sentences(source, format=read)
+    corpus = read_sentences(text, format=read)
     return tagged_lines(corpus.with_tags(tagger.predict_codes(corpus), tagger.tagset), written)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from askance.text.count_identifiability import Unsettled
+    from askance.text.lines import Source
     from askance.text.region_file import RegionFile
     from askance.text.regions import RegionCounts
     from askance.text.tagger import CountTagger
@@ -297,7 +298,7 @@ def _check_places(output: Path, regions: tuple[Path, ...], others: Sequence[Path
 
 def _check_region_files(paths: tuple[Path, ...]) -> None:
     """Refuse a file that is given twice, and text that holds no regions."""
-    from askance.text.lines import byte_lines
+    from askance.text.lines import OpenText, byte_lines
     from askance.text.text_format import format_within
 
     for number, path in enumerate(paths):
@@ -308,8 +309,10 @@ def _check_region_files(paths: tuple[Path, ...]) -> None:
                 f"{path} is a table; allowed as REGIONS: files of counts (regions/1).",
                 remedy=f"Is it a filled sheet? Then run `askance questions --read {path} -o counts.jsonl`.",
             )
+        if path.exists() and not path.is_file():  # a pipe is read once, by whoever reads the regions
+            continue
         try:
-            kind = format_within(path, None)
+            kind = format_within(OpenText(path))
             first = next((line for _, line in byte_lines(path) if line.strip()), b"{")
         except AskanceError:  # whoever reads the regions will say what is wrong
             continue
@@ -349,11 +352,13 @@ def _nothing_of(path: Path, read: RegionFile) -> RegionCounts:
     return RegionCounts.of(read_sentences(path), read.regions.tagset, [])
 
 
-def _labels_of(path: Path, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
+def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
+    from askance.text.lines import name_of
     from askance.text.regions import RegionCounts
 
-    corpus = labels.read(path, read.regions.tagset)
+    path = name_of(source)
+    corpus = labels.read(source, read.regions.tagset)
     unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
     if unknown:
         raise InputError(
@@ -368,12 +373,14 @@ def _labels_of(path: Path, labels: LabelledFiles, read: RegionFile) -> RegionCou
 
 def _held_out(path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool) -> RegionCounts:
     """Regions, or labelled sentences where the file is no file of regions."""
+    from askance.text.lines import OpenText
     from askance.text.region_file import read_regions
     from askance.text.text_format import format_within
 
-    if format_within(path, None) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
-        return _labels_of(path, labels, read)
-    found = read_regions([path], skip_bad=skip_bad, may_miscount=may_miscount)
+    text = OpenText(path)
+    if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
+        return _labels_of(text, labels, read)
+    found = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
     return found.regions.with_tagset(read.regions.tagset)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BufferedReader
 from pathlib import Path
 
 from askance._checks import shown
@@ -11,7 +12,8 @@ from askance.estimation.fit import DistributionFit
 from askance.estimation.regression_fit import RegressionFit
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
-from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
+from askance.formats.container import MAGIC, pack, unpack, write_whole
+from askance.formats.disk import opened, rest_of
 from askance.formats.field_fit_file import FIELD_FORMAT, field_fit_from_parts, field_fit_to_parts
 from askance.formats.fit_file import FIT_FORMAT, fit_from_json, fit_to_json
 from askance.formats.report_schema import refuse_reports
@@ -52,19 +54,26 @@ def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit | Fiel
 
 def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
     """Read what `save` wrote (see there for an example); anything else is refused with a reason."""
-    refuse_reports(path)
-    header, payload = unpack(read_whole(path, prefix=MAGIC, limit=_LONGEST), str(path))
+    with opened(path) as file:
+        return load_opened(file)
+
+
+def load_opened(file: BufferedReader) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
+    """`load` from a file that is open."""
+    refuse_reports(file)
+    name = str(file.name)
+    header, payload = unpack(rest_of(file, prefix=MAGIC, limit=_LONGEST), name)
     version = header["askance"]
     if version in TALLY_FORMATS:
-        return tally_from_parts(header, payload, str(path))
+        return tally_from_parts(header, payload, name)
     if version in STATISTICS_FORMATS:
-        return statistics_from_parts(header, payload, str(path))
+        return statistics_from_parts(header, payload, name)
     if version == FIT_FORMAT:
-        return fit_from_json(header, str(path))
+        return fit_from_json(header, name)
     if version == FIELD_FORMAT:
-        return field_fit_from_parts(header, payload, str(path))
+        return field_fit_from_parts(header, payload, name)
     known = ", ".join(map(repr, (*TALLY_FORMATS, *STATISTICS_FORMATS, FIT_FORMAT, FIELD_FORMAT)))
     raise FormatError(
-        f"{path} has format {shown(version)}; this version reads {known}.",
+        f"{name} has format {shown(version)}; this version reads {known}.",
         remedy="Use the version of askance that wrote it.",
     )

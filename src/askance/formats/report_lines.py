@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
 from json.encoder import encode_basestring
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -32,7 +32,6 @@ from askance.formats.report_schema import (
     Refusals,
     ReportSchema,
     json_line,
-    opened,
     require_id,
 )
 from askance.formats.report_texts import PLAIN_TEXT, text_of
@@ -157,24 +156,24 @@ class LineWriter:
         """Nothing is left to be written."""
 
 
-def read_lines(path: Path, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
+def read_lines(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
     """The reports of a file, in blocks, the first of which is empty and tells the channel.
 
     Args:
-        path: where it is.
+        file: of `opened`.
         refusals: what happens to bad lines.
         expected: the channel that the reports must come from; None for the one that the file names.
     """
-    with opened(path) as file:
-        first, schema = _read_header(file, str(path), refusals, expected)
-        line = _Line(schema)
-        # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
-        limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
-        yield schema.empty()
-        number = 2
-        for piece in _pieces(file, limit):
-            yield from _blocks_of(piece, number, line, str(path), refusals)
-            number += piece.count(b"\n")
+    name = str(file.name)
+    first, schema = _read_header(file, name, refusals, expected)
+    line = _Line(schema)
+    # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
+    limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
+    yield schema.empty()
+    number = 2
+    for piece in _pieces(file, limit):
+        yield from _blocks_of(piece, number, line, name, refusals)
+        number += piece.count(b"\n")
 
 
 def _read_header(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from io import BufferedReader
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -26,6 +26,7 @@ from askance._kernels import bits
 from askance.categories import Label
 from askance.channels.statistics.reports import Column
 from askance.errors import FormatError
+from askance.formats.disk import with_seeking
 from askance.formats.report_schema import (
     LONGEST_ID,
     STRICT_JSON,
@@ -35,7 +36,6 @@ from askance.formats.report_schema import (
     Refusals,
     ReportSchema,
     bytes_of,
-    opened,
     require_id,
 )
 
@@ -164,15 +164,15 @@ class ParquetWriter:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_parquet(path: Path, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
+def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
     """The reports of a file, in blocks, the first of which is empty; arguments as of `read_lines`."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    name = str(path)
-    with opened(path) as file:
+    name = str(file.name)
+    with with_seeking(file) as seekable:
         try:
-            source = parquet.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
+            source = parquet.ParquetFile(seekable, pre_buffer=False, page_checksum_verification=True)
             header = _read_header(source.schema_arrow.metadata, name)
             schema = header.schema() if expected is None else header.schema_within(expected)
             yield schema.empty()

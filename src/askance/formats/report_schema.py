@@ -6,16 +6,12 @@ digits of the fingerprint, so that files may be cut and concatenated. Nothing in
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn, TypeAlias, cast
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -28,11 +24,9 @@ from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
-from askance.formats.disk import as_path
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
 REPORTS_FORMAT = "reports/1"
-_GZIP = b"\x1f\x8b"
 #: Reports are read and written in pieces of at most this many …
 MOST_REPORTS = 1 << 16
 # … and of at most about this many bytes, where reports are long.
@@ -285,62 +279,26 @@ def require_id(id: object) -> str:
     )
 
 
-def kind_of_file(path: str | Path) -> Literal["lines", "parquet", "other"]:
-    """What a file begins like; reads no more than its beginning.
+def kind_of(file: io.BufferedReader) -> Literal["lines", "parquet", "other"]:
+    """What an open file begins like; nothing of it is read.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "reports.jsonl"
-    >>> _ = path.write_text('{"askance": "reports/1"}')
-    >>> kind_of_file(path)
+    >>> kind_of(io.BufferedReader(io.BytesIO(b'{"askance": "reports/1"}')))
     'lines'
     """
-    try:
-        with opened(path) as file:
-            beginning = file.read(256)
-    except PackedError:
-        return "other"
+    beginning = file.peek(256)[:256]
     if beginning.startswith(b"PAR1"):
         return "parquet"
     return "lines" if _LINES.match(beginning) else "other"
 
 
-def refuse_reports(path: str | Path) -> None:
+def refuse_reports(file: io.BufferedReader) -> None:
     """Refuse a file of reports where a state is wanted."""
-    kind = kind_of_file(path)
+    kind = kind_of(file)
     if kind != "other":
         raise FormatError(
-            f"{path} {'holds reports' if kind == 'lines' else 'is a Parquet file'}, not a state.",
+            f"{file.name} {'holds reports' if kind == 'lines' else 'is a Parquet file'}, not a state.",
             remedy="Make a state of reports with `askance aggregate`, or read them with read_reports.",
         )
-
-
-class PackedError(FormatError):
-    """A packed file is damaged."""
-
-
-@contextmanager
-def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to read from, unpacked where gzip packed it; what the disk says against it is an error that names it."""
-    source = as_path(path)
-    try:
-        with source.open("rb") as file:
-            if file.peek(2)[:2] == _GZIP:
-                with gzip.GzipFile(fileobj=file) as packed:
-                    yield cast(BinaryIO, io.BufferedReader(packed))
-            else:
-                yield file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise PackedError(f"{source} cannot be unpacked ({error}).", remedy="Get the file again.") from None
-    except OSError as error:
-        raise cannot_read(source, error) from None
-
-
-def cannot_read(path: Path, error: OSError) -> FormatError:
-    """The error for a file that the disk does not give."""
-    return FormatError(
-        f"cannot read {path}: {error.strerror or error}.",
-        remedy="Give the path of a file that exists and that you may read.",
-    )
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------

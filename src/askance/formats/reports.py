@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,11 +23,11 @@ from askance.errors import FormatError, IncompatibleEvidenceError, InputError, S
 from askance.evidence.sources import Sources
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
-from askance.formats.disk import as_path, whole_file
-from askance.formats.files import load
+from askance.formats.disk import as_path, opened, whole_file
+from askance.formats.files import load_opened
 from askance.formats.report_lines import LineWriter, read_lines
 from askance.formats.report_parquet import ParquetWriter, read_parquet
-from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of_file, opened
+from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of
 from askance.formats.source_digests import SeenSources, SourceDigest
 
 #: What report files add up to.
@@ -176,13 +177,14 @@ class _SeenIds:
         return found
 
 
-def _blocks(path: Path, refusals: Refusals, expected: ReportSchema | None) -> Iterator[Block]:
-    kind = kind_of_file(path)
+def _blocks(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None) -> Iterator[Block]:
+    kind = kind_of(file)
     if kind == "other":
         raise FormatError(
-            f"{path} is no file of reports.", remedy="Give a file as write_reports or `askance randomize` writes it."
+            f"{file.name} is no file of reports.",
+            remedy="Give a file as write_reports or `askance randomize` writes it.",
         )
-    return (read_lines if kind == "lines" else read_parquet)(path, refusals, expected)
+    return (read_lines if kind == "lines" else read_parquet)(file, refusals, expected)
 
 
 def _sound(block: Block, refusals: Refusals, seen: _SeenIds) -> Chunk:
@@ -231,8 +233,9 @@ def iterate_reports(path: str | Path) -> Iterator[Chunk]:
     The first piece is empty: it tells the channel even where there are no reports. A bad report is an error.
     """
     refusals, seen = Refusals(skip=False), _SeenIds()
-    for block in _blocks(as_path(path), refusals, None):
-        yield _sound(block, refusals, seen)
+    with opened(path) as file:
+        for block in _blocks(file, refusals, None):
+            yield _sound(block, refusals, seen)
 
 
 def read_reports(path: str | Path) -> AnyReports:
@@ -304,22 +307,23 @@ def aggregate(
     refusals, seen, sources = Refusals(skip=skip_bad), _SeenIds(), SeenSources()
     for path in _as_paths(paths):
         doing(f"reading {path}")
-        if kind_of_file(path) == "other":
-            evidence = _with_state(evidence, path, as_purpose(purpose_of_unnamed), sources)
-            continue
-        read, told, before, digest = 0, _TOLD_EVERY, evidence, SourceDigest()
-        expected = None if evidence is None else ReportSchema(evidence.channel, purpose_of_unnamed)
-        for block in _blocks(path, refusals, expected):
-            digest.add(block)
-            reports, _ = _sound(block, refusals, seen)
-            evidence = _with_reports(evidence or _no_evidence(block.schema.channel, purpose_of_unnamed), reports)
-            read += len(block.places)
-            if read >= told:
-                doing(f"reading {path}: {read:,} reports")
-                told += _TOLD_EVERY
-        assert evidence is not None
-        if evidence.n_observations > (before.n_observations if before else 0):
-            sources.add({digest.digest()}, path, "its reports")
+        with opened(path) as file:
+            if kind_of(file) == "other":
+                evidence = _with_state(evidence, file, as_purpose(purpose_of_unnamed), sources)
+                continue
+            read, told, before, digest = 0, _TOLD_EVERY, evidence, SourceDigest()
+            expected = None if evidence is None else ReportSchema(evidence.channel, purpose_of_unnamed)
+            for block in _blocks(file, refusals, expected):
+                digest.add(block)
+                reports, _ = _sound(block, refusals, seen)
+                evidence = _with_reports(evidence or _no_evidence(block.schema.channel, purpose_of_unnamed), reports)
+                read += len(block.places)
+                if read >= told:
+                    doing(f"reading {path}: {read:,} reports")
+                    told += _TOLD_EVERY
+            assert evidence is not None
+            if evidence.n_observations > (before.n_observations if before else 0):
+                sources.add({digest.digest()}, path, "its reports")
     assert evidence is not None
     return Aggregation(_with_sources(evidence, sources.all()), refusals.counts, refusals.first)
 
@@ -356,25 +360,26 @@ def _with_reports(evidence: Evidence, reports: AnyReports) -> Evidence:
     return evidence.add(reports)
 
 
-def _refuse_headless(path: Path) -> None:
+def _refuse_headless(file: BufferedReader) -> None:
     """Say what is wrong with the likeliest files that are neither reports nor states."""
-    with opened(path) as file:
-        beginning = file.read(256)
+    beginning = file.peek(256)[:256]
     if not beginning.strip():
-        raise FormatError(f"{path} is empty.", remedy="Leave it out.")
+        raise FormatError(f"{file.name} is empty.", remedy="Leave it out.")
     if re.match(rb'\s*\{\s*"(id|channel)"', beginning):
         raise FormatError(
-            f"{path} holds reports without the header that says which channel made them.",
+            f"{file.name} holds reports without the header that says which channel made them.",
             remedy="Put the line that `askance randomize KIND … --header` prints in front.",
         )
 
 
-def _with_state(evidence: Evidence | None, path: Path, purpose_of_unnamed: str, sources: SeenSources) -> Evidence:
-    _refuse_headless(path)
-    state = load(path)
+def _with_state(
+    evidence: Evidence | None, file: BufferedReader, purpose_of_unnamed: str, sources: SeenSources
+) -> Evidence:
+    _refuse_headless(file)
+    state = load_opened(file)
     if not isinstance(state, (Tally, StatisticsTally)):
-        raise FormatError(f"{path} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
-    sources.add(state.sources, path, "the reports of files in it")
+        raise FormatError(f"{file.name} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
+    sources.add(state.sources, Path(file.name), "the reports of files in it")
     state = _with_sources(state if state.channel.purpose else state.for_purpose(purpose_of_unnamed), frozenset())
     if evidence is None:
         return state
@@ -386,7 +391,7 @@ def _with_state(evidence: Evidence | None, path: Path, purpose_of_unnamed: str, 
     except IncompatibleEvidenceError:
         pass
     raise IncompatibleEvidenceError(
-        f"{path} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
+        f"{file.name} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
         f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}). {differences(state.channel, evidence.channel)}",
         remedy=way_out(state.channel, evidence.channel) or "Keep one state per channel.",
     )

@@ -31,7 +31,7 @@ from askance.text.annotation_spans import (
 )
 from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
-from askance.text.lines import Source, line_writer, name_of
+from askance.text.lines import OpenText, Source, line_writer, name_of
 
 _TOOLS: dict[Tool, ModuleType] = {
     "doccano": annotation_doccano,
@@ -178,9 +178,10 @@ def task_words(path: Source, tool: Tool) -> Iterator[tuple[str, list[str]]]:
             yield task.id, task.words
 
 
-def tool_of_file(path: str | os.PathLike[str]) -> Tool | None:
+def tool_of_file(text: OpenText) -> Tool | None:
     """The tool whose fields the first object of a file has; None where it is like no tool's."""
-    first = next(records_of(path), None)
+    with text.looking():
+        first = next(records_of(text), None)
     try:
         return None if first is None else tool_of(first.read())
     except ValueError:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import gzip
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, Union
 
 from askance.errors import FormatError
-from askance.formats.disk import as_path, whole_file
-from askance.formats.report_schema import STRICT_JSON, cannot_read, json_line
+from askance.formats.disk import as_path, cannot_read, opened, whole_file
+from askance.formats.report_schema import STRICT_JSON, json_line
 
-#: A path, or an open file of bytes such as standard input.
-Source: TypeAlias = str | os.PathLike[str] | BinaryIO
+#: A path, an open file of bytes such as standard input, or one of them that may be looked at first.
+Source: TypeAlias = Union[str, os.PathLike[str], BinaryIO, "OpenText"]
 
 # Bytes read at a time.
 _PIECE = 1 << 20
 # Of a line, in bytes: room for any sentence, none for a device that never ends.
 _LONGEST_LINE = 1 << 26
-_GZIP = b"\x1f\x8b"
 
 
 def name_of(source: Source) -> str:
     """What a source is called in messages."""
+    if isinstance(source, OpenText):
+        return source.name
     if isinstance(source, (str, os.PathLike)):
         return str(as_path(source))
     name = getattr(source, "name", None)
@@ -67,6 +67,11 @@ def without_end(line: str) -> str:
 def _decoded(source: Source) -> Iterator[tuple[int, str]]:
     """Pieces of whole lines as text, each with the number of its first line."""
     for number, piece in _pieces(source):
+        if number == 1 and b"\n" not in piece and b"\r" in piece.rstrip(b"\r"):
+            raise FormatError(
+                f"lines of {name_of(source)} end in carriage returns alone; allowed: line feeds.",
+                remedy="Save it again, not as the text of an old Macintosh, or turn them with: tr '\\r' '\\n'.",
+            )
         try:
             text = piece.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -107,8 +112,52 @@ def line_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield packed  # type: ignore[misc]
 
 
+class OpenText:
+    """Text that is read once, as a pipe must be; whoever has to know what it is may look at its beginning before.
+
+    Args:
+        source: a path, or an open file of bytes.
+
+    >>> import io
+    >>> text = OpenText(io.BytesIO(b"a dog\\nbarks"))
+    >>> with text.looking():
+    ...     next(text_lines(text))
+    (1, 'a dog')
+    >>> list(text_lines(text))
+    [(1, 'a dog'), (2, 'barks')]
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.name = name_of(source)
+        self._rest = _pieces(source)
+        self._kept: list[tuple[int, bytes]] = []
+        self._looking = False
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """What is read meanwhile is read again after."""
+        self._looking = True
+        try:
+            yield
+        finally:
+            self._looking = False
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """Pieces of whole lines, each with the number of its first line."""
+        kept = self._kept
+        self._kept = list(kept) if self._looking else []
+        yield from kept
+        for piece in self._rest:
+            if self._looking:
+                self._kept.append(piece)
+            yield piece
+
+
 def _pieces(source: Source) -> Iterator[tuple[int, bytes]]:
     """The file in pieces of whole lines, each with the number of its first line."""
+    if isinstance(source, OpenText):
+        yield from source.pieces()
+        return
     name, number, rest = name_of(source), 1, b""
     with _opened(source) as file:
         while data := _read(file, name):
@@ -130,26 +179,16 @@ def _pieces(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[BinaryIO]:
-    if not isinstance(source, (str, os.PathLike)):
+def _opened(source: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
+    if isinstance(source, (str, os.PathLike)):
+        with opened(source) as file:
+            yield file
+    else:
         yield source
-        return
-    path = as_path(source)
-    try:
-        with path.open("rb") as file:
-            if file.peek(2)[:2] != _GZIP:
-                yield file
-                return
-            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-                yield unpacked  # type: ignore[misc]
-    except OSError as error:
-        raise cannot_read(path, error) from None
 
 
 def _read(file: BinaryIO, name: str) -> bytes:
     try:
         return file.read(_PIECE)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(
-            f"{name} cannot be unpacked ({str(error).rstrip('.')}).", remedy="Get the file again."
-        ) from None
+    except OSError as error:  # of an open file that was handed in
+        raise cannot_read(name, error) from None

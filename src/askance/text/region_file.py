@@ -36,7 +36,7 @@ from askance.errors import (
 )
 from askance.text.corpus import Corpus
 from askance.text.corpus_builder import CorpusBuilder
-from askance.text.lines import byte_lines, name_of, read_json
+from askance.text.lines import Source, byte_lines, name_of, read_json
 from askance.text.region_line import BadLineError, Reason, Sentence, read_sentence
 from askance.text.region_writing import REGIONS_FORMAT
 from askance.text.region_writing import write_regions as write_regions
@@ -83,7 +83,7 @@ class RegionFile:
 
 
 def read_regions(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Sequence[Source],
     *,
     tagset: Iterable[str] | None = None,
     skip_bad: bool = False,
@@ -149,7 +149,7 @@ class _Stream:
     lines: Iterator[tuple[int, bytes]]
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> _Stream:
+    def of(cls, path: Source) -> _Stream:
         name, lines = name_of(path), byte_lines(path)
         for number, line in lines:
             if line and not line.isspace():

@@ -33,7 +33,7 @@ from askance.text.corpus_builder import CorpusBuilder
 from askance.text.json_fields import id_of as id_of
 from askance.text.json_fields import require_tags
 from askance.text.json_fields import tokens_of as tokens_of
-from askance.text.lines import Source, line_writer, name_of, read_json, text_lines
+from askance.text.lines import OpenText, Source, line_writer, name_of, read_json, text_lines
 from askance.text.tag_columns import column_of, field_of
 from askance.text.text_format import TextFormat as TextFormat
 from askance.text.text_format import format_of as format_of
@@ -79,8 +79,8 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
     >>> corpus, read_tagged(path, tag_column=3).tags_of(0)
     (Corpus(2 sentences, 3 tokens, 3 types, 3 tags), ('DET', 'NOUN'))
     """
-    kind = format_within(source, format)
-    name = name_of(source)
+    name, text = name_of(source), OpenText(source)
+    kind = format_within(text, format)
     if isinstance(tag_column, bool) or not isinstance(tag_column, (str, int, type(None))):
         raise InputError(f"tag_column is {shown(tag_column)}; allowed: a name or a number.", remedy="Leave it out.")
     tool = tool_of_format(kind)
@@ -90,8 +90,8 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
             remedy="Leave it out." if tool else "Leave it out, or call the file .tsv if tabs separate its columns.",
         )
     if tool:
-        return read_annotations(source, tool=tool).corpus
-    return _corpus(source, kind, tag_column)
+        return read_annotations(text, tool=tool).corpus
+    return _corpus(text, kind, tag_column)
 
 
 def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
@@ -105,22 +105,23 @@ def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
     >>> list(read_sentences(io.BytesIO(b"the dog\\nbarks")).sentences())
     [('the', 'dog'), ('barks',)]
     """
-    kind = format_within(source, format or (None if isinstance(source, (str, os.PathLike)) else "text"))
+    text = OpenText(source)
+    kind = format_within(text, format or (None if isinstance(source, (str, os.PathLike, OpenText)) else "text"))
     if not (tool := tool_of_format(kind)):
-        return _corpus(source, kind, None, bare=True)
+        return _corpus(text, kind, None, bare=True)
     builder = CorpusBuilder()
-    for id, words in task_words(source, tool):
+    for id, words in task_words(text, tool):
         builder.add(words, None, id)
-    builder.require_sentences(name_of(source))
+    builder.require_sentences(text.name)
     return builder.build()
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _corpus(source: Source, kind: TextFormat, tag_column: str | int | None, *, bare: bool = False) -> Corpus:
+def _corpus(text: OpenText, kind: TextFormat, tag_column: str | int | None, *, bare: bool = False) -> Corpus:
     """The sentences of a file of words, without their tags where it is to be bare."""
-    name, lines = name_of(source), text_lines(source)
+    name, lines = text.name, text_lines(text)
     notes = TextNotes(name)
     sentences: Iterator[_Sentence]
     if kind == "tsv":

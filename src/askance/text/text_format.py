@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, InputError
-from askance.formats.disk import as_path
 from askance.text.annotation_spans import Tool
 from askance.text.annotation_tools import tool_of_file
-from askance.text.lines import Source, name_of
+from askance.text.lines import OpenText, Source, name_of
 
 TextFormat: TypeAlias = Literal["tsv", "conllu", "jsonl", "text", "doccano", "label-studio", "prodigy"]
 
@@ -74,11 +72,11 @@ def _remedy(name: str, suffix: str, allowed: str) -> str:
     return f"Give it such an ending; Python and `askance tag` may also be told the format: {allowed}."
 
 
-def format_within(source: Source, format: str | None) -> TextFormat:
-    """The format, where need be by the first object of a file of JSON; an open file cannot be read twice."""
-    if format is not None or not isinstance(source, (str, os.PathLike)):
+def format_within(source: OpenText, format: str | None = None) -> TextFormat:
+    """The format, where need be by the first object of a file of JSON, which can be read again after."""
+    if format is not None:
         return format_of(source, format)
-    suffixes = [suffix.lower() for suffix in as_path(source).suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in Path(source.name).suffixes if suffix.lower() != ".gz"]
     if suffixes[-1:] == [".json"]:
         found = tool_of_file(source)
         if found is None:
