@@ -226,24 +226,6 @@ def test_demo_end_to_end(tmp_path: Path) -> None:
     assert widths == sorted(widths, reverse=True), "less privacy, narrower intervals"
 
 
-def test_demo_depends_on_its_seed_alone(tmp_path: Path) -> None:
-    def numbers(seed: str, folder: str) -> Any:
-        return parsed(call("demo", "--out", str(tmp_path / folder), "--seed", seed, "--json"))
-
-    first, again, other = numbers("1", "a"), numbers("1", "b"), numbers("2", "a")
-    assert first == again
-    assert first["true_shares"] != other["true_shares"]
-    assert first["levels"] != other["levels"]
-
-
-def test_demo_prints_a_table(tmp_path: Path) -> None:
-    outcome = call("demo", "--out", str(tmp_path / "new" / "folder"), "--respondents", "5000")
-    assert (outcome.code, outcome.err) == (0, "")
-    for word in ("5,000", "truth", "moments", "one-step", "marginal", "every year", "survey.png", "level 2", "counts"):
-        assert word in outcome.out
-    assert outcome.out.splitlines()[-1].split() == ["report", str(tmp_path / "new" / "folder" / "report.html")]
-
-
 # -- help --------------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from askance.cli.demo import _for_programs
 from askance.errors import FormatError, InputError
-from askance.experiments import demo_regression, demo_tagger
+from askance.experiments import demo_regression, demo_tagger, survey
 from askance.experiments.demo_regression import RegressionConfig, draw_regression, regression_tables, run_regression
 from askance.experiments.demo_report import PARTS, demo_page, narrow_name, require_places, write_demo
 from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger, tagger_tables
@@ -25,8 +25,9 @@ from askance.experiments.survey import SurveyConfig, draw_survey, run_survey, su
 from askance.experiments.tagging_corpus import corpora
 from askance.text import sample_regions
 from askance.text.corpus import NO_TAG
+from tests.test_cli import call, parsed
 
-SURVEY = SurveyConfig(respondents=2_000, privacy_levels=(2.0,), methods=("moments", "one-step"))
+SURVEY = SurveyConfig(respondents=2_000, privacy_levels=(2.0,), methods=("moments", "one-step", "marginal"))
 REGRESSION = RegressionConfig(respondents=30_000, privacy_levels=(4.0, 8.0), seed=3)
 TAGGER = TaggerConfig(sentences=120, test_sentences=60, windows=(3, 6), examples=2, seed=1)
 
@@ -273,3 +274,40 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     with pytest.raises(InputError, match="file"):
         require_places(tmp_path / "file")
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command with the small configs, and pictures that were drawn before."""
+    tiny = replace(TAGGER, sentences=60, test_sentences=30, windows=(3,))
+    for module, config in ((survey, SURVEY), (demo_regression, REGRESSION), (demo_tagger, tiny)):
+        name = module.__name__.rpartition(".")[2].removeprefix("demo_")
+        wide, slim = pictures[name], pictures[narrow_name(name)]
+        monkeypatch.setattr(module, type(config).__name__, lambda config=config: config)
+        monkeypatch.setattr(module, f"draw_{name}", lambda result, narrow=False, both=(wide, slim): both[narrow])
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_depends_on_its_seed_alone(tmp_path: Path) -> None:
+    def numbers(seed: str, folder: str) -> Any:
+        return parsed(call("demo", "--out", str(tmp_path / folder), "--seed", seed, "--json"))
+
+    first, again, other = numbers("1", "a"), numbers("1", "b"), numbers("2", "a")
+    assert first == again
+    for part in (lambda result: result, lambda result: result["regression"], lambda result: result["tagger"]):
+        assert part(first)["config"]["seed"] == 1
+        assert part(other)["config"]["seed"] == 2
+    assert first["true_shares"] != other["true_shares"]
+    assert first["levels"] != other["levels"]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_prints_tables(tmp_path: Path) -> None:
+    outcome = call("demo", "--out", str(tmp_path / "new" / "folder"), "--respondents", "5000")
+    assert (outcome.code, outcome.err) == (0, "")
+    for word in ("5,000", "truth", "moments", "one-step", "marginal", "every year", "survey.png", "level 2", "counts"):
+        assert word in outcome.out
+    assert outcome.out.splitlines()[-1].split() == ["report", str(tmp_path / "new" / "folder" / "report.html")]

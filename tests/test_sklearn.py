@@ -134,7 +134,7 @@ def test_plans_and_reports_leave_no_trace_of_earlier_fits() -> None:
     estimator.fit_reports(other.randomize(X, y), other)
     assert estimator.fit_.pilot_observations == 0
     assert estimator.predict(X[:2]).shape == (2,)
-    with pytest.raises(InputError, match="the release has level 8; allowed: privacy_level=1 or less"):
+    with pytest.raises(InputError, match=r"the release has level 8\.0; allowed: privacy_level=1 or less"):
         PrivateLinearRegression(1, **BOUNDS).fit_reports(other.randomize(X, y), other)
 
 

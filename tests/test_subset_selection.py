@@ -16,7 +16,8 @@ from askance._kernels import bits, subsets
 from askance._kernels.draw import TOTAL
 from askance.channels.registry import entry
 from askance.channels.statistics import Enumeration, Reports, SubsetSelection
-from askance.channels.statistics.table_release import TableRelease, best_subset_size, largest_odds, members
+from askance.channels.statistics.table_release import TableRelease, best_subset_size, members
+from askance.channels.thresholds import largest_odds
 from askance.errors import InputError, LabelError, MissingValueError, ProbabilityError, ShapeError
 
 # Every statistical test of this file raises a false alarm with at most this probability.

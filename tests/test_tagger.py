@@ -280,7 +280,8 @@ def test_held_out_regions_that_are_refused() -> None:
     kept = [CountTagger("node").fit(counted(), held_out=each).training for each in (some, held_out.take(range(50)))]
     assert kept[0] is not None
     assert kept[1] is not None
-    assert kept[0].held_out == kept[1].held_out
+    # The same terms, summed beside others of weight 0: in another order, so that the last digits may differ.
+    assert kept[0].held_out == pytest.approx(kept[1].held_out, rel=1e-12)
 
 
 def test_what_is_known_adds_up() -> None:

@@ -186,7 +186,7 @@ def test_fractions_outside_of_0_and_1_are_refused(fraction: float | str) -> None
 
 
 def test_pilots_above_the_level_are_refused() -> None:
-    with pytest.raises(InputError, match="pilot_channel has privacy level 2; allowed: at most 1"):
+    with pytest.raises(InputError, match=r"pilot_channel has privacy level 2\.0; allowed: at most 1\.0"):
         TwoStage(PAPER, 1, pilot_channel=RandomizedResponse.for_privacy_level(2, outputs=4))
 
 
@@ -243,7 +243,9 @@ def test_pilot_tallies_that_are_none_are_refused() -> None:
 
 def test_second_tallies_above_the_level_are_refused() -> None:
     pilot, other = Tally(STAGES.pilot_channel, [5, 4, 5, 4]), RandomizedResponse.for_privacy_level(2, outputs=4)
-    with pytest.raises(IncompatibleEvidenceError, match="the second channel has privacy level 2; allowed: at most 1"):
+    with pytest.raises(
+        IncompatibleEvidenceError, match=r"the second channel has privacy level 2\.0; allowed: at most 1\.0"
+    ):
         STAGES.estimate(pilot, Tally(other, [1, 2, 3, 4]))
 
 

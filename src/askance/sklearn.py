@@ -22,6 +22,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
+from askance.channels.thresholds import exceeds
 from askance.errors import ClippingWarning, InputError
 from askance.estimation.linear_estimation import estimate_linear, pilot_first
 from askance.estimation.linear_fit import LinearFit
@@ -168,9 +169,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if release is None:
             check_is_fitted(self, "release_", msg="There is no release: call plan(n_features) first, or pass release=.")
             release = self.release_
-        if release.privacy_level > float(as_positive_level(self.privacy_level)) * (1 + 1e-9):
+        if exceeds(release.privacy_level, as_positive_level(self.privacy_level)):
             raise InputError(
-                f"the release has level {release.privacy_level:.6g}; allowed: privacy_level={self.privacy_level} "
+                f"the release has level {release.privacy_level!r}; allowed: privacy_level={self.privacy_level} "
                 "or less.",
                 remedy="Give the release that the devices had, and its level.",
             )
@@ -316,9 +317,9 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             reports: what they said, out of the channel's observations.
             channel: how answers were noised; its outputs are the classes.
         """
-        if channel.privacy_level > float(as_positive_level(self.privacy_level)) * (1 + 1e-9):
+        if exceeds(channel.privacy_level, as_positive_level(self.privacy_level)):
             raise InputError(
-                f"the channel has level {channel.privacy_level:.6g}; allowed: privacy_level={self.privacy_level} "
+                f"the channel has level {channel.privacy_level!r}; allowed: privacy_level={self.privacy_level} "
                 "or less.",
                 remedy="Give the channel that the respondents had, and its level.",
             )

@@ -27,7 +27,7 @@ from askance.channels.registry import (
     labels_as_json,
     register,
 )
-from askance.channels.thresholds import apportion, exp_rounded_down
+from askance.channels.thresholds import apportion, largest_odds
 from askance.errors import InputError, ProbabilityError, ShapeError
 from askance.models.protocols import FiniteModel
 
@@ -104,8 +104,7 @@ class RandomizedResponse(FiniteChannel):
                 "reveal probability.",
                 remedy="Give every output some probability.",
             )
-        # The decimal as written may lie a hair above its float; the stated level, a float, must not exceed either.
-        limit = exp_rounded_down(min(level, Fraction(float(level))))
+        limit = largest_odds(level)
         odds = (limit - 1) * rarest
         reveal = int(odds / (1 + odds) * TOTAL)
         asked = f"privacy_level is {shown(level)}"

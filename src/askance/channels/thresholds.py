@@ -115,3 +115,27 @@ def exp_rounded_down(level: Fraction) -> Fraction:
     """A rational at most e^level, and below it by less than 1e-50 of it."""
     digits = _DIGITS.exp(as_digits(level))
     return Fraction(digits) * (1 - Fraction(1, 10**55))
+
+
+# -- what a level allows -----------------------------------------------------------------------------------------------
+# A level is stated as a float, and written as the shortest decimal that is read as this float, which lies a hair beside
+# it. What is built stays below both; what is compared was rounded once, upwards, and is held against the float.
+
+
+def largest_odds(level: Fraction) -> Fraction:
+    """What to build for: a rational at most e^level, of the level as written and of its float alike."""
+    return exp_rounded_down(min(level, Fraction(float(level))))
+
+
+def exceeds(level: float, limit: Fraction | float) -> bool:
+    """Whether a level, as `log_rounded_up` states it, is above the one that was asked for.
+
+    This is the exact comparison of the ratio with e^limit, for the limit as the float it is stated as: the smallest
+    float that is at least log(ratio) is above another float exactly where log(ratio) is. So a channel is always within
+    the level that it states, in whatever way this level was written down.
+
+    >>> level = log_rounded_up(Fraction(3))
+    >>> exceeds(level, level), exceeds(level, Fraction(repr(level))), exceeds(level, math.nextafter(level, 0))
+    (False, False, True)
+    """
+    return level > float(limit)

@@ -9,6 +9,7 @@ import click
 from askance._checks import as_positive_level, shorten
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel
+from askance.channels.thresholds import exceeds
 from askance.cli.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.channel_options import CHANNEL_SECTIONS
 from askance.cli.guided import GuidedGroup
@@ -39,9 +40,9 @@ def certify_group() -> None:
 def _run(channel: AnyChannel, at_most: str | None, as_json: bool) -> int:
     limit = None if at_most is None else as_positive_level(at_most, "--at-most")
     level = _print_certificate(channel, as_json)
-    if limit is None or level <= float(limit):  # as floats: a level of 0.1 is stated as the float next to 1/10
+    if limit is None or not exceeds(level, limit):
         return 0
-    shown = "unbounded" if math.isinf(level) else f"{level:.10g}"
+    shown = "unbounded" if math.isinf(level) else repr(level)
     click.echo(f"askance: the privacy level of {channel.kind} is {shown}; allowed: at most {at_most}.", err=True)
     return 1
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from askance.categories import Label
+from askance.channels.thresholds import exceeds
 
 # In bits: 4,300 digits are what Python reads and writes.
 _LONGEST_RATIO = 14_000
@@ -46,7 +47,7 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether the channel is as private as it was asked to be (always, where nothing was stated)."""
-        return self.stated_level is None or self.privacy_level <= self.stated_level
+        return self.stated_level is None or not exceeds(self.privacy_level, self.stated_level)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is None, and so is a ratio of more digits than Python reads back."""

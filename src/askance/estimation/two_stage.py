@@ -15,6 +15,7 @@ from askance._checks import Number, as_count, as_fraction, as_parameter, as_posi
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.statistics.choices import require_choice
+from askance.channels.thresholds import exceeds
 from askance.design.covariances import invert_information, marginal_information
 from askance.design.optimum import OptimalChannel, Prior, optimal_channel
 from askance.design.optimum.channel import require_small_model
@@ -210,9 +211,9 @@ class TwoStage:
             )
         both = pool([pilot_tally, second_tally])
         above = second_tally.channel.privacy_level
-        if above > self.privacy_level:
+        if exceeds(above, self._level):
             raise IncompatibleEvidenceError(
-                f"the second channel has privacy level {above:.6g}; allowed: at most {self.privacy_level:.6g}.",
+                f"the second channel has privacy level {above!r}; allowed: at most {self.privacy_level!r}.",
                 remedy="Ask through second_channel(pilot_tally); pool takes tallies of any levels.",
             )
         return estimate(self.model, both, method, **options)
@@ -279,10 +280,10 @@ class TwoStage:
     def _require_pilot(self, channel: FiniteChannel) -> FiniteChannel:
         """Refuse a pilot channel of other outputs, above the level, or that says nothing about some parameter."""
         require_channel(channel).require_outputs_of(self.model)
-        if channel.privacy_level > self.privacy_level:
+        if exceeds(channel.privacy_level, self._level):
             raise InputError(
-                f"pilot_channel has privacy level {channel.privacy_level:.6g}; allowed: at most "
-                f"{self.privacy_level:.6g}, the level of the whole.",
+                f"pilot_channel has privacy level {channel.privacy_level!r}; allowed: at most "
+                f"{self.privacy_level!r}, the level of the whole.",
                 remedy="Leave it out for the best safe one, or raise privacy_level.",
             )
         # At one θ the information may be singular by accident of symmetry.

@@ -11,7 +11,7 @@ from askance.categories import Categories, LabelSet
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
-from askance.channels.thresholds import exp_rounded_down
+from askance.channels.thresholds import largest_odds
 from askance.errors import InputError
 
 # Parameters are rounded down to this many units, so that they can be read; the level is then below by less than 1e-12.
@@ -53,7 +53,7 @@ def design_at_level(kind: str, privacy_level: Number, outputs: LabelSet = NO_YES
     [1.0, 1.0, 1.0, 1.0, 1.0]
     """
     level = as_positive_level(privacy_level)
-    odds = exp_rounded_down(min(level, Fraction(float(level))))
+    odds = largest_odds(level)
     p = Fraction(int(odds / (1 + odds) * _UNITS), _UNITS)
     labels = list(Categories.of(outputs, name="outputs").labels)
     return registry.build_answer_channel({"kind": _known(kind), **_AT[kind](p), "outputs": labels})

@@ -33,10 +33,9 @@ from askance.channels.statistics.table_release import (
     SubsetSampler,
     TableRelease,
     first_impossible,
-    largest_odds,
     set_bit,
 )
-from askance.channels.thresholds import log_rounded_up
+from askance.channels.thresholds import exceeds
 from askance.errors import InputError, NotIdentifiedError, ProbabilityError, ShapeError
 from askance.models.enumerated import Enumerated
 
@@ -383,12 +382,12 @@ def _read_entry(given: object, tables: CliqueTables, number: int, level: Fractio
             f"{name} has {len(channel.outputs)} columns; allowed: {tables.cells[number]}, one per cell of its table.",
             remedy="Cells are in C order: the last variable of the clique runs fastest.",
         )
-    ratio = channel.largest_ratio()
-    if ratio is None or ratio > largest_odds(level):
-        found = "no level, as an observation excludes a cell" if ratio is None else f"level {log_rounded_up(ratio)!r}"
+    own, endless = channel.privacy_level, math.isinf(channel.privacy_level)
+    if exceeds(own, level):
+        found = "no level, as an observation excludes a cell" if endless else f"level {own!r}"
         raise ProbabilityError(
             f"{name} has {found}; allowed: at most the stated privacy_level, {float(level)!r}.",
-            remedy=("Give a channel of that level" if ratio is None else "Raise privacy_level, give a channel below it")
+            remedy=("Give a channel of that level" if endless else "Raise privacy_level, give a channel below it")
             + f", {_SUBSET_SELECTION}.",
         )
     return ListedTable(channel, name.removesuffix(","))

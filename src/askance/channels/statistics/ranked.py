@@ -21,7 +21,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._kernels.draw import TOTAL
-from askance.channels.thresholds import exp_rounded_down
+from askance.channels.thresholds import largest_odds
 from askance.errors import ProbabilityError
 
 #: The most candidates that are taken where their number is not given.
@@ -145,7 +145,7 @@ def _best_top(level: Fraction, candidates: int, share: float, magnitude: bool) -
 
 def _with_keep(candidates: int, top: int, level: Fraction, magnitude: bool) -> RankedChoice:
     """The largest p in units of 2⁻⁶² with (p/s)/((1 − p)/(K − s)) ≤ e^level."""
-    limit = exp_rounded_down(min(level, Fraction(float(level))))
+    limit = largest_odds(level)
     keep = math.floor(TOTAL * limit * top / (candidates - top + limit * top))
     choice = RankedChoice(candidates, top, keep, magnitude)
     if not choice.high > choice.low > 0:

@@ -36,7 +36,7 @@ import numpy as np
 from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
 from askance._kernels.draw import TOTAL
-from askance.channels.thresholds import exp_rounded_down
+from askance.channels.thresholds import largest_odds
 from askance.errors import ProbabilityError
 
 #: Windows are looked for among so many outputs. At levels above about 10, more would be better still.
@@ -181,7 +181,7 @@ def best_staircase(level: Fraction) -> Staircase:
     >>> (table.outputs, table.window, table.codes), round(table.worst_variance(), 3)
     ((5, 2, 7), 4.291)
     """
-    limit = exp_rounded_down(min(level, Fraction(float(level))))
+    limit = largest_odds(level)
     window, grid, mixed = _best_shape(float(limit - 1))
     table = _mixture(limit, window, grid) if mixed else _window_alone(limit, window, grid)
     if table.high <= table.low or (mixed and table.keep <= table.raised):

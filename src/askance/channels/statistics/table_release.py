@@ -26,7 +26,7 @@ from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
 from askance._kernels import bits, subsets
 from askance._kernels.draw import DISCARDED_BITS, TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.thresholds import apportion, exp_rounded_down
+from askance.channels.thresholds import apportion, largest_odds
 from askance.errors import ProbabilityError
 
 #: Tables have at most this many cells: a report has one bit per cell.
@@ -37,11 +37,6 @@ _LEAST_SHARE = 0.99
 _PROBABILITY_PARTS = 10**9
 _SHIFT = np.uint64(DISCARDED_BITS)
 _ONE = np.uint64(1)
-
-
-def largest_odds(level: Fraction) -> Fraction:
-    """A rational at most e^level, of the level as written and of its float alike."""
-    return exp_rounded_down(min(level, Fraction(float(level))))
 
 
 def best_subset_size(cells: int, odds: Fraction) -> int:

@@ -29,7 +29,7 @@ from askance.channels.statistics.choices import require_averaging, require_calib
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
-from askance.channels.thresholds import apportion, exp_rounded_down
+from askance.channels.thresholds import apportion, exp_rounded_down, largest_odds
 from askance.errors import EmptyDataError, InputError, ProbabilityError
 
 # Coordinates are rounded to multiples of one over this: products and thresholds are then whole numbers.
@@ -374,7 +374,7 @@ def _ratio(flips: Flips) -> Fraction:
 
 def _exact_flips(level: Fraction) -> Flips:
     """The smallest s, a multiple of 2⁻³², with q²/(2s³) ≤ e^level: found by halving."""
-    limit = exp_rounded_down(level)
+    limit = largest_odds(level)
     unsafe, safe = 0, TOTAL // 2 // _STEP
     while safe - unsafe > 1:
         middle = (unsafe + safe) // 2

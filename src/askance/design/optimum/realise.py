@@ -13,7 +13,7 @@ from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
-from askance.channels.thresholds import exp_rounded_down
+from askance.channels.thresholds import largest_odds
 from askance.design.optimum.staircase import Subsets
 from askance.errors import ProbabilityError
 
@@ -25,14 +25,9 @@ _EQUAL = 1e-5
 _NAMED = 4
 
 
-def largest_ratio(level: Fraction) -> Fraction:
-    """E^α, rounded down."""
-    return exp_rounded_down(min(level, Fraction(float(level))))
-
-
 def usable_ratio(level: Fraction) -> float:
     """A little less than e^α, so that rounding to whole thresholds stays within it."""
-    return float(largest_ratio(level) * (1 - _ROOM))
+    return float(largest_odds(level) * (1 - _ROOM))
 
 
 def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
@@ -51,7 +46,7 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     >>> weights.sum(axis=0) == 2**62
     array([ True,  True])
     """
-    limit, ratio = largest_ratio(level), Fraction(usable_ratio(level))
+    limit, ratio = largest_odds(level), Fraction(usable_ratio(level))
     pairs = _complements(subsets, x)
     if pairs is not None:
         return _paired_weights(subsets, x, ratio, pairs)
