@@ -39,10 +39,12 @@ from askance import (
     plan_regression,
     project,
 )
+from askance.estimation.field_estimation import FieldMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
-from small_corpus import TEST, counted
+from small_corpus import TEST, counted  # type: ignore[import-not-found]
 
+_METHODS: tuple[FieldMethod, ...] = ("moments", "marginal")
 ROWS, COLUMNS = 3 * 8192 + 100, 10
 
 
@@ -106,7 +108,7 @@ def fields() -> Iterator[tuple[str, Any]]:
     records = rng.integers(0, 4, (30_000, 6))
     records[:, 1:] = np.where(rng.random((30_000, 5)) < 0.5, records[:, :-1], records[:, 1:])
     reports = channel.simulate(records, rng)
-    for method in ("moments", "marginal"):
+    for method in _METHODS:
         fit = estimate_field(field, StatisticsTally(channel).add(reports), method)
         yield f"field, {method}", fit
         yield f"tables of a field, {method}", fit.marginal([0, 1]).standard_error
@@ -115,7 +117,7 @@ def fields() -> Iterator[tuple[str, Any]]:
     x = rng.normal(size=(9_000, 2))
     told = np.column_stack([x[:, 0] > 0, rng.integers(0, 3, 9_000), x[:, 1] > 0]).astype(np.int64)
     evidence = FieldResponses(channel).add(x, channel.simulate(told, rng))
-    for method in ("moments", "marginal"):
+    for method in _METHODS:
         yield f"field with covariates, {method}", estimate_field(small, evidence, method)
 
 

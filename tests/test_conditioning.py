@@ -9,9 +9,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from askance import ForcedResponse, RegressionFit, Responses, Softmax, estimate
+from askance import (
+    CliqueRelease,
+    ConditionalFieldFit,
+    FieldResponses,
+    ForcedResponse,
+    RandomField,
+    RegressionFit,
+    Responses,
+    Softmax,
+    estimate,
+    estimate_field,
+)
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
 from askance.estimation.basis import Basis
+from askance.estimation.field_estimation import FieldMethod
 
 CHANNEL = ForcedResponse("2/3", "1/6")
 METHODS = ["moments", "one-step", "marginal"]
@@ -55,7 +67,7 @@ def test_averages_and_predictions_far_from_zero() -> None:
     rows = np.array([[1.0, -1.0, 0.0], [1.0, 0.5, 1.0], [0.0, 1.0, 0.0]])
     moved = rows + np.outer(rows[:, 0] * 1e8, [0.0, 1.0, 0.0])
     observed = ["yes", "no", "yes"]
-    pairs = [
+    pairs: list[tuple[Any, Any]] = [
         (far.prevalence(), plain.prevalence()),
         (far.prevalence(by="u", population=True), plain.prevalence(by="u", population=True)),
         (far.marginal_effects(), plain.marginal_effects()),
@@ -176,6 +188,29 @@ def test_starts_and_maxima_are_about_the_covariates_as_they_were_given() -> None
     assert again.diagnostics.iterations <= 2
     assert again.theta == pytest.approx(whole.theta, rel=1e-8)
     assert np.array(again.diagnostics.maxima[0].theta) == pytest.approx(again.theta, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["moments", "marginal"])
+def test_covariates_of_a_field_far_from_zero(method: FieldMethod) -> None:
+    field = RandomField([2, 2], [[0, 1]], covariates=["x", "u"])
+    channel = CliqueRelease(field.sizes, field.cliques, 4)
+    records = np.column_stack([X > 0.3, _rng.random(N) < 0.5]).astype(np.int64)
+    reports = channel.simulate(records, np.random.default_rng(6))
+
+    def fit(x: Any) -> ConditionalFieldFit:
+        return estimate_field(field, FieldResponses(channel).add(np.column_stack([x, U]), reports), method)
+
+    plain = fit(X)
+    for origin, rel in ((1e8, 1e-6), (1e10, 1e-4)):  # x + 10¹⁰ has five digits less
+        far = fit(X + origin)
+        for one, other in ((far.effects(0), plain.effects(0)), (far.marginal([0, 1]), plain.marginal([0, 1]))):
+            assert one.estimate == pytest.approx(other.estimate, rel=20 * rel)
+            assert one.standard_error == pytest.approx(other.standard_error, rel=20 * rel)
+    with pytest.warns(AskanceWarning, match="far from 0"):
+        assert np.isnan(dataclasses.replace(far, factor=None).marginal([0]).standard_error).all()
+    for unit in (1e-160, 1e160):
+        with pytest.raises(InputError, match=r"the covariate 'x' is .* in size"):
+            fit(X * unit)
 
 
 def test_a_basis_leads_out_and_in_again() -> None:

@@ -22,8 +22,9 @@ from askance.errors import (
 )
 from askance.estimation.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
+from askance.estimation.covariate_sizes import require_size
 from askance.estimation.field_descent import descend
-from askance.estimation.field_design import CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.field_fit import FieldDiagnostics, enough_reports
 from askance.estimation.field_tables import free_parameters
 from askance.estimation.tilted_field import TiltedField
@@ -216,10 +217,12 @@ def _fit(problem: _Problem, found: _Found, method: str, scores: ScoreLoss | None
         parameters=problem.parameters(),
         iterations=found.evaluations,
     )
-    transform = problem.design.to_theta
+    transform, factor = problem.design.to_theta, None
     if wanted:
         own, diagnostics = _posterior(problem, found.eta, scores, diagnostics)
         covariance = np.asarray(transform @ own @ transform.T)
+        values, vectors = np.linalg.eigh((own + own.T) / 2)
+        factor = np.asarray(transform @ (vectors * np.sqrt(values.clip(0.0))))
     return ConditionalFieldFit(
         field=field,
         theta=np.asarray(transform @ found.eta),
@@ -236,6 +239,7 @@ def _fit(problem: _Problem, found: _Found, method: str, scores: ScoreLoss | None
         channel=channel.specification(),
         privacy_level=channel.privacy_level,
         diagnostics=diagnostics,
+        factor=factor,
     )
 
 
@@ -315,10 +319,12 @@ def _contrasts(field: RandomField, design: FieldDesign) -> FloatArray:
 
 def _require_varying(field: RandomField, x: FloatArray) -> None:
     """Refuse covariates whose effects cannot be told apart; one constant column (of ones) may be among them."""
+    size = np.abs(x).max(axis=0)
+    for term, value in zip(field.terms, size, strict=True):
+        require_size(f"covariate {term!r}", value)
     centred = x - x.mean(axis=0)
     spread = centred.std(axis=0)
-    size = np.abs(x).max(axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.maximum(size, 1e-300))
+    constant = np.flatnonzero(spread <= CONSTANT * size)
     if len(constant) > 1 or (len(constant) and not size[constant[0]]):
         raise NotIdentifiedError(
             f"the covariate {shown(field.terms[constant[-1]])} does not vary.", remedy="Leave it out of the field."

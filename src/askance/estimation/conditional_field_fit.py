@@ -14,6 +14,7 @@ from askance._checks import as_floats, columns_by_name
 from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import ShapeError
+from askance.estimation.effects import quadratic, with_digits
 from askance.estimation.field_fit import FieldDiagnostics, FieldEstimate, MarginalTable, table_with_errors
 from askance.estimation.fit import normal_quantile
 from askance.estimation.results import Result, as_json
@@ -78,6 +79,8 @@ class ConditionalFieldFit(FieldEstimate):
         privacy_level: of the channel.
         diagnostics: when and how much the repair acted; distances are those of all moments, with covariates.
         alarm: why the reports cannot have come through the channel; empty where they can.
+        factor: F with F Fᵀ = covariance, shape (d, d), which keeps its digits where covariates are far from 0; None
+            after loading from a file.
     """
 
     field: RandomField
@@ -96,6 +99,7 @@ class ConditionalFieldFit(FieldEstimate):
     privacy_level: float
     diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
     alarm: str = ""
+    factor: FloatArray | None = None
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -154,7 +158,10 @@ class ConditionalFieldFit(FieldEstimate):
             weights = times / _ROWS_OF_ERRORS
         weights = weights[:, None]
         slopes = TiltedField(self.field, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
-        variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
+        if self.factor is not None:
+            variances = np.square(slopes @ self.factor).sum(axis=1)
+        else:
+            variances = with_digits(quadratic(slopes, self.covariance), quadratic(abs(slopes), abs(self.covariance)))
         return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
 
     @one_thread

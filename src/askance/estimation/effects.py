@@ -66,16 +66,17 @@ def group_means(
         for y in range(m):
             for b in range(1, m):
                 slope[:, y, b - 1] = _group_sums(w * P[:, y] * ((y == b) - P[:, b]), x, group, size)
-        counted = np.bincount(group, weights=block.count, minlength=size)
-        return np.bincount(group, weights=w, minlength=size), counted, _by_group(w[:, None] * P, group, size), slope
+        return _by_group(np.column_stack([w, block.count, w[:, None] * P]), group, size), slope
 
-    weight, counted, mean, slope = sample.total(sums)
+    sizes, slope = sample.total(sums)
+    weight, counted, mean = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
     return mean / weight[:, None], (slope / weight[:, None, None, None]).reshape(size, m, -1), counted
 
 
 def _by_group(values: FloatArray, group: IntArray, size: int) -> FloatArray:
     """Σ of values (n, m) over the rows of every group, shape (g, m)."""
-    return np.stack([np.bincount(group, weights=column, minlength=size) for column in values.T], axis=1)
+    columns = [np.bincount(group, weights=column, minlength=size) for column in values.T]
+    return np.asarray(np.stack(columns, axis=1), dtype=np.float64)
 
 
 def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -136,9 +137,8 @@ def _sampling_variance(
         return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
 
     def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        group, parts = codes[place], block.count[:, None] * residuals(block, place) ** 2
-        units = np.bincount(group, weights=block.count, minlength=size)
-        return np.bincount(group, weights=block.total, minlength=size), units, _by_group(parts, group, size)
+        squares = block.count[:, None] * residuals(block, place) ** 2
+        return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
 
     def in_clusters(block: tuple[Piece, slice]) -> ClusterSums:
         piece, place = block
@@ -147,13 +147,13 @@ def _sampling_variance(
         return cluster_sums(piece.clusters * size + codes[place], parts)
 
     if sample.pieces[0].clusters is None:
-        weight, units, squares = sample.total(alone)
+        (sizes,) = sample.total(alone)
+        weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
     else:
         found = total(sample.blocks(), in_clusters, merge_clusters)
         home = found.clusters % size
-        units = np.bincount(home, minlength=size).astype(np.float64)
-        squares = _by_group(found.sums[:, :-1] ** 2, home, size)
-        weight = np.bincount(home, weights=found.sums[:, -1], minlength=size)
+        sums = _by_group(np.column_stack([found.sums[:, -1:], np.ones(len(home)), found.sums[:, :-1] ** 2]), home, size)
+        weight, units, squares = sums[:, 0], sums[:, 1], sums[:, 2:]
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(units > 1, units / (units - 1), np.nan)
     return np.asarray(squares * (correction / weight**2)[:, None])

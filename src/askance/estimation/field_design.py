@@ -16,8 +16,8 @@ from askance.models.random_field import RandomField
 # Equal rows are folded into one when a sample of this many has at most this share of different ones.
 _PROBED_ROWS = 2000
 _WORTH_FOLDING = 0.5
-# A column is constant whose deviation is below this share of its size.
-_CONSTANT = 1e-9
+#: A column is constant whose deviation is below this share of its size: it may be the rounding of its values.
+CONSTANT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class FieldDesign:
         """From the rows of x (n, p)."""
         mean, spread = x.mean(axis=0), x.std(axis=0)
         size = np.sqrt(mean**2 + spread**2)
-        varying = spread > _CONSTANT * size
+        varying = spread > CONSTANT * size
         constants = np.flatnonzero(~varying & (size > 0))
         in_tables = {v for clique in field.cliques for v in clique}
         centred = constants.size > 0 or len(in_tables) == len(field.sizes)

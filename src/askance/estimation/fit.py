@@ -19,6 +19,9 @@ from askance.estimation.sound import require_covariance, require_sound
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 
+# Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
+_DEPENDENT = 1e-12
+
 
 class Interval(NamedTuple):
     """Lower and upper ends, shape (d,) each."""
@@ -189,7 +192,7 @@ class Fit(NormalEstimate):
         spread = L @ self.covariance @ L.T
         size = np.sqrt(np.diag(spread))
         testable = np.isfinite(spread).all() and (size > 0).all()
-        if not testable or np.linalg.matrix_rank(spread / np.outer(size, size), hermitian=True) < len(L):
+        if not testable or np.linalg.eigvalsh(spread / np.outer(size, size))[0] < _DEPENDENT:
             raise InputError(
                 f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this "
                 "fit has no covariance for it.",

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.errors import InputError, NotIdentifiedError
+from askance.errors import NotIdentifiedError
 from askance.estimation.basis import Basis
 from askance.estimation.conditional import Block, Rows
+from askance.estimation.covariate_sizes import LARGEST, SMALLEST, require_size
 from askance.estimation.standard import Standard
 from askance.evidence.totals import total
 from askance.models.softmax import Softmax
 
-# Sizes of covariates: the variance of a coefficient goes with the inverse square, and is to be a number.
-_SMALLEST, _LARGEST = 1e-140, 1e140
 # Ê x xᵀ, with columns of size 1: above this share of its largest eigenvalue, the smallest keeps ten digits in the sum.
 _GOOD = 1e-6
 # Columns are collinear where others leave less than this share of the standard deviation of one (R's `lm` has the same
@@ -86,7 +85,7 @@ def require_sizes(rows: Rows, model: Softmax, squares: FloatArray, *, zeros: boo
         squares: Ê x² of every column, shape (p,), as far as it is a number.
         zeros: whether columns may be zero in every row.
     """
-    if ((squares > _SMALLEST**2) & (squares < _LARGEST**2)).all():
+    if ((squares > SMALLEST**2) & (squares < LARGEST**2)).all():
         return
     top = total(rows.blocks(), _largest, np.maximum)
     zero = [term for term, value in zip(model.terms, top, strict=True) if value == 0]
@@ -95,12 +94,7 @@ def require_sizes(rows: Rows, model: Softmax, squares: FloatArray, *, zeros: boo
             f"the columns {', '.join(map(repr, zero))} are zero in every row.", remedy="Leave them out."
         )
     for term, value in zip(model.terms, top, strict=True):
-        if value != 0 and not _SMALLEST <= value <= _LARGEST:
-            raise InputError(
-                f"the largest value of the column {term!r} is {value:.3g} in size; allowed: {_SMALLEST:g} to "
-                f"{_LARGEST:g}, since variances of coefficients go with squares.",
-                remedy="Measure it in another unit.",
-            )
+        require_size(f"column {term!r}", value)
 
 
 def _largest(block: Block) -> FloatArray:

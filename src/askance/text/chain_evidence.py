@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import chain_rows
+from askance._threads import one_thread
 from askance.text.chain_inference import Sums, backward, forward
 from askance.text.chain_layout import Batch, ChainLayout
 from askance.text.chain_potentials import ChainPotentials, TokenPlaces, row_maxima
@@ -129,6 +130,7 @@ class ChainObjective:
         """Value and gradient."""
         dtype = potentials.edges.dtype
 
+        @one_thread  # of BLAS, for each of ours
         def run(part: list[Job]) -> Gradient:
             found = Gradient.zeros(self.places, self.tags, dtype)
             for job in part:
