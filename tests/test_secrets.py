@@ -165,7 +165,7 @@ def test_no_channel_tells_a_column(name: str, caplog: pytest.LogCaptureFixture) 
     if isinstance(channel, StatisticsChannel):
         takers += [channel.mean_covariance, lambda column: channel.log_likelihood(reports, column)]
         takers.append(lambda column: bool(channel.statistics(column).size))  # which are the truth, and may be looked at
-    pairs = [pair for i, pair in enumerate(wrong_truths(channel)) if i % 5 == 0]
+    pairs = [pair for i, pair in enumerate(wrong_truths(channel)) if i % 9 == 0]
     refused = [
         is_refused(lambda taker=taker, column=column: taker(column), caplog)
         for valid, wrong in pairs
@@ -193,7 +193,7 @@ def regression_calls(x: Any, y: Any) -> Iterator[Callable[[], object]]:
 
 def test_no_release_tells(caplog: pytest.LogCaptureFixture) -> None:
     refused = []
-    for wrong in strange(1.0):
+    for wrong in strange(1.0)[::2]:
         for x, y in (([[wrong, 1.0], [1.0, 2.0]], [1.0, 2.0]), ([[1.0, 2.0], [1.0, 2.0]], [wrong, 2.0])):
             refused += [is_refused(attempt, caplog) for attempt in regression_calls(x, y)]
     # Numbers are clipped rather than refused, and the objects that hold them say nothing either.

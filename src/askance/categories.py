@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import repeat
+from operator import eq
 from typing import Any, NoReturn, TypeAlias, Union, cast
 
 import numpy as np
@@ -23,6 +24,8 @@ LabelSet: TypeAlias = Union[int, Iterable[Label], "Categories"]
 _Refuse: TypeAlias = Callable[[int], NoReturn]
 #: No set has more labels: codes, counts and thresholds of each are held in memory.
 MOST_LABELS = 1 << 24
+# Up to here one text is looked for among all labels rather than in a dictionary.
+_FEW_LABELS = 16
 
 
 class Categories:
@@ -113,8 +116,16 @@ class Categories:
         return f"{len(self)} codes" if self.are_codes else f"[{shorten(self.labels)}]"
 
     def code(self, label: Label, name: str = "value", *, secret: bool = False) -> int:
-        """The code of one label; a `secret` one is never shown in an error."""
-        code = self._find(label)
+        """The code of one label; a `secret` one is never shown in an error.
+
+        A few texts are all compared: a dictionary takes longer for a text whose place another one has, and how long a
+        device takes shall not depend on the answer. Whole numbers from 0 on have places of their own.
+        """
+        if type(label) is str and self._are_texts and len(self) <= _FEW_LABELS:
+            place = bytes(map(eq, self.labels, repeat(label))).find(1)
+            code = place if place >= 0 else None
+        else:
+            code = self._find(label)
         if code is None or (type(label) not in (str, int) and self._is_foreign(type(label))):
             raise self._refusal(label, name, secret)
         return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -228,7 +227,7 @@ class RandomizedResponse(FiniteChannel):
     def _draw_one(self, truth: int, word: int) -> int:
         # An answer is always drawn, also where it is not needed: whoever sees it at once would know the truth is told.
         word >>= draw.DISCARDED_BITS
-        return (bisect_right(self._cumulative_list, word), truth)[word < self._reveal_weight]
+        return (draw.place_of(word, self._cumulative_list), truth)[word < self._reveal_weight]
 
     def thresholds(self) -> dict[str, Any]:
         """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cached_property
 
 import numpy as np
@@ -67,7 +66,7 @@ class TableChannel(FiniteChannel):
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
 
     def _draw_one(self, truth: int, word: int) -> int:
-        return bisect_right(self._cumulative_lists[truth], word >> draw.DISCARDED_BITS)
+        return draw.place_of(word >> draw.DISCARDED_BITS, self._cumulative_lists[truth])
 
 
 def empty_table(observations: int, outputs: int) -> IntArray:
