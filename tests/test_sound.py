@@ -36,9 +36,9 @@ FORGED: list[tuple[str, Any, str, str]] = [
 def test_forged_fits(key: str, value: Any, attribute: str, words: str) -> None:
     with pytest.raises(FormatError, match=f"a.fit does not describe a fit: .*{words}"):
         fit_from_json(fit_to_json(FIT) | {key: value}, "a.fit")
-    made = np.array(value) if isinstance(value, list) else value
+    made: Any = {attribute: np.array(value) if isinstance(value, list) else value}
     with pytest.raises(InputError, match=words):
-        dataclasses.replace(FIT, **{attribute: made})
+        dataclasses.replace(FIT, **made)
 
 
 def test_a_covariance_is_known_or_not() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,9 @@ class ChannelTest:
             however few they are, but larger than need be.
         worst: what is furthest off, in words; empty where nothing is.
         comparisons: how many shares were compared for that.
-        observed: q̂, shape (k,); None without simulated surveys.
-        possible: the closest frequencies S p, shape (k,); None likewise.
-        shares: the p behind them, shape (m,); None likewise.
+        observed: q̂, shape (k,); empty without simulated surveys.
+        possible: the closest frequencies S p, shape (k,); empty likewise.
+        shares: the p behind them, shape (m,); empty likewise.
     """
 
     statistic: float
@@ -47,9 +47,9 @@ class ChannelTest:
     bound: float
     worst: str
     comparisons: int
-    observed: FloatArray | None = None
-    possible: FloatArray | None = None
-    shares: FloatArray | None = None
+    observed: FloatArray = field(default_factory=lambda: np.empty(0))
+    possible: FloatArray = field(default_factory=lambda: np.empty(0))
+    shares: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def shown_p_value(self) -> str:
@@ -61,7 +61,7 @@ class ChannelTest:
         fields = ("statistic", "p_value", "p_value_is_bound", "bound", "worst", "comparisons", "message")
         arrays = {"observed": self.observed, "possible": self.possible}
         return {name: getattr(self, name) for name in fields} | {
-            name: values.tolist() for name, values in arrays.items() if values is not None
+            name: values.tolist() for name, values in arrays.items() if values.size
         }
 
 
@@ -102,7 +102,10 @@ def channel_fit_test(
         )
     found = surprise(evidence)
     if not replicates or not isinstance(evidence, (Tally, Responses)):
-        return ChannelTest(-math.log(found.bound), found.bound, _bound_in_words(found), True, *astuple(found))
+        words = _bound_in_words(found)
+        return ChannelTest(
+            -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons
+        )
     counts = evidence.counts.astype(np.float64) if isinstance(evidence, Tally) else counts_of(evidence)
     n = int(counts.sum())
     if n == 0:
@@ -118,8 +121,9 @@ def channel_fit_test(
         draws = generator.multinomial(n, possible / possible.sum(), size=replicates)
         as_far = int((_statistics(channel, draws) >= statistic).sum())
     p_value = (1 + as_far) / (1 + replicates)
+    proved = (found.bound, found.worst, found.comparisons)
     words = _in_words(statistic, p_value)
-    return ChannelTest(statistic, p_value, words, as_far == 0, *astuple(found), counts / n, possible, shares)
+    return ChannelTest(statistic, p_value, words, as_far == 0, *proved, counts / n, possible, shares)
 
 
 def _bound_in_words(found: Surprise) -> str:

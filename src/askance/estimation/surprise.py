@@ -104,8 +104,8 @@ def in_words(found: Surprise) -> str:
     """What is impossible about reports, and what may be behind it."""
     return (
         f"these reports cannot have come through this channel: {found.worst}; whatever the truth, chance does that "
-        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of another "
-        "question, and what follows is not to be trusted"
+        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
+        "another question, and what follows is not to be trusted"
     )
 
 
@@ -162,8 +162,8 @@ def _exponents(trials: Trials, *, above: bool) -> FloatArray:
     x, mean = (shares, means) if above else (1 - shares, 1 - means)
     if trials.variance is not None:
         x, mean = (trials.variance + (x - mean)) / (1 + trials.variance), trials.variance / (1 + trials.variance)
-    exponents = of * (rel_entr(x, mean) + rel_entr(1 - x, 1 - mean))
-    return np.asarray(np.where((x > mean) & (of > 0), exponents, 0.0))
+    x = np.where(of > 0, np.maximum(x, mean), mean)  # what is on the right side is no surprise
+    return np.asarray(np.maximum(of, 1) * (rel_entr(x, mean) + rel_entr(1 - x, 1 - mean)))
 
 
 def _product(comparisons: int, exponent: float) -> float:
