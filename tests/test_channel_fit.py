@@ -46,7 +46,7 @@ from askance import (
     save,
 )
 from askance.channels import StatisticsChannel
-from askance.errors import ImpossibleReportsWarning, InputError, RepairWarning
+from askance.errors import EmptyDataError, ImpossibleReportsWarning, InputError, RepairWarning
 from askance.estimation.surprise import IMPOSSIBLE, surprise
 from askance.formats.field_fit_file import read_field_fit, write_field_fit
 from tests.statistics_families import CHANNELS, enumerated_probabilities, enumerated_reports, truths_for
@@ -238,6 +238,11 @@ def test_the_same_function_in_both_places_and_two_kinds_of_p_values() -> None:
         channel_fit_test(tally, replicates=5)
     with pytest.raises(InputError, match="evidence is 3"):
         channel_fit_test(3)  # type: ignore[arg-type]
+    for empty in (Tally(DESIGN), Responses(DESIGN), StatisticsTally(LABELS)):
+        with pytest.raises(EmptyDataError):
+            channel_fit_test(empty)
+    reports = LABELS.simulate(np.eye(128), np.random.default_rng(0))
+    assert channel_fit_test(reports).bound == channel_fit_test(StatisticsTally(LABELS).add(reports)).bound
 
 
 # -- estimates say so first --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import require_generator, shown
 from askance.channels.finite import FiniteChannel
+from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.simplex import closest_distribution
 from askance.estimation.surprise import IMPOSSIBLE, Surprise, TestedEvidence, counts_of, in_words, surprise
@@ -101,15 +102,15 @@ def channel_fit_test(
             f"replicates is {shown(replicates)}; allowed: at least 99, or 0 for none.", remedy="The default is 999."
         )
     found = surprise(evidence)
+    n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
+    if n == 0:
+        raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
     if not replicates or not isinstance(evidence, (Tally, Responses)):
         words = _bound_in_words(found)
         return ChannelTest(
             -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons
         )
     counts = evidence.counts.astype(np.float64) if isinstance(evidence, Tally) else counts_of(evidence)
-    n = int(counts.sum())
-    if n == 0:
-        raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     channel = evidence.channel
     shares = _distance(channel, counts)[1]
