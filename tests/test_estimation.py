@@ -26,7 +26,13 @@ from askance import (
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.design.covariances import posterior_means
-from askance.errors import IncompatibleEvidenceError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
+from askance.errors import (
+    ImpossibleReportsWarning,
+    IncompatibleEvidenceError,
+    MultipleMaximaWarning,
+    NotIdentifiedError,
+    RepairWarning,
+)
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import MomentMatching, match_moments
 from askance.estimation.protocols import Objective
@@ -192,8 +198,9 @@ def test_one_start_in_the_wrong_basin_is_led_astray() -> None:
 def test_moments_outside_the_polytope_are_repaired_and_said_to_be(method: str) -> None:
     channel = RandomizedResponse("1/4", outputs=4)
     tally = Tally(channel, [1, 1, 300, 300])  # far more than S can produce
-    with pytest.warns(RepairWarning, match="belong to no distribution"):
+    with pytest.warns(RepairWarning, match="belong to no distribution"), pytest.warns(ImpossibleReportsWarning):
         fit = estimate(PAPER_MODEL, tally, method)
+    assert fit.alarm
     assert fit.diagnostics.repaired
     assert fit.covariance_kind == "posterior"
     assert fit.diagnostics.messages
@@ -206,19 +213,20 @@ def test_moments_outside_the_polytope_are_repaired_and_said_to_be(method: str) -
 
 def test_a_weaker_prior_lets_the_estimate_go_farther() -> None:
     tally = Tally(RandomizedResponse("1/4", outputs=4), [1, 1, 300, 300])
-    with pytest.warns(RepairWarning):
+    with pytest.warns(RepairWarning), pytest.warns(ImpossibleReportsWarning):
         near, far = (estimate(PAPER_MODEL, tally, "moments", prior_scale=s).theta[0] for s in (2.0, 20.0))
     assert far > near > 0
 
 
 def test_a_likelihood_without_a_finite_maximum_is_repaired() -> None:
     tally = Tally(RandomizedResponse("1/4", outputs=4), [1, 1, 300, 300])
-    with pytest.warns(RepairWarning, match="runs off to infinity"):
+    with pytest.warns(RepairWarning, match="runs off to infinity"), pytest.warns(ImpossibleReportsWarning):
         fit = estimate(PAPER_MODEL, tally, "marginal")
     assert fit.diagnostics.escaped_starts > 0
     assert np.isfinite(fit.theta).all()
 
 
+@pytest.mark.filterwarnings("ignore::askance.errors.ImpossibleReportsWarning")
 @pytest.mark.parametrize("method", ["moments", "one-step", "marginal"])
 @pytest.mark.parametrize("counts", [[75, 25], [25, 75], [750_000, 250_000], [76, 24], [0, 100], [749, 251]])
 def test_shares_on_or_near_the_boundary_are_repaired(method: str, counts: list[int]) -> None:
@@ -226,6 +234,7 @@ def test_shares_on_or_near_the_boundary_are_repaired(method: str, counts: list[i
     with pytest.warns(RepairWarning):
         fit = estimate(Enumerated.saturated(2), Tally(RandomizedResponse("1/2", outputs=2), counts), method)
     assert fit.diagnostics.repaired
+    assert bool(fit.alarm) == (counts == [0, 100])
     assert 0.5 < fit.standard_errors[0] < 5.5
     assert 2 < abs(fit.theta[0]) < 20
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askance import Enumerated, MatrixChannel, RandomizedResponse, Responses, Softmax, Tally, estimate
-from askance.errors import RepairWarning
+from askance.errors import ImpossibleReportsWarning, RepairWarning
 from askance.estimation.fit import DistributionFit
 
 METHODS = ("moments", "one-step", "marginal")
@@ -120,7 +120,7 @@ def test_one_step_keeps_them_where_only_its_likelihood_runs_off() -> None:
 def test_shares_far_below_0_do_not_get_intervals_of_no_width() -> None:
     """An unbiased share of −0.22 ± 0.04: an interval of what it does not contradict would be empty."""
     channel = RandomizedResponse("1/2", outputs=3)
-    with pytest.warns(RepairWarning):
+    with pytest.warns(RepairWarning), pytest.warns(ImpossibleReportsWarning):
         fit = estimate(Enumerated.saturated(3), Tally(channel, [300, 278, 35]), "moments")
     table = fit.probabilities()
     assert table.upper[2] > 1.5 * table.standard_error[2]

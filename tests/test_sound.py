@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from askance import MatrixChannel, Tally
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
+from askance.formats import aggregate, write_reports
 from askance.formats.field_fit_file import field_fit_from_parts, field_fit_to_parts
 from askance.formats.fit_file import fit_from_json, fit_to_json
 from askance.formats.tally_file import tally_from_parts, tally_to_parts
@@ -36,9 +38,9 @@ FORGED: list[tuple[str, Any, str, str]] = [
 def test_forged_fits(key: str, value: Any, attribute: str, words: str) -> None:
     with pytest.raises(FormatError, match=f"a.fit does not describe a fit: .*{words}"):
         fit_from_json(fit_to_json(FIT) | {key: value}, "a.fit")
-    made = np.array(value) if isinstance(value, list) else value
+    made: Any = {attribute: np.array(value) if isinstance(value, list) else value}
     with pytest.raises(InputError, match=words):
-        dataclasses.replace(FIT, **{attribute: made})
+        dataclasses.replace(FIT, **made)
 
 
 def test_a_covariance_is_known_or_not() -> None:
@@ -88,3 +90,14 @@ def test_tallies_of_reports_that_are_never_given() -> None:
         Tally(channel).add(["a", "c"])
     with pytest.raises(FormatError, match=r"a\.tally does not describe a tally: 'c' was reported 7 times"):
         tally_from_parts(header, bytes([5, 5, 7]), "a.tally")
+
+
+def test_reports_that_are_never_given_are_bad_ones(tmp_path: Path) -> None:
+    channel = MatrixChannel([[0.9, 0.2], [0.1, 0.8], [0, 0]], observations=["a", "b", "c"])
+    write_reports(tmp_path / "a.jsonl", ["a", "c", "b"], channel=channel)
+    with pytest.raises(FormatError, match="it has 'c' in column 'answer', which the channel never gives"):
+        aggregate(tmp_path / "a.jsonl")
+    found = aggregate(tmp_path / "a.jsonl", skip_bad=True)
+    assert isinstance(found.evidence, Tally)
+    assert found.evidence.counts.tolist() == [1, 1, 0]
+    assert found.refused == {"malformed": 1}

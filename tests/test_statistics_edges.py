@@ -134,7 +134,7 @@ def test_sums_that_no_reports_have_are_refused() -> None:
         StatisticsTally(PerValue(2, 1), [50, 3], 10)
     with pytest.raises(InputError, match="0 to 10"):
         StatisticsTally(PerValue(2, 1), [-1, 3], 10)
-    with pytest.raises(InputError, match="sums lie"):
+    with pytest.raises(InputError, match="no 10 reports"):
         StatisticsTally(PerValue(2, 1), np.array([2**63 + 5, 0], dtype=np.uint64), 10)
     ball = BallRelease(1, 1)
     nearly_full = StatisticsTally(ball, [0, 2**62], 1 << 33)

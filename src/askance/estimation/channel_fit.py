@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import require_generator, shown
 from askance.channels.finite import FiniteChannel
+from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.simplex import closest_distribution
 from askance.estimation.surprise import IMPOSSIBLE, Surprise, TestedEvidence, counts_of, in_words, surprise
@@ -35,9 +36,9 @@ class ChannelTest:
             however few they are, but larger than need be.
         worst: what is furthest off, in words; empty where nothing is.
         comparisons: how many shares were compared for that.
-        observed: q̂, shape (k,); None without simulated surveys.
-        possible: the closest frequencies S p, shape (k,); None likewise.
-        shares: the p behind them, shape (m,); None likewise.
+        observed: q̂, shape (k,); empty without simulated surveys.
+        possible: the closest frequencies S p, shape (k,); empty likewise.
+        shares: the p behind them, shape (m,); empty likewise.
     """
 
     statistic: float
@@ -47,9 +48,9 @@ class ChannelTest:
     bound: float
     worst: str
     comparisons: int
-    observed: FloatArray | None = None
-    possible: FloatArray | None = None
-    shares: FloatArray | None = None
+    observed: FloatArray = field(default_factory=lambda: np.empty(0))
+    possible: FloatArray = field(default_factory=lambda: np.empty(0))
+    shares: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def shown_p_value(self) -> str:
@@ -61,7 +62,7 @@ class ChannelTest:
         fields = ("statistic", "p_value", "p_value_is_bound", "bound", "worst", "comparisons", "message")
         arrays = {"observed": self.observed, "possible": self.possible}
         return {name: getattr(self, name) for name in fields} | {
-            name: values.tolist() for name, values in arrays.items() if values is not None
+            name: values.tolist() for name, values in arrays.items() if values.size
         }
 
 
@@ -101,12 +102,15 @@ def channel_fit_test(
             f"replicates is {shown(replicates)}; allowed: at least 99, or 0 for none.", remedy="The default is 999."
         )
     found = surprise(evidence)
-    if not replicates or not isinstance(evidence, (Tally, Responses)):
-        return ChannelTest(-math.log(found.bound), found.bound, _bound_in_words(found), True, *astuple(found))
-    counts = evidence.counts.astype(np.float64) if isinstance(evidence, Tally) else counts_of(evidence)
-    n = int(counts.sum())
+    n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
+    if not replicates or not isinstance(evidence, (Tally, Responses)):
+        words = _bound_in_words(found)
+        return ChannelTest(
+            -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons
+        )
+    counts = evidence.counts.astype(np.float64) if isinstance(evidence, Tally) else counts_of(evidence)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     channel = evidence.channel
     shares = _distance(channel, counts)[1]
@@ -118,8 +122,9 @@ def channel_fit_test(
         draws = generator.multinomial(n, possible / possible.sum(), size=replicates)
         as_far = int((_statistics(channel, draws) >= statistic).sum())
     p_value = (1 + as_far) / (1 + replicates)
+    proved = (found.bound, found.worst, found.comparisons)
     words = _in_words(statistic, p_value)
-    return ChannelTest(statistic, p_value, words, as_far == 0, *astuple(found), counts / n, possible, shares)
+    return ChannelTest(statistic, p_value, words, as_far == 0, *proved, counts / n, possible, shares)
 
 
 def _bound_in_words(found: Surprise) -> str:

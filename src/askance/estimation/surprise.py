@@ -44,7 +44,7 @@ TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | Fiel
 IMPOSSIBLE = 1e-6
 # Shares are seen together up to this many kinds of reports, of so many answers: beyond, the bound says nothing.
 _FEW_REPORTS, _FEW_OUTPUTS = 32, 256
-_STEPS = 200
+_STEPS = (4, 200)
 _SMALLEST = 1e-300
 
 
@@ -104,8 +104,8 @@ def in_words(found: Surprise) -> str:
     """What is impossible about reports, and what may be behind it."""
     return (
         f"these reports cannot have come through this channel: {found.worst}; whatever the truth, chance does that "
-        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of another "
-        "question, and what follows is not to be trusted"
+        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
+        "another question, and what follows is not to be trusted"
     )
 
 
@@ -162,8 +162,8 @@ def _exponents(trials: Trials, *, above: bool) -> FloatArray:
     x, mean = (shares, means) if above else (1 - shares, 1 - means)
     if trials.variance is not None:
         x, mean = (trials.variance + (x - mean)) / (1 + trials.variance), trials.variance / (1 + trials.variance)
-    exponents = of * (rel_entr(x, mean) + rel_entr(1 - x, 1 - mean))
-    return np.asarray(np.where((x > mean) & (of > 0), exponents, 0.0))
+    x = np.where(of > 0, np.maximum(x, mean), mean)  # what is on the right side is no surprise
+    return np.asarray(np.maximum(of, 1) * (rel_entr(x, mean) + rel_entr(1 - x, 1 - mean)))
 
 
 def _product(comparisons: int, exponent: float) -> float:
@@ -183,17 +183,19 @@ def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
 def _bound_together(channel: FiniteChannel, counts: AnyArray) -> float:
     """A bound on the probability of shares of answers as far from all S p.
 
-    With r near the p of least KL, the least is at least KL(q̂ ‖ S r) − log max_y (Sᵀ(q̂/Sr))(y), by Jensen.
+    With r near the p of least KL, the least is at most KL(q̂ ‖ S r), which mostly says enough after a few steps, and at
+    least KL(q̂ ‖ S r) − log max_y (Sᵀ(q̂/Sr))(y), by Jensen.
     """
     n, kinds = float(counts.sum()), len(counts)
-    if n == 0:
-        return 1.0
-    q, seen = counts / n, counts > 0
-    r, _ = likeliest_distribution(channel, q, tolerance=1e-6, max_iterations=_STEPS)
-    predicted = channel.apply(r)
-    ratios = np.where(seen, q / np.where(seen, predicted, 1.0), 0.0)
-    least = float(q[seen] @ np.log(ratios[seen])) - math.log(float(channel.apply_transposed(ratios).max()))
     types = math.lgamma(n + kinds) - math.lgamma(n + 1) - math.lgamma(kinds)
+    q, seen, least = counts / max(n, 1), counts > 0, 0.0
+    for steps in _STEPS:
+        r, _ = likeliest_distribution(channel, q, tolerance=1e-6, max_iterations=steps)
+        ratios = np.where(seen, q / np.where(seen, channel.apply(r), 1.0), 0.0)
+        reached = float(q[seen] @ np.log(ratios[seen]))
+        if n * reached <= types:
+            return 1.0
+        least = reached - math.log(float(channel.apply_transposed(ratios).max()))
     return math.exp(min(types - n * max(least, 0.0), 0.0))
 
 

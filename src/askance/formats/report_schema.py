@@ -140,6 +140,14 @@ class ReportSchema:
         codes, column = columns["answer"], self.columns[0]
         if isinstance(column, Column):
             codes = column.check(codes, len(codes))
+        never = np.isin(codes, self.channel.never_observed)
+        if never.any():
+            row = int(np.argmax(never))
+            label = self.channel.observations.labels[int(codes[row])]
+            raise InputError(
+                f"report {row} has {shown(label)} in column 'answer', which the channel never gives.",
+                remedy="It was made by another channel, or damaged; leave it out.",
+            )
         return self.channel.observations.decode(codes)
 
 

@@ -105,7 +105,7 @@ class CountLaw:
         yield Trials(counts, self._of(reports), self.low, self.high, self.name, unit=unit)
         if self.total is not None:
             low, high = (np.array([each / len(counts)]) for each in self.total)
-            whole, of = counts.sum(keepdims=True), np.array([n * len(counts)])
+            whole, of = self._totals(sums), np.array([n * len(counts)])
             yield Trials(whole, of, low, high, self._all_name, unit="of them are set")
 
     def name(self, entry: int) -> str:
@@ -125,7 +125,7 @@ class CountLaw:
         """Σ counts by block."""
         counts = sums[: len(self.low)]
         if self.block is None:
-            return counts.sum(keepdims=True)
+            return np.array([counts.sum()])
         totals = np.zeros(0 if self.size is None else len(self.size), dtype=np.int64)
         np.add.at(totals, self.block, counts)
         return totals
