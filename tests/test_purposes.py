@@ -234,6 +234,14 @@ def test_a_header_without_a_purpose_says_so() -> None:
     assert json.loads(named.out)["fingerprint"] == SMOKES.fingerprint
 
 
+def test_devices_that_do_not_name_the_purpose(tmp_path: Path) -> None:
+    path, warner = tmp_path / "collected.jsonl", ("randomize", "warner", "--question", "2/3")
+    header = call(*warner, "--purpose", "smokes", "--header").out
+    path.write_text(header + call(*warner, "--record", "yes").out)
+    outcome = call("aggregate", str(path), "-o", str(tmp_path / "all.state"))
+    assert_one_line(outcome, ("line 2", "without a purpose", SMOKES.fingerprint[:16]))
+
+
 def test_purposes_of_files_and_flags(tmp_path: Path) -> None:
     path = str(tmp_path / "channel.toml")
     Path(path).write_text(channel_to_toml(SMOKES))
