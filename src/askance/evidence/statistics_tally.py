@@ -54,7 +54,7 @@ class StatisticsTally:
                 f"sums are {given.dtype} of shape {given.shape}; allowed: integers of shape ({channel.sums_size},).",
                 remedy="Sum with StatisticsTally(channel).add(reports).",
             )
-        self.channel = channel
+        self.channel, self.sources = channel, sources
         self.n_observations = as_count(n_observations, "n_observations", maximum=channel.most_reports)
         low, high = channel.range_of_sums(self.n_observations)
         if given.size and not low <= int(given.min()) <= int(given.max()) <= high:
@@ -65,7 +65,6 @@ class StatisticsTally:
             )
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
-        self.sources = sources
 
     def add(self, reports: Reports) -> Self:
         """This tally and more reports."""
