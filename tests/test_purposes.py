@@ -16,6 +16,7 @@ from askance import (
     Enumerated,
     PerValue,
     RandomizedResponse,
+    Softmax,
     StatisticsTally,
     Tally,
     Warner,
@@ -192,6 +193,9 @@ def test_what_was_told_directly_stays_so() -> None:
     fits = [estimate(YES_NO, tally, "supervised") for tally in (plain, named)]
     assert fits[0].theta == fits[1].theta
     assert fits[1].channel["purpose"] == "smokes"
+    model, x, y = Softmax(["no", "yes"], ["age"]), [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    rows = [Responses(tally.channel).add(x, y) for tally in (plain, named)]
+    assert len({float(estimate(model, some, "supervised").theta[0]) for some in rows}) == 1
 
 
 def test_both_stages_answer_one_question() -> None:
