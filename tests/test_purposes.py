@@ -16,6 +16,7 @@ from askance import (
     Enumerated,
     PerValue,
     RandomizedResponse,
+    Softmax,
     StatisticsTally,
     Tally,
     Warner,
@@ -192,6 +193,9 @@ def test_what_was_told_directly_stays_so() -> None:
     fits = [estimate(YES_NO, tally, "supervised") for tally in (plain, named)]
     assert fits[0].theta == fits[1].theta
     assert fits[1].channel["purpose"] == "smokes"
+    model, x, y = Softmax(["no", "yes"], ["age"]), [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    rows = [Responses(tally.channel).add(x, y) for tally in (plain, named)]
+    assert len({float(estimate(model, some, "supervised").theta[0]) for some in rows}) == 1
 
 
 def test_both_stages_answer_one_question() -> None:
@@ -232,6 +236,14 @@ def test_a_header_without_a_purpose_says_so() -> None:
     named = call("randomize", "warner", "--question", "2/3", "--purpose", "smokes", "--header")
     assert (named.code, named.err) == (0, "")
     assert json.loads(named.out)["fingerprint"] == SMOKES.fingerprint
+
+
+def test_devices_that_do_not_name_the_purpose(tmp_path: Path) -> None:
+    path, warner = tmp_path / "collected.jsonl", ("randomize", "warner", "--question", "2/3")
+    header = call(*warner, "--purpose", "smokes", "--header").out
+    path.write_text(header + call(*warner, "--record", "yes").out)
+    outcome = call("aggregate", str(path), "-o", str(tmp_path / "all.state"))
+    assert_one_line(outcome, ("line 2", "without a purpose", SMOKES.fingerprint[:16]))
 
 
 def test_purposes_of_files_and_flags(tmp_path: Path) -> None:

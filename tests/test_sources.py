@@ -108,12 +108,12 @@ def test_files_without_reports_are_no_sources(tmp_path: Path) -> None:
 
 #: Of golden files: somebody's states hold such digests.
 DIGESTS = {
-    "per_value": "d408f02f884dc8b985fb0092ab2b5908",
-    "coordinate_release": "7b51595cf9410143b18177651c829900",
-    "forced_response": "35e0629cf0fda9a38b8a65e7eb5b7b30",
-    "randomized_response": "9af5aa7f331c4b2629cbd20ae002d332",
-    "strange_labels": "2cd4ffc2c541dc684da1a623ba07584a",
-    "named": "9d0be317025dddbe07a804c40cf09bc5",
+    "per_value": "c57a7ecf5ca923eca93ab3658bc3b3af",
+    "coordinate_release": "6d3aeee4b346614ae18f8ee30926dbc0",
+    "forced_response": "32d7e2c2cb0c40ac9466b3640a98cb80",
+    "randomized_response": "df8ff7adc8cf901aefe79d1ab8527696",
+    "strange_labels": "4fc7bec51b468a34a431c0c343df5440",
+    "named": "e199ae6b9c99053a49d8d7c8783406dd",
 }
 
 

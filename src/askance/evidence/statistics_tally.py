@@ -55,11 +55,10 @@ class StatisticsTally:
                 f"sums are {given.dtype} of shape {given.shape}; allowed: integers of shape ({channel.sums_size},).",
                 remedy="Sum with StatisticsTally(channel).add(reports).",
             )
-        self.channel = channel
+        self.channel, self.sources = channel, sources
         self.n_observations = as_count(n_observations, "n_observations", maximum=channel.most_reports)
         self.sums: IntArray = given.astype(np.int64)
         self.sums.flags.writeable = False
-        self.sources = sources
         wrong = channel.sum_law.violation(self.sums, self.n_observations)
         if wrong is not None:
             raise InputError(

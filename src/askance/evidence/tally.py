@@ -54,10 +54,9 @@ class Tally:
                 f"counts are {shorten(given.tolist())}; allowed: whole numbers of at least 0, below 2⁶² in all.",
                 remedy="Count with Tally(channel).add(reports).",
             )
-        self.channel = channel
+        self.channel, self.sources = channel, sources
         self.counts: IntArray = given.astype(np.int64)
         self.counts.flags.writeable = False
-        self.sources = sources
         require_possible(channel, self.counts)
 
     @property

@@ -25,6 +25,7 @@ from askance.formats.report_schema import (
     LONGEST_ID,
     MOST_REPORTS,
     STRICT_JSON,
+    TAG_DIGITS,
     Block,
     Header,
     LabelColumn,
@@ -58,6 +59,7 @@ class _Line:
 
     def __init__(self, schema: ReportSchema) -> None:
         self.schema = schema
+        self._unnamed_tag = schema.channel.for_purpose("").fingerprint[:TAG_DIGITS]
         self.texts = {column.name: text_of(column) for column in schema.columns}
         values = "".join(f', ?+"{name}": ?+{text.pattern}' for name, text in self.texts.items())
         id = rf'(?:"id": ?+"({PLAIN_TEXT}{{1,{LONGEST_ID}}}+)", ?+)?+'
@@ -105,7 +107,8 @@ class _Line:
         if tag is None:
             raise _BadLineError("it has no field 'channel'.")
         if tag != self.schema.tag:
-            raise _BadLineError(f"its channel is {shown(tag)}; allowed: {self.schema.tag!r}.", "another channel")
+            named = ", the same without a purpose" if tag == self._unnamed_tag else ""
+            raise _BadLineError(f"its channel is {shown(tag)}{named}; allowed: {self.schema.tag!r}.", "another channel")
         return self._read_fields(content)
 
     def _read_fields(self, content: dict[str, Any]) -> tuple[str, ...]:

@@ -43,9 +43,10 @@ class SourceDigest:
         self._channel = self._channel or block.schema.channel.for_purpose("").fingerprint
         for name, values in block.columns.items():
             self._update(f"column {name}", np.ascontiguousarray(values, dtype="<u8").tobytes())
-        ids = block.ids or [None] * len(block.places)
-        self._update("ids", np.array([len(id or "") for id in ids], dtype="<u8").tobytes())
-        self._update("letters", "".join([id for id in ids if id]).encode())
+        ids = [id or "" for id in block.ids or ()]
+        lengths = np.array(list(map(len, ids)), dtype="<u2") if ids else np.zeros(len(block.places), dtype="<u2")
+        self._update("lengths of ids", lengths.tobytes())
+        self._update("letters of ids", "".join(ids).encode())
 
     def _update(self, name: str, data: bytes) -> None:
         self._columns.setdefault(name, hashlib.blake2b(digest_size=SOURCE_BYTES)).update(data)
