@@ -43,7 +43,7 @@ LABELS: dict[Any, Any] = {"said": {1: "yes", 2: "no"}, "age": {-9: "refused"}}
 
 
 def text(mark: str = ",") -> bytes:
-    return FRAME.to_csv(index=False, sep=mark).encode()
+    return str(FRAME.to_csv(index=False, sep=mark)).encode()
 
 
 def zipped() -> bytes:

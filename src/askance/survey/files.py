@@ -6,7 +6,7 @@ import io
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
@@ -34,6 +34,9 @@ _BEGINNINGS = {
     b"<stata_dta>": ".dta",
     b"$FL": ".sav",
 }
+# What is looked at to tell how cells are separated.
+_FIRST = 1 << 16
+_Bytes: TypeAlias = bytes | bytearray
 _AGAIN = "Get the file again."
 
 
@@ -48,8 +51,8 @@ def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None =
     Args:
         path: where it is.
         texts: cells of text files stay as they are written, and only empty ones are missing.
-        max_bytes: refuse a table with more bytes than this, unpacked; default: what the environment variable
-            ASKANCE_MAX_BYTES says, or 1 GiB.
+        max_bytes: refuse a table with more bytes than this, unpacked and with 8 for every cell; default: what the
+            environment variable ASKANCE_MAX_BYTES says, or 1 GiB.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.csv"
@@ -77,16 +80,19 @@ def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None =
     if kind in (".parquet", ".pq"):
         return Columns.of(_read_parquet(place, data, limit))
     content = unpacked(place, data, f".{kind.rpartition('.')[2]}", limit)
-    return Columns.of(_read_text(content, str(path), tabs=kind.startswith((".tsv", ".tab")), texts=texts))
+    return Columns.of(_read_text(content, str(path), limit, tabs=kind.startswith((".tsv", ".tab")), texts=texts))
 
 
-def _read_text(content: bytes, name: str, *, tabs: bool, texts: bool = False) -> Any:
+def _read_text(content: _Bytes, name: str, limit: int, *, tabs: bool, texts: bool = False) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    if not content.strip():
+    if not content[:_FIRST].strip() and not content.strip():
         raise FormatError(f"{name} is empty.", remedy="The first line must hold the column names.")
     delimiter, decimal = _dialect(content, tabs)
+    # Cells become numbers of 8 bytes, and "1," is one of two.
+    if 8 * (content.count(delimiter.encode()) + content.count(b"\n")) > limit:
+        raise too_large(name, limit)
     convert = csv.ConvertOptions(
         null_values=list(MISSING_CELLS), strings_can_be_null=True, decimal_point=decimal, check_utf8=True
     )
@@ -129,7 +135,7 @@ def _without_cells(reason: str) -> str:
     return re.sub(r"(invalid value|error to \w+).*", r"\1", reason, flags=re.DOTALL)
 
 
-def _parsed(content: bytes, read: Any, parse: Any, convert: Any) -> Any:
+def _parsed(content: _Bytes, read: Any, parse: Any, convert: Any) -> Any:
     """The table of Arrow."""
     import pyarrow as pa
     from pyarrow import csv
@@ -137,14 +143,14 @@ def _parsed(content: bytes, read: Any, parse: Any, convert: Any) -> Any:
     return csv.read_csv(pa.BufferReader(content), read_options=read, parse_options=parse, convert_options=convert)
 
 
-def _has_empty_lines(content: bytes) -> bool:
+def _has_empty_lines(content: _Bytes) -> bool:
     inner = content.strip(b"\r\n")
     return b"\n\n" in inner or b"\n\r\n" in inner
 
 
-def _dialect(content: bytes, tabs: bool) -> tuple[str, str]:
+def _dialect(content: _Bytes, tabs: bool) -> tuple[str, str]:
     """What separates cells, and the decimal mark."""
-    lines = content[:65536].decode("utf-8", errors="replace").splitlines()
+    lines = content[:_FIRST].decode("utf-8", errors="replace").splitlines()
     counts = {mark: lines[0].count(mark) for mark in ",;\t"}
     delimiter = "\t" if tabs else max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else ","
     decimal_comma = delimiter != "," and re.search(

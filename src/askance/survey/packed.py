@@ -58,12 +58,12 @@ def read_bounded(path: Path, limit: int) -> bytes:
 def too_large(path: object, limit: int) -> FormatError:
     """The error for a table that has more bytes than allowed."""
     return FormatError(
-        f"{path} holds more than {limit:,} bytes; allowed: at most that, for reading it takes several times its size.",
+        f"{path} takes more than {limit:,} bytes as a table; allowed: at most that.",
         remedy=f"Leave out columns or rows, or raise it by max_bytes=, or by {LIMIT_VARIABLE}=4e9 before the command.",
     )
 
 
-def unpacked(path: Path, data: bytes, suffix: str, limit: int) -> bytes:
+def unpacked(path: Path, data: bytes, suffix: str, limit: int) -> bytes | bytearray:
     """What is packed in some bytes, or the bytes themselves; never more than the limit, whatever they claim."""
     try:
         if suffix == ".zip":
@@ -89,10 +89,10 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> str:
     return members[0]
 
 
-def _read_up_to(file: IO[bytes], path: Path, limit: int) -> bytes:
+def _read_up_to(file: IO[bytes], path: Path, limit: int) -> bytearray:
     data = bytearray()
     while piece := file.read(_PIECE):
         data += piece
         if len(data) > limit:
-            raise too_large(f"{path}, unpacked,", limit)
-    return bytes(data)
+            raise too_large(path, limit)
+    return data

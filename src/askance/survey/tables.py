@@ -346,7 +346,7 @@ def _from_series(name: str, series: Any) -> Column:
         values = series.to_numpy() if not missing.any() else series.fill_null(False).to_numpy()
         return Column(name, "boolean", values.astype(bool), missing)
     if dtype == nw.String:
-        return Column(name, "text", _objects(series.to_list()), missing)
+        return Column(name, "text", _texts(series), missing)
     if dtype.is_temporal():
         return Column(name, "time", _objects(series.to_list()), missing)
     return _from_objects(name, _objects(series.to_list()))
@@ -375,6 +375,16 @@ def _objects(values: list[Any]) -> AnyArray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+def _texts(series: Any) -> AnyArray:
+    """The texts of a series, None where one is missing; of Arrow's, equal ones share one object."""
+    native = series.to_native()
+    if not hasattr(native, "dictionary_encode") or not len(native):
+        return _objects(series.to_list())
+    encoded = native.dictionary_encode().combine_chunks()
+    texts = _objects([*encoded.dictionary.to_pylist(), None])
+    return np.asarray(texts[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
 
 
 def _is_missing(objects: AnyArray) -> AnyArray:
