@@ -63,6 +63,7 @@ from .annotation_examples import DOCCANO, DOCCANO_RELATIONS, LABEL_STUDIO, PRODI
 from .damage import damaged, of_cells, of_container, of_json, of_json_lines, of_parquet, of_toml
 from .report_examples import EXAMPLES, some_reports
 from .small_corpus import TEST, counted
+from .test_cli import call
 
 #: Damaged files for every reader.
 EACH = 300
@@ -368,3 +369,97 @@ def test_pictures_of_damaged_texts() -> None:
         _, data = damaged(b'{"kind": "simplex", "points": [[0.1, 0.2]]}', rng, of_json)
         with suppress(AskanceError):
             Picture.from_json(data.decode("utf-8", errors="replace"))
+
+
+# -- what was seen -----------------------------------------------------------------------------------------------------
+
+#: Files that ended in a traceback once, or were read as something else, and what is said of them.
+SEEN: dict[str, tuple[str, str, bytes, str]] = {
+    "a kind that is a list, of a model": ("read_model", "m.json", b'{"kind": ["a"]}', "kind in"),
+    "a kind that is a list, of a channel": ("read_channel", "c.toml", b'kind = ["a"]', "there is no channel"),
+    "a level that tells nothing": (
+        "read_channel",
+        "c.toml",
+        b'kind = "per-value"\ndim = 6\nprivacy_level = 5e-324\nmax_l1_norm = 2',
+        "1e-24 at least",
+    ),
+    "a number that no float holds": (
+        "read_channel",
+        "c.toml",
+        b'kind = "per-value"\ndim = 1\nprivacy_level = 1\npossible = [[0], ["1e400"]]',
+        "at most 1.7e308",
+    ),
+    "lines of an old Macintosh, a sheet": (
+        "read_sheet",
+        "s.csv",
+        _SHEETS[0].replace(b"\n", b"\r"),
+        "end in carriage returns alone",
+    ),
+    "lines of an old Macintosh, a text": (
+        "read_sentences",
+        "a.txt",
+        b"a dog\rbarks\r",
+        "end in carriage returns alone",
+    ),
+    "a return within the names of a sheet": ("read_sheet", "s.csv", b"id,sentence\r,N\n1,2\n", "is not CSV"),
+    "a result that is nested without end": ("read_result", "result.json", b"[" * 100_000, "is no result of"),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_files_that_were_seen(what: str, tmp_path: Path) -> None:
+    name, file, data, said = SEEN[what]
+    (tmp_path / file).write_bytes(data)
+    reader = next(reader for full, reader in READERS.items() if full.endswith(f".{name}"))
+    with pytest.raises(AskanceError, match=re.escape(said)):
+        reader.read(tmp_path / file)
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+#: Commands and the readers whose files they are given in place of FILE.
+COMMANDS: dict[str, str] = {
+    "aggregate FILE -o out.state": "askance.formats.reports.aggregate",
+    "fit --state FILE": "askance.formats.files.load",
+    "synth FILE -n 3 -o out.csv": "askance.formats.field_fit_file.read_field_fit",
+    "certify file FILE": "askance.formats.channel_file.read_answer_channel",
+    "randomize file FILE --header": "askance.formats.channel_file.read_channel",
+    "fit --state golden.state --release FILE": "askance.formats.release_file.read_release",
+    "plan regression FILE --privacy-level 1 -o out.json": "askance.formats.release_file.read_regression",
+    "plan field FILE --privacy-level 1 -o out.toml": "askance.formats.field_fit_file.read_field",
+    "optimal FILE --privacy-level 1 --theta 0,0": "askance.planning.model_file.read_model",
+    "questions --read FILE -o out.jsonl": "askance.text.filled_sheet.read_sheet",
+    "questions FILE --tags A,B -o out.csv": "askance.text.tagged_text.read_sentences",
+    "regions FILE -o out.jsonl": "askance.text.tagged_text.read_tagged",
+    "tag FILE text.txt": "askance.text.tagger_file.load_tagger",
+    "tag tagger FILE": "askance.text.tagged_text.read_sentences",
+    "evaluate tagger FILE": "askance.text.tagged_text.read_tagged",
+    "train FILE --method moments -o out.askance": "askance.text.region_file.read_regions",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_refuse_damaged_files(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They work, or end with one line and code 2."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "golden.state").write_bytes((_GOLDEN / "per_value.statistics").read_bytes())
+    (tmp_path / "text.txt").write_text("a dog\n")
+    if " tagger " in command:
+        (tmp_path / "tagger").write_bytes(_taggers(tmp_path)[1].data)
+    rng = random.Random(command)
+    examples = _examples_of(COMMANDS[command], tmp_path)
+    refused = 0
+    for number in range(12):
+        example = examples[number % len(examples)]
+        path = tmp_path / f"given-{example.name}"
+        path.write_bytes(damaged(example.data, rng, example.within)[1])
+        outcome = call(*(str(path) if word == "FILE" else word for word in command.split()))
+        assert outcome.code in (0, 2), (number, outcome)
+        lines = [line for line in outcome.err.splitlines() if not line.startswith("askance: warning: ")]
+        if outcome.code:
+            assert (outcome.out, len(lines)) == ("", 1), (number, outcome)
+            assert lines[0].startswith("askance: ")
+            refused += 1
+        for made in tmp_path.glob("out.*"):
+            made.unlink()
+    assert refused
