@@ -34,6 +34,8 @@ SUM_TOLERANCE = Fraction(1, 10**6)
 # Powers of ten beyond this are refused before they are worked out: "1e999999999" would fill the memory.
 _LARGEST_EXPONENT = 5_000
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
+# Thresholds are integers: at levels below this they are the same for every truth.
+_LEAST_LEVEL = Fraction(1, 10**24)
 _SIX_DIGITS = decimal.Context(prec=6)
 _LONGEST_SHOWN = 80
 
@@ -117,6 +119,21 @@ def as_fraction(value: Number, name: str, *, error: type[InputError] = InputErro
     raise InputError(f"{name} is {shown(value)}, which is not a number.", remedy='Write 0.25 or "1/4".')
 
 
+def as_float(value: Number, name: str) -> float:
+    """Read a number as the nearest float; refused is what no float can hold.
+
+    >>> as_float("1/4", "x")
+    0.25
+    """
+    exact = as_fraction(value, name)
+    try:
+        return float(exact)
+    except OverflowError:
+        raise InputError(
+            f"{name} is {shown(exact)}; allowed: at most 1.7e308.", remedy='Write 0.25 or "1/4".'
+        ) from None
+
+
 def _is_finite(value: object) -> bool:
     if isinstance(value, decimal.Decimal):
         return value.is_finite()
@@ -145,6 +162,11 @@ def as_probability(value: Number, name: str) -> Fraction:
 def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
     """Read a privacy level: finite and above 0."""
     level = as_fraction(value, name)
+    if 0 < level < _LEAST_LEVEL:
+        raise InputError(
+            f"{name} is {shown(level)}, at which no report of any channel tells anything; allowed: 1e-24 at least.",
+            remedy="Levels between 0.5 and 4 are usual.",
+        )
     if not 0 < level <= 30:
         raise InputError(
             f"{name} is {shown(level)}; allowed: above 0, at most 30.",

@@ -23,7 +23,8 @@ def prepare() -> None:
     """
     for number in _ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)
+            with suppress(ValueError):  # a thread other than the first, which hears no signals
+                signal.signal(number, _end)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

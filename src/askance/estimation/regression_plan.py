@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import Number, as_count, as_fraction, as_positive_level, as_probability
+from askance._checks import Number, as_count, as_float, as_positive_level, as_probability
 from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.coordinate_release import CoordinateRelease
@@ -74,7 +74,7 @@ def plan_regression(
         )
     omega = math.sqrt(field.n_features + 1) / 2
     if outcome_weight is not None:
-        omega = float(as_fraction(outcome_weight, "outcome_weight"))
+        omega = as_float(outcome_weight, "outcome_weight")
     if not 0.01 <= omega <= 100:
         raise InputError(f"outcome_weight is {omega:g}; allowed: 0.01 to 100.", remedy="Leave it out.")
     weights = np.ones(field.width)

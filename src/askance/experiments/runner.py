@@ -239,7 +239,7 @@ def _parsed(data: bytes) -> Plain:
     """JSON; None where it is none."""
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -139,7 +139,7 @@ def _read_measured(fields: Fields, field: RandomField) -> tuple[tuple[str, ...],
     """Names of the variables of every measured table; together they must have the announced cells."""
     tables = fields.read("measured", list)
     sizes = dict(zip(field.variables, field.sizes, strict=True))
-    known = all(isinstance(names, list) and all(name in sizes for name in map(str, names)) for names in tables)
+    known = all(isinstance(names, list) and all(isinstance(n, str) and n in sizes for n in names) for names in tables)
     if not known or sum(math.prod(sizes[name] for name in names) for names in tables) != fields.read("raw_cells", int):
         raise InputError(f"its measured tables are {shown(tables)}.", remedy=REWRITE)
     return tuple(tuple(names) for names in tables)

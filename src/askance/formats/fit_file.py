@@ -80,7 +80,7 @@ def _model_to_json(model: Enumerated | Softmax) -> dict[str, Any]:
 
 def _model_from_json(fields: Fields) -> Enumerated | Softmax:
     """The model; files written before there were several kinds do not name it."""
-    kind = fields.content.get("kind", "enumerated")
+    kind = fields.read("kind", str) if "kind" in fields.content else "enumerated"
     if kind not in _MODEL_FIELDS:
         raise FormatError(
             f"{fields.name} is of kind {shown(kind)}; allowed: {', '.join(_MODEL_FIELDS)}.",

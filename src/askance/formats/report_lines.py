@@ -40,7 +40,7 @@ from askance.formats.report_texts import PLAIN_TEXT, text_of
 # Bytes read at a time: less than `MOST_REPORTS` of the shortest possible reports.
 _PIECE = 1 << 21
 # Of a header, in bytes: room for the largest matrices, none for a device that never ends.
-_LONGEST_HEADER = 1 << 30
+_LONGEST_HEADER = 1 << 28
 
 
 class _BadLineError(Exception):
@@ -184,6 +184,11 @@ def _read_header(
 ) -> tuple[int, ReportSchema]:
     """Length of the first line, and the channel whose reports are read."""
     data = file.readline(_LONGEST_HEADER)
+    if len(data) == _LONGEST_HEADER:
+        raise FormatError(
+            f"the first line of {name} is longer than {_LONGEST_HEADER:,} bytes; allowed: a header.",
+            remedy="Give a file as `askance randomize` writes it.",
+        )
     try:
         content = STRICT_JSON.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end

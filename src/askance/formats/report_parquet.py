@@ -193,7 +193,8 @@ def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchem
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
                 raise
-            reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+            first = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+            reason = first.encode("unicode_escape").decode()  # it may repeat bytes of the file
             raise FormatError(f"{name} is damaged ({reason}).", remedy=_DAMAGED) from None
 
 

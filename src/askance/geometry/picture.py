@@ -66,7 +66,7 @@ class Picture:
         """The picture whose numbers `to_json` wrote."""
         try:
             data = json.loads(text)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise FormatError(
                 f"{shown(text)} is no JSON: {error}.", remedy="Give the text that Picture.to_json wrote."
             ) from None

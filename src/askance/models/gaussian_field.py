@@ -98,8 +98,9 @@ class GaussianField:
         if not 0 < self.clip < np.inf:
             raise InputError(f"clip is {clip!r}; allowed: above 0, finite.", remedy="3 scales are usual.")
         #: Where x and y are clipped on the standard scale, shape (p + 1,) each.
-        self.least = np.maximum((self.low - self.centres) / self.scales, -self.clip)
-        self.most = np.minimum((self.high - self.centres) / self.scales, self.clip)
+        with np.errstate(over="ignore"):  # bounds that are further away than a float can tell are clipped, too
+            self.least = np.maximum((self.low - self.centres) / self.scales, -self.clip)
+            self.most = np.minimum((self.high - self.centres) / self.scales, self.clip)
         if not (self.least < self.most).all():
             column = int(np.argmin(self.least < self.most))
             raise InputError(

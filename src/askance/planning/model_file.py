@@ -33,7 +33,7 @@ def read_model(path: str | Path) -> Enumerated:
     if not isinstance(content, dict):
         raise FormatError(f"{path} holds {shown(content)}; allowed: an object.", remedy=_WRITE)
     kind = content.pop("kind", None)
-    if kind not in _FIELDS:
+    if not isinstance(kind, str) or kind not in _FIELDS:
         raise FormatError(
             f"kind in {path} is {shown(kind)}; allowed: {', '.join(_FIELDS)}.",
             remedy=did_you_mean(kind, _FIELDS, _WRITE),

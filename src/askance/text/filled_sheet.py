@@ -238,10 +238,13 @@ def _rows_of(path: str | os.PathLike[str]) -> tuple[list[str], Iterator[tuple[st
     number, header = next(((n, line) for n, line in lines if line.strip(" \t,;")), (0, ""))
     if not header:
         raise EmptyDataError(f"{name} is empty.", remedy="Give a sheet as `askance questions` writes it.")
-    for separator in (",", ";", "\t"):
-        columns = [cell.strip() for cell in next(csv.reader([header], delimiter=separator))]
-        if "sentence" in columns:
-            break
+    try:
+        for separator in (",", ";", "\t"):
+            columns = [cell.strip() for cell in next(csv.reader([header], delimiter=separator))]
+            if "sentence" in columns:
+                break
+    except csv.Error as error:
+        raise _no_csv(f"{name}, line {number}", error) from None
     used = columns[: columns.index("comment") + 1] if "comment" in columns else columns
     missing = [column for column in (*BEFORE, *BEHIND) if column not in used]
     tags = [] if missing else used[used.index("sentence") + 1 : used.index("annotator")]
@@ -266,10 +269,15 @@ def _cells(
         except StopIteration:
             return
         except csv.Error as error:
-            raise FormatError(f"{where} is not CSV ({error}).", remedy="Save the sheet as CSV again.") from None
+            raise _no_csv(where, error) from None
         cells = [cell.strip(" \n") for cell in row[:width]]
         if any(cells):
             yield where, [*cells, *[""] * (width - len(cells))]
+
+
+def _no_csv(where: str, error: csv.Error) -> FormatError:
+    reason = str(error).partition(" - do you need")[0]  # which is advice for programmers
+    return FormatError(f"{where} is not CSV ({reason}).", remedy="Save the sheet as CSV again, in UTF-8.")
 
 
 def _words(cell: str, where: str) -> tuple[tuple[str, ...], int, int]:

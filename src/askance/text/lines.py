@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from collections.abc import Iterator
@@ -189,6 +190,9 @@ def _opened(source: str | os.PathLike[str] | BinaryIO) -> Iterator[BinaryIO]:
 
 def _read(file: BinaryIO, name: str) -> bytes:
     try:
-        return file.read(_PIECE)
-    except OSError as error:  # of an open file that was handed in
+        data: bytes | None = file.read(_PIECE)
+        if data is None:  # an open file that does not wait has nothing yet, which is not its end
+            raise BlockingIOError(errno.EAGAIN, "it is open without waiting, and has nothing yet")
+    except OSError as error:
         raise cannot_read(name, error) from None
+    return data

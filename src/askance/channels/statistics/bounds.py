@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import as_floats, as_fraction, shown
+from askance._checks import as_float, as_floats, shown
 from askance._kernels import bits
 from askance.channels.statistics.base import require_finite
 from askance.errors import InputError, ShapeError
@@ -118,7 +118,7 @@ def per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
     """
     if isinstance(values, (str, Sequence)):  # exact numbers as in files and on the command line
         given = [values] if isinstance(values, str) else values
-        values = [float(as_fraction(value, name)) for value in given]
+        values = [as_float(value, name) for value in given]
     array = as_floats(values, name)
     array = np.broadcast_to(array, dimension).copy() if array.size == 1 else array
     if array.shape != (dimension,):

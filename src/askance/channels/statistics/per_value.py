@@ -11,7 +11,17 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_array, as_count, as_floats, as_fraction, as_positive_level, as_probability, shown
+from askance._checks import (
+    Number,
+    as_array,
+    as_count,
+    as_float,
+    as_floats,
+    as_fraction,
+    as_positive_level,
+    as_probability,
+    shown,
+)
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
@@ -172,7 +182,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
                 f"possible has shape {given.shape}; allowed: at least two rows of {self.dimension} statistics.",
                 remedy="Give one row per possible vector of statistics.",
             )
-        rows = np.array([[float(as_fraction(value, "possible")) for value in row] for row in given.tolist()])
+        rows = np.array([[as_float(value, "possible") for value in row] for row in given.tolist()])
         shares = self._bounds.shares(rows, 0).astype(np.float64) + 0.0  # no −0
         norms = shares.sum(axis=1)
         wrong = (norms > float(self.max_l1_norm) + 1e-9) | (self._exact_norm & (norms < float(self.max_l1_norm) - 1e-9))
