@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OUT ?= demo-output
 
-.PHONY: help demo test lint types imports docs pictures acceptance bench clean
+.PHONY: help demo test checks loops lint types imports docs processors integration matrix pictures acceptance bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -25,8 +25,27 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger) beside the truth, and an HTML report
 	$(BIN)/askance demo --out $(OUT)
 
-test: lint types imports docs ## everything that CI checks
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# Files with module fixtures stay in one process; the long ones begin first (tests/conftest.py). Linear algebra has one
+# thread in each process: there are as many processes as cores.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test: $(VENV)/.installed-dev ## everything that has to hold before a change goes in
+	@$(MAKE) --no-print-directory --jobs 2 checks loops
+	$(PYTEST)
+
+checks: lint types imports docs
+
+loops: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.compile_loops
+
+processors: $(VENV)/.installed-dev ## the numerical tests and the pages again, as on other kinds of processor
+	$(BIN)/python tools/processors.py sh -c '$(BIN)/python -m tests.compile_loops && $(PYTEST) --numerical'
+
+integration: $(VENV)/.installed-dev ## tests that kill processes; -rs says what was left out, and what it needs
+	$(BIN)/python -m pytest -m integration -rs tests
+
+matrix: $(VENV)/.installed-dev ## a smoke suite on every Python at hand, with the lowest and the newest versions
+	$(BIN)/python tools/matrix.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -52,4 +71,4 @@ bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment 
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .processors .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

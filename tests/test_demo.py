@@ -297,9 +297,8 @@ def test_the_command_depends_on_its_seed_alone(tmp_path: Path) -> None:
 
     first, again, other = numbers("1", "a"), numbers("1", "b"), numbers("2", "a")
     assert first == again
-    for part in (lambda result: result, lambda result: result["regression"], lambda result: result["tagger"]):
-        assert part(first)["config"]["seed"] == 1
-        assert part(other)["config"]["seed"] == 2
+    for seed, result in ((1, first), (2, other)):
+        assert [part["config"]["seed"] for part in (result, result["regression"], result["tagger"])] == [seed] * 3
     assert first["true_shares"] != other["true_shares"]
     assert first["levels"] != other["levels"]
 

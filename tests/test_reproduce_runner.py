@@ -140,6 +140,7 @@ def test_trials_that_cannot_be_kept_are_refused(extra: Trial, message: str, tmp_
         run_experiment(Squares(extra=[extra]), tmp_path, workers=0)
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_interrupted_a_run_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
