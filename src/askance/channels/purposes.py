@@ -29,7 +29,7 @@ def purpose_of_columns(names: Sequence[str]) -> str:
     """The purpose of numbers from columns of these names, in this order.
 
     >>> purpose_of_columns(["height", "weight"]), purpose_of_columns(["weight (kg, without clothes)", "height"])
-    ('height,weight', 'columns:63bd0ed6c5ad2e05')
+    ('height,weight', 'columns:6c0af8a8fc37e6cd')
     """
     listed = ",".join(names)
     is_plain = _is_one_line(listed) and all(name == name.strip() and "," not in name for name in names)
