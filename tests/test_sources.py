@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from askance import PerValue, RandomizedResponse, StatisticsTally, Tally, Warner, load, save
 from askance.errors import FormatError, IncompatibleEvidenceError
 from askance.evidence import pool
-from askance.formats import aggregate, write_reports
+from askance.formats import aggregate, source_digests, write_reports
 from askance.formats.container import pack, unpack
+from askance.formats.report_schema import Block, ReportSchema
+from askance.formats.source_digests import SourceDigest
 
 from .golden.contents import FOLDER, golden_reports
 from .report_examples import SUFFIXES, both_formats
@@ -108,12 +111,12 @@ def test_files_without_reports_are_no_sources(tmp_path: Path) -> None:
 
 #: Of golden files: somebody's states hold such digests.
 DIGESTS = {
-    "per_value": "c57a7ecf5ca923eca93ab3658bc3b3af",
-    "coordinate_release": "6d3aeee4b346614ae18f8ee30926dbc0",
-    "forced_response": "32d7e2c2cb0c40ac9466b3640a98cb80",
-    "randomized_response": "df8ff7adc8cf901aefe79d1ab8527696",
-    "strange_labels": "4fc7bec51b468a34a431c0c343df5440",
-    "named": "e199ae6b9c99053a49d8d7c8783406dd",
+    "per_value": "6aa5da70f1f05e43b32fab9700e84032",
+    "coordinate_release": "9b903a737c3df70bb3ecacf122e5d615",
+    "forced_response": "577f73656701094131b10caceb925ec8",
+    "randomized_response": "ffb3855cb2c29a9e1c6ea16b7fda89fd",
+    "strange_labels": "af4767119c4a24f3df81d31ed523d098",
+    "named": "23e24cd55e03e6a29d741544ed4f5baf",
 }
 
 
@@ -122,6 +125,32 @@ def test_golden_digests(name: str) -> None:
     for suffix in SUFFIXES:
         (digest,) = aggregate(FOLDER / f"{name}.{suffix}").evidence.sources
         assert digest.hex() == DIGESTS[name]
+
+
+def digest_of(n: int, cuts: list[int], *, changed: int | None = None, ids: bool = True) -> bytes:
+    """Of n reports about two labels, cut into blocks; every third of the last ones has an id."""
+    schema = ReportSchema(RandomizedResponse("1/2", outputs=2))
+    codes = np.random.default_rng(5).integers(0, 2, n)
+    if changed is not None:
+        codes[changed] ^= 1
+    names = [f"person {i}" if ids and i > n // 2 and i % 3 == 0 else None for i in range(n)]
+    digest = SourceDigest()
+    for low, high in pairwise([0, *cuts, n]):
+        own = names[low:high]
+        digest.add(Block(schema, {"answer": codes[low:high]}, own if any(own) else None, np.arange(low, high)))
+    return digest.digest()
+
+
+def test_digests_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_digests, "_HASHED", 20)
+    whole = digest_of(60, [])
+    for cuts in ([1], [20], [7, 21, 22], [30, 31, 32, 59], list(range(1, 60))):
+        assert digest_of(60, cuts) == whole
+    others = {digest_of(60, [], changed=place) for place in range(60)}
+    # Beyond what is hashed, it is the sum that tells: a report that changes it either way changes the digest.
+    assert whole not in others
+    assert len(others) == 20 + 2
+    assert len({whole, digest_of(59, []), digest_of(60, [], ids=False)}) == 3
 
 
 # -- states ------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ packed with gzip, or written as Parquet instead of lines, are the same reports.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Set
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,17 @@ from askance.evidence.sources import SOURCE_BYTES, Sources
 from askance.formats.fields import REWRITE, Fields
 from askance.formats.report_schema import Block
 
+# Reports of a file that are hashed one by one.
+_HASHED = 1 << 16
+_LENGTHS = "lengths of ids"
+
 
 class SourceDigest:
     """The digest of the reports of one file, block by block; blocks may be cut anywhere.
+
+    It is of channel, number of reports, all ids, the first 65,536 reports, and the sum and the exclusive or of the
+    others. Noise makes the first reports of no two files the same, and to hash them all would take as long as to add
+    them up.
 
     >>> from askance import Warner
     >>> from askance.formats.report_schema import ReportSchema
@@ -35,26 +44,46 @@ class SourceDigest:
 
     def __init__(self) -> None:
         # One per column, one for the lengths of ids and one for their letters: none depends on how blocks are cut.
-        self._columns: dict[str, Any] = {}
+        self._hashes: dict[str, Any] = {}
+        # Sum and exclusive or of every column, beyond the reports that are hashed.
+        self._totals: dict[str, tuple[int, int]] = {}
         self._channel = ""
+        self._reports = 0
+        # Reports without an id since the last that had one: their lengths are 0, and are hashed when another comes.
+        self._without_ids = 0
 
     def add(self, block: Block) -> None:
         """Some more reports."""
         self._channel = self._channel or block.schema.channel.for_purpose("").fingerprint
+        first = max(_HASHED - self._reports, 0)
+        self._reports += len(block.places)
         for name, values in block.columns.items():
-            self._update(f"column {name}", np.ascontiguousarray(values, dtype="<u8").tobytes())
-        ids = [id or "" for id in block.ids or ()]
-        lengths = np.array(list(map(len, ids)), dtype="<u2") if ids else np.zeros(len(block.places), dtype="<u2")
-        self._update("lengths of ids", lengths.tobytes())
-        self._update("letters of ids", "".join(ids).encode())
+            self._update(f"column {name}", np.ascontiguousarray(values[:first], dtype="<u8").tobytes())
+            others = np.ravel(values[first:])
+            plus, other = self._totals.get(name, (0, 0))
+            plus += int(np.add.reduce(others, dtype=np.uint64))
+            self._totals[name] = plus % 2**64, other ^ int(np.bitwise_xor.reduce(others, initial=0))
+        letters = "".join([id for id in block.ids or () if id])
+        if not letters:
+            self._without_ids += len(block.places)
+            return
+        assert block.ids is not None
+        lengths = np.array([len(id or "") for id in block.ids], dtype="<u2")
+        self._update(_LENGTHS, bytes(2 * self._without_ids) + lengths.tobytes())
+        self._update("letters of ids", letters.encode())
+        self._without_ids = 0
 
     def _update(self, name: str, data: bytes) -> None:
-        self._columns.setdefault(name, hashlib.blake2b(digest_size=SOURCE_BYTES)).update(data)
+        self._hashes.setdefault(name, hashlib.sha256()).update(data)
 
     def digest(self) -> bytes:
         """What stands for all these reports."""
-        parts = [f"{name}\n".encode() + column.digest() for name, column in sorted(self._columns.items())]
-        return hashlib.blake2b(b"".join([self._channel.encode(), *parts]), digest_size=SOURCE_BYTES).digest()
+        if _LENGTHS in self._hashes:
+            self._update(_LENGTHS, bytes(2 * self._without_ids))
+            self._without_ids = 0
+        hashes = {name: part.hexdigest() for name, part in self._hashes.items()}
+        content = json.dumps([self._channel, self._reports, hashes, self._totals], sort_keys=True)
+        return hashlib.sha256(content.encode()).digest()[:SOURCE_BYTES]
 
 
 class SeenSources:
