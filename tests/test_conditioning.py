@@ -201,11 +201,12 @@ def test_covariates_of_a_field_far_from_zero(method: FieldMethod) -> None:
         return estimate_field(field, FieldResponses(channel).add(np.column_stack([x, U]), reports), method)
 
     plain = fit(X)
-    for origin, rel in ((1e8, 1e-6), (1e10, 1e-4)):  # x + 10¹⁰ has five digits less
+    for origin in (1e8, 1e10):
         far = fit(X + origin)
         for one, other in ((far.effects(0), plain.effects(0)), (far.marginal([0, 1]), plain.marginal([0, 1]))):
-            assert one.estimate == pytest.approx(other.estimate, rel=20 * rel)
-            assert one.standard_error == pytest.approx(other.standard_error, rel=20 * rel)
+            # The solver stops within a hundredth of a posterior standard deviation.
+            assert (np.abs(one.estimate - other.estimate) < 0.03 * other.standard_error).all()
+            assert one.standard_error == pytest.approx(other.standard_error, rel=5e-3)
     with pytest.warns(AskanceWarning, match="far from 0"):
         assert np.isnan(dataclasses.replace(far, factor=None).marginal([0]).standard_error).all()
     for unit in (1e-160, 1e160):

@@ -75,10 +75,10 @@ def newton(
                 continue
         trial, trial_value = _backtrack(objective, theta, value, standard.to_parameters(step), decrement)
         if decrement <= tolerance or np.abs(step).max() < 1e-13:
-            # One more step after the test is passed costs little and makes the digits exact.
-            theta, value = (trial, trial_value) if trial_value <= value else (theta, value)
-            gone = escaped is not None and escaped(theta)
-            return Solution(theta, value, not gone, gone, iteration)
+            # One more step after the test is passed costs little and makes the digits exact: the value can no longer
+            # tell, and is not asked.
+            gone = escaped is not None and escaped(trial)
+            return Solution(trial, trial_value, not gone, gone, iteration)
         if np.array_equal(trial, theta):
             return Solution(theta, value, False, False, iteration)
         theta, value = trial, trial_value
