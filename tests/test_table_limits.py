@@ -52,6 +52,7 @@ LARGE = {
     "packed.zip": zipped(ZEROS),
     "plain.csv": ZEROS,
     "cells.csv": b"a,b,c,d\n" + b"1,1,1,1\n" * 50_000,
+    "texts.parquet": of_parquet(pa.table({"a": ["x" * 100_000] * 30, "b": ["", None] * 15})),
     "cells.parquet": of_parquet(pa.table({"a": np.zeros(200_000)})),
 }
 
