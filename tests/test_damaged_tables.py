@@ -241,6 +241,7 @@ def test_a_cut_spss_file_is_refused(tmp_path: Path) -> None:
         ("a.zip", b"PK\x05\x06" + bytes(18)),
         ("a.zip", zipped().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")),
     ],
+    ids=["dta", "parquet", "bz2", "xz", "gz", "zip without files", "zip with a password"],
 )
 def test_files_that_ended_in_a_traceback(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)

@@ -52,6 +52,7 @@ LARGE = {
     "packed.zip": zipped(ZEROS),
     "plain.csv": ZEROS,
     "cells.csv": b"a,b,c,d\n" + b"1,1,1,1\n" * 50_000,
+    "texts.parquet": of_parquet(pa.table({"a": ["x" * 100_000] * 30, "b": ["", None] * 15})),
     "cells.parquet": of_parquet(pa.table({"a": np.zeros(200_000)})),
 }
 
@@ -210,7 +211,9 @@ def test_lines_that_end_in_carriage_returns_alone(tmp_path: Path) -> None:
     assert read_table(tmp_path / "a.csv")["b"].values.tolist() == [2, 4]
 
 
-@pytest.mark.parametrize("content", [b"a,b\nhiv,1\nhiv,2,3\n", b'a,b\n"hiv,1\n', b"a,b\nhiv\n" + b"1,2\n" * 9])
+@pytest.mark.parametrize(
+    "content", [b"a,b\nhiv,1\nhiv,2,3\n", b'a,b\n"hiv,1\n', b"a,b\nhiv\n" + b"1,2\n" * 9], ids=range(3)
+)
 def test_refusals_quote_no_cell(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(FormatError) as caught:

@@ -164,16 +164,31 @@ def _read_parquet(path: Path, data: bytes, limit: int) -> Any:
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        schema = parquet.read_schema(pa.BufferReader(data))
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=texts)
         if file.metadata.num_rows * file.metadata.num_columns * 8 > limit:
             raise too_large(path, limit)
         table = file.read()
         table.validate(full=True)
+        if sum(_length(table.column(i)) for i, name in enumerate(table.column_names) if name in texts) > limit:
+            raise too_large(path, limit)
+        table = table.cast(pa.schema([pa.field(f.name, pa.string()) if f.name in texts else f for f in table.schema]))
     except FormatError:
         raise
     except Exception as error:  # Arrow's own errors, OSError where bytes are damaged, MemoryError where sizes are
         raise FormatError(f"{path} is not Parquet, or damaged ({first_line(error)}).", remedy=_AGAIN) from None
     return table
+
+
+def _length(column: Any) -> int:
+    """How many bytes a column of texts has when each is written out; in a file, equal ones may be written once."""
+    import pyarrow.compute as pc
+
+    if not hasattr(column.type, "value_type"):
+        return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    sizes = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(int(pc.sum(pc.cast(size, "int64")).as_py() or 0) for size in sizes)
 
 
 class _Noticing(io.BytesIO):

@@ -334,7 +334,7 @@ def _from_series(name: str, series: Any) -> Column:
         levels = series.cat.get_categories().to_list()
         if dtype == nw.Categorical and series.implementation.is_polars():
             levels = sorted(levels)  # polars keeps these in the order in which it met them, in any table
-        return Column(name, "category", _objects(series.to_list()), missing, tuple(levels))
+        return Column(name, "category", _texts(series), missing, tuple(levels))
     if dtype.is_integer():  # also those that no float is equal to
         whole = series.fill_null(0) if missing.any() else series
         numbers = np.where(missing, np.nan, np.asarray(whole.to_numpy()).astype(np.float64))
