@@ -19,7 +19,6 @@ import pytest
 from askance import Tally, Warner, load, save
 from askance.errors import FormatError
 from askance.formats import aggregate, channel_to_toml, read_channel, read_reports, report_header, write_reports
-from askance.formats.disk import opened
 from askance.text import read_annotations, read_regions, read_sentences, read_sheet, read_tagged
 
 from .annotation_examples import DOCCANO, LABEL_STUDIO
@@ -114,6 +113,8 @@ def test_texts_from_pipes(name: str, tmp_path: Path, pipe: Callable[[bytes, str]
 
 
 def test_beginnings_do_not_depend_on_who_wrote_how_much(tmp_path: Path) -> None:
+    from askance.formats.disk import opened
+
     read, write = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-c", "import os\nfor byte in b'abcdef': os.write(1, bytes([byte]))"], stdout=write
