@@ -168,11 +168,13 @@ def test_packed_lines_are_read_in_pieces(tmp_path: Path) -> None:
 # -- signals -----------------------------------------------------------------------------------------------------------
 
 
-def start(*arguments: str | Path, **given: Any) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
     """A process that is not deaf to Ctrl-C, as those are that a shell starts in the background."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | given
     return subprocess.Popen(
-        arguments, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **pipes
+        arguments,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -254,7 +256,7 @@ def test_a_closed_output_and_a_closed_error() -> None:
 
 
 ASCII = {
-    "a table": ("channels", "randomized-response"),
+    "a table": ("certify", "randomized-response", "--outputs", "é,b", "--privacy-level", "1"),
     "JSON": ("plan", "survey", "--prevalence", "0.2", "--standard-error", "0.02", "--json"),
     "labels in JSON": ("certify", "randomized-response", "--outputs", "é,b", "--privacy-level", "1", "--json"),
     "what could be a file": (
