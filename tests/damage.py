@@ -54,10 +54,33 @@ STRANGE: tuple[Any, ...] = (
     {"": None},
 )
 # Numbers in texts and tables.
-_EXTREME = (b"9223372036854775807", b"-9223372036854775808", b"18446744073709551616", b"1e308", b"-1e400", b"NaN")
+_EXTREME: tuple[bytes, ...] = (
+    b"9223372036854775807",
+    b"-9223372036854775808",
+    b"18446744073709551616",
+    b"1e308",
+    b"-1e400",
+    b"NaN",
+)
 _EXTREME += (b"Infinity", b"1e-400", b"9" * 5000, b"-0", b"00", b"1.5", b"true", b"")
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_JUNK = (b"\0", b"\xff\xfe", b"\x80", b"\r", b"\n", b"\n\n", b"\t", b'"', b"\\", b"{", b"[", b"]}", b",", b";", b"\x1a")
+_JUNK: tuple[bytes, ...] = (
+    b"\0",
+    b"\xff\xfe",
+    b"\x80",
+    b"\r",
+    b"\n",
+    b"\n\n",
+    b"\t",
+    b'"',
+    b"\\",
+    b"{",
+    b"[",
+    b"]}",
+    b",",
+    b";",
+    b"\x1a",
+)
 _JUNK += (b"\xef\xbb\xbf", b"\xed\xa0\x80", b"[" * 100_000, b'{"a":' * 50_000, b"\xe2\x80\xa8", b"# columns:", b"[[ ]]")
 
 
@@ -141,7 +164,19 @@ def _nothing(_: bytes, rng: random.Random) -> bytes:
 
 
 #: Damage to any file.
-OF_BYTES = (_cut, _cut, _behead, _flip, _flip, _zero, _leave_out, _double, _swap, _insert, _insert)
+OF_BYTES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    _cut,
+    _cut,
+    _behead,
+    _flip,
+    _flip,
+    _zero,
+    _leave_out,
+    _double,
+    _swap,
+    _insert,
+    _insert,
+)
 OF_BYTES += (_extreme_numbers, _extreme_numbers, _other_version, _other_lines, _other_encoding, _packed, _nothing)
 
 

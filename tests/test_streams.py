@@ -19,7 +19,6 @@ import pytest
 from askance import Tally, Warner, load, save
 from askance.errors import FormatError
 from askance.formats import aggregate, channel_to_toml, read_channel, read_reports, report_header, write_reports
-from askance.formats.disk import opened
 from askance.text import read_annotations, read_regions, read_sentences, read_sheet, read_tagged
 
 from .annotation_examples import DOCCANO, LABEL_STUDIO
@@ -114,6 +113,8 @@ def test_texts_from_pipes(name: str, tmp_path: Path, pipe: Callable[[bytes, str]
 
 
 def test_beginnings_do_not_depend_on_who_wrote_how_much(tmp_path: Path) -> None:
+    from askance.formats.disk import opened
+
     read, write = os.pipe()
     with subprocess.Popen(
         [sys.executable, "-c", "import os\nfor byte in b'abcdef': os.write(1, bytes([byte]))"], stdout=write
@@ -167,11 +168,13 @@ def test_packed_lines_are_read_in_pieces(tmp_path: Path) -> None:
 # -- signals -----------------------------------------------------------------------------------------------------------
 
 
-def start(*arguments: str | Path, **given: Any) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
     """A process that is not deaf to Ctrl-C, as those are that a shell starts in the background."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | given
     return subprocess.Popen(
-        arguments, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **pipes
+        arguments,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -253,7 +256,7 @@ def test_a_closed_output_and_a_closed_error() -> None:
 
 
 ASCII = {
-    "a table": ("channels", "randomized-response"),
+    "a table": ("certify", "randomized-response", "--outputs", "é,b", "--privacy-level", "1"),
     "JSON": ("plan", "survey", "--prevalence", "0.2", "--standard-error", "0.02", "--json"),
     "labels in JSON": ("certify", "randomized-response", "--outputs", "é,b", "--privacy-level", "1", "--json"),
     "what could be a file": (
