@@ -26,7 +26,7 @@ NEWEST = (3, 20)
 VERSIONS = ("lowest", "newest")
 EXTRAS = ("files", "sklearn")
 #: What runs the tests; always the newest. Old scikit-learn makes lists of tests in a way that new pytest warns of.
-TOOLS = ("pytest", "hypothesis", "polars")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "polars")
 TOLERATED = "ignore:Passing a non-Collection iterable to parametrize is deprecated"
 #: A survey from a table, formulas, files of reports, tallies, a field, a tagger, scikit-learn, pictures.
 SMOKE = (
@@ -100,7 +100,8 @@ def install(python: Path, cell: Path, constraints: list[str]) -> int:
 def smoke(cell: Path) -> int:
     """The exit code of the tests."""
     own = {"NUMBA_CACHE_DIR": str(cell / "loops"), "OPENBLAS_NUM_THREADS": "1"}
-    tests = [str(cell / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", TOLERATED, *SMOKE]
+    how = ["-q", "-p", "no:cacheprovider", "--numprocesses", "auto", "--dist", "loadfile", "-W", TOLERATED]
+    tests = [str(cell / "bin" / "python"), "-m", "pytest", *how, *SMOKE]
     return subprocess.run(tests, cwd=ROOT, env=os.environ | own, check=False).returncode
 
 
