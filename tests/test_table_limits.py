@@ -101,6 +101,18 @@ def test_a_small_file_that_unpacks_to_gigabytes_takes_little_memory(tmp_path: Pa
     assert int(ran.stdout) < 1_000_000  # kB, of which the libraries take a third
 
 
+def test_memory_that_runs_out_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow's error for it is one of Arrow's errors too: taken for a wrong type, the file would be read once more."""
+
+    def exhausted(*_: Any, **__: Any) -> Any:
+        raise pa.ArrowMemoryError("malloc failed")
+
+    (tmp_path / "a.csv").write_bytes(TEXT)
+    monkeypatch.setattr("askance.survey.files._parsed", exhausted)
+    with pytest.raises(MemoryError):
+        read_table(tmp_path / "a.csv")
+
+
 # -- pipes -------------------------------------------------------------------------------------------------------------
 
 

@@ -115,6 +115,8 @@ def _read_text(content: _Bytes, name: str, limit: int, *, tabs: bool, texts: boo
                 table = _parsed(content, read, parse, convert)
         except UnicodeDecodeError:
             raise FormatError(f"{name} is not UTF-8 text.", remedy="Save the file as UTF-8.") from None
+        except MemoryError:  # which one of Arrow's own is; with the whole file as one block there would be less still
+            raise
         except pa.ArrowException as error:
             reason = _without_cells(first_line(error))
             continue

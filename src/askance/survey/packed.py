@@ -72,7 +72,7 @@ def unpacked(path: Path, data: bytes, suffix: str, limit: int) -> bytes | bytear
         if suffix in PACKED:
             with PACKED[suffix](io.BytesIO(data)) as file:
                 return _read_up_to(file, path, limit)
-    except (InputError, FormatError):
+    except (InputError, FormatError, MemoryError):
         raise
     except Exception as error:  # the packers raise errors of a dozen types for damaged files
         raise FormatError(f"{path} cannot be unpacked ({first_line(error)}).", remedy="Get the file again.") from None
