@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +148,11 @@ def wrong_truths(channel: AnyChannel) -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("name", CHANNELS)
 def test_no_channel_tells_what_it_refuses(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    channel = CHANNELS[name]
+    channel: Any = CHANNELS[name]
     refused = []
     for valid, wrong in wrong_truths(channel):
-        refused.append(is_refused(lambda wrong=wrong: channel.randomize_one(wrong), caplog))
-        refused.append(is_refused(lambda wrong=wrong, valid=valid: channel.randomize([valid, wrong]), caplog))
+        refused.append(is_refused(partial(channel.randomize_one, wrong), caplog))
+        refused.append(is_refused(partial(channel.randomize, [valid, wrong]), caplog))
     assert sum(refused) > 0.8 * len(refused)
     assert not MARK.search(repr(channel))
 
@@ -161,13 +162,17 @@ def test_no_channel_tells_a_column(name: str, caplog: pytest.LogCaptureFixture) 
     """In every form of a table, and through all that takes truth."""
     channel: Any = CHANNELS[name]
     reports = channel.simulate(truths(channel, 2), np.random.default_rng(1))
-    takers = [channel.randomize, lambda column: channel.simulate(column, np.random.default_rng(1))]
+    takers: list[Callable[[Any], object]] = [
+        channel.randomize,
+        lambda column: channel.simulate(column, np.random.default_rng(1)),
+    ]
     if isinstance(channel, StatisticsChannel):
-        takers += [channel.mean_covariance, lambda column: channel.log_likelihood(reports, column)]
+        likelihood: Any = channel  # which all channels on statistics have
+        takers += [channel.mean_covariance, lambda column: likelihood.log_likelihood(reports, column)]
         takers.append(lambda column: bool(channel.statistics(column).size))  # which are the truth, and may be looked at
     pairs = [pair for i, pair in enumerate(wrong_truths(channel)) if i % 9 == 0]
     refused = [
-        is_refused(lambda taker=taker, column=column: taker(column), caplog)
+        is_refused(partial(taker, column), caplog)
         for valid, wrong in pairs
         for taker in takers
         for column in columns([valid, wrong])
@@ -182,10 +187,11 @@ RELEASE = plan_regression(FIELD, 4, n_respondents=1000)
 
 
 def regression_calls(x: Any, y: Any) -> Iterator[Callable[[], object]]:
-    for release in (RELEASE, ScalePilot(FIELD, 2)):
-        yield lambda release=release: release.randomize(x, y)
-        yield lambda release=release: release.simulate(x, y, np.random.default_rng(1))
-        yield lambda release=release: release.encode(x, y)
+    releases: list[MomentRelease | ScalePilot] = [RELEASE, ScalePilot(FIELD, 2)]
+    for release in releases:
+        yield partial(release.randomize, x, y)
+        yield partial(release.simulate, x, y, np.random.default_rng(1))
+        yield partial(release.encode, x, y)
     yield lambda: RELEASE.randomize_one(x[0], y[0])
     yield lambda: FIELD.require_kept(x, y)
     yield lambda: FIELD.standardise(x, y)
@@ -203,7 +209,8 @@ def test_no_release_tells(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_no_model_tells(caplog: pytest.LogCaptureFixture) -> None:
     """The statistics of answers and records are worked out on the device."""
-    field = RandomField({"a": ["no", "yes"], "b": 3}, [["a", "b"]])
+    variables: dict[str, Any] = {"a": ["no", "yes"], "b": 3}
+    field = RandomField(variables, [["a", "b"]])
     models: list[Callable[[Any], object]] = [
         lambda wrong: Enumerated.saturated(["no", "yes"]).statistics(["no", wrong]),
         lambda wrong: Softmax(["no", "yes"], ["x"]).statistics(["no", wrong], np.ones((2, 1))),
@@ -212,9 +219,7 @@ def test_no_model_tells(caplog: pytest.LogCaptureFixture) -> None:
         lambda wrong: field.encode(pd.DataFrame({"a": ["no", wrong], "b": [0, 1]})),
         lambda wrong: field.encode([[0, 0], [0, wrong]]),
     ]
-    refused = [
-        is_refused(lambda model=model, wrong=wrong: model(wrong), caplog) for model in models for wrong in strange("no")
-    ]
+    refused = [is_refused(partial(model, wrong), caplog) for model in models for wrong in strange("no")]
     assert sum(refused) > 0.8 * len(refused)
 
 
@@ -222,10 +227,11 @@ def test_no_estimator_tells(caplog: pytest.LogCaptureFixture) -> None:
     from askance.sklearn import PrivateLinearRegression, PrivateLogisticRegression
 
     X, y = np.arange(8.0).reshape(4, 2), ["no", "yes", "no", "yes"]
+    texts: Any = [[TEXT, 1], [2, 3], [4, 5], [6, 7]]
     linear = PrivateLinearRegression(2, x_bounds=(0, 9), y_bounds=(0, 9), random_state=0)
     logistic = PrivateLogisticRegression(2, random_state=0)
     refused = [
-        is_refused(lambda: linear.fit([[TEXT, 1], [2, 3], [4, 5], [6, 7]], [1.0, 2.0, 3.0, 4.0]), caplog),
+        is_refused(lambda: linear.fit(texts, [1.0, 2.0, 3.0, 4.0]), caplog),
         is_refused(lambda: linear.fit(X, np.array([1.0, 2.0, 3.0, TEXT], dtype=object)), caplog),
         is_refused(lambda: linear.fit(X, [NUMBER, 2.0, 3.0, np.nan]), caplog),
         is_refused(lambda: logistic.fit(X, [TEXT] * 4), caplog),
@@ -424,7 +430,6 @@ def test_every_reader_of_people_is_in_the_group() -> None:
 
 def test_repr_of_what_holds_truth() -> None:
     encoded = RELEASE.encode([[NUMBER, 1.0]], [2.0])
-    assert isinstance(RELEASE, MomentRelease)
     assert repr(encoded) == "Encoded()"
     told = FIELD.standardise([[3.0, 1.0]], [2.0])
     assert repr(told) == "Standardised(names=('x0', 'x1', 'y'))"

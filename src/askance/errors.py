@@ -1,6 +1,7 @@
 """What can go wrong, as a hierarchy.
 
-Every message names the value received, what is allowed, and the way out.
+Every message names the value received, what is allowed, and the way out; of what is about to be noised it names the
+position instead, since messages are kept in logs.
 
 - AskanceError                    everything raised on purpose
   - InputError (ValueError)       a value given by the caller is not usable

@@ -11,11 +11,8 @@ would cost more than the work, and they are what the tests compare the compiled 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from itertools import repeat
-from operator import le
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +29,8 @@ DISCARDED_BITS = 64 - PRECISION_BITS
 _SHIFT = np.uint64(DISCARDED_BITS)
 # Guide tables have about this many cells, over all columns.
 _GUIDE_CELLS = 1 << 15
-# Below this many thresholds all are compared with a single word.
-_FEW = 16
+# Up to this many thresholds are all compared with a single word.
+_COMPARED = 1 << 10
 
 
 def guide_table(cumulative: IntArray) -> GuideArray:
@@ -62,28 +59,15 @@ def draw_mixture_plain(truth: CodeArray, words: WordArray, reveal: int, cumulati
     return np.where(w < reveal, truth, np.searchsorted(cumulative[0], w, side="right"))
 
 
-def even_search(cumulative: Sequence[int]) -> list[int]:
-    """The thresholds of one column (k,) for `place_of`, so that it takes as many steps whatever it finds.
+def place_of(word: int, thresholds: IntArray) -> int:
+    """How many of a column's cumulative thresholds (k,) are at most the word: the observation that is drawn.
 
-    The last one is above every word and is left out; as many of that kind are put in its place as make 2^j − 1 in all.
-    Halving such a list takes j steps.
-
-    >>> even_search([5, 7, TOTAL]) == [5, 7, TOTAL]
-    True
+    Up to a thousand are all compared and counted, without a branch. Halving branches on every comparison, and a
+    processor is quicker where it guessed a branch: where the observation is a likely one for its truth.
     """
-    inner = list(cumulative[:-1])
-    return inner + [TOTAL] * ((1 << len(inner).bit_length()) - 1 - len(inner))
-
-
-def place_of(word: int, thresholds: list[int]) -> int:
-    """How many of the thresholds of `even_search` are at most the word: the observation that is drawn.
-
-    A few are all compared and counted. Halving branches on every comparison, and processors are quicker where they
-    guessed a branch: where the observation is a likely one for its truth.
-    """
-    if len(thresholds) < _FEW:
-        return sum(map(le, thresholds, repeat(word)))
-    return bisect_right(thresholds, word)
+    if thresholds.size <= _COMPARED:
+        return int(np.count_nonzero(thresholds <= word))
+    return int(thresholds.searchsorted(word, side="right"))
 
 
 def guide_shift(guide: GuideArray) -> int:

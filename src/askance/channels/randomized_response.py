@@ -210,12 +210,12 @@ class RandomizedResponse(FiniteChannel):
         return np.asarray(self._reveal_weight + np.cumsum(self._base_weights))[None, :]
 
     @cached_property
-    def _guide(self) -> GuideArray:
-        return draw.guide_table(self._cumulative)
+    def _reveal(self) -> IntArray:
+        return np.array([self._reveal_weight])
 
     @cached_property
-    def _cumulative_list(self) -> list[int]:
-        return draw.even_search(self._cumulative[0].tolist())
+    def _guide(self) -> GuideArray:
+        return draw.guide_table(self._cumulative)
 
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
@@ -225,9 +225,10 @@ class RandomizedResponse(FiniteChannel):
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
 
     def _draw_one(self, truth: int, word: int) -> int:
-        # An answer is always drawn, also where it is not needed: whoever sees it at once would know the truth is told.
+        # An answer is always drawn, and added to the truth or to 0: below `reveal` it is the first, whose code is 0.
         word >>= draw.DISCARDED_BITS
-        return (draw.place_of(word, self._cumulative_list), truth)[word < self._reveal_weight]
+        told = 1 - draw.place_of(word, self._reveal)
+        return truth * told + draw.place_of(word, self._cumulative[0])
 
     def thresholds(self) -> dict[str, Any]:
         """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.

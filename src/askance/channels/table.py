@@ -54,10 +54,6 @@ class TableChannel(FiniteChannel):
     def _guide(self) -> GuideArray:
         return draw.guide_table(self._cumulative)
 
-    @cached_property
-    def _cumulative_lists(self) -> list[list[int]]:
-        return [draw.even_search(column) for column in self._cumulative.tolist()]
-
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
             shift = draw.guide_shift(self._guide)
@@ -66,7 +62,7 @@ class TableChannel(FiniteChannel):
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
 
     def _draw_one(self, truth: int, word: int) -> int:
-        return draw.place_of(word >> draw.DISCARDED_BITS, self._cumulative_lists[truth])
+        return draw.place_of(word >> draw.DISCARDED_BITS, self._cumulative[truth])
 
 
 def empty_table(observations: int, outputs: int) -> IntArray:
