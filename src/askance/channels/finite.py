@@ -85,7 +85,7 @@ class FiniteChannel(Described):
         return self._observe(column, secure_words(column.size))
 
     def randomize_one(self, truth: Label) -> Label:
-        """`randomize` for a single answer, as on a respondent's device: no arrays, no compiler, a microsecond or two.
+        """`randomize` for a single answer, as on a respondent's device: no compiler, a few microseconds.
 
         The same steps are taken for every answer, and whether or not the truth is told.
 

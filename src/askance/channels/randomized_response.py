@@ -225,10 +225,9 @@ class RandomizedResponse(FiniteChannel):
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
 
     def _draw_one(self, truth: int, word: int) -> int:
-        # An answer is always drawn, and added to the truth or to 0: below `reveal` it is the first, whose code is 0.
+        # An answer is always drawn, also where it is not needed, and one of the two is taken without a branch.
         word >>= draw.DISCARDED_BITS
-        told = 1 - draw.place_of(word, self._reveal)
-        return truth * told + draw.place_of(word, self._cumulative[0])
+        return (truth, draw.place_of(word, self._cumulative[0]))[draw.place_of(word, self._reveal)]
 
     def thresholds(self) -> dict[str, Any]:
         """`reveal` and `base`, a weight for every output, which together make up 2⁶²; plain JSON.
