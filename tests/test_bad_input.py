@@ -121,7 +121,8 @@ LEVELS: dict[str, Case] = {
     "NaN": (lambda: LEVEL(NAN, outputs=3), InputError, ("privacy_level", "nan")),
     "too large": (lambda: LEVEL(31, outputs=3), InputError, ("privacy_level", "31", "at most 30", "Direct")),
     "a text": (lambda: LEVEL("high", outputs=3), InputError, ("privacy_level", "'high'", "not a number")),
-    "too small": (lambda: LEVEL("1e-30", outputs=3), ProbabilityError, ("privacy_level is 1e-30", "Raise")),
+    "too small": (lambda: LEVEL("1e-20", outputs=3), ProbabilityError, ("privacy_level is 1e-20", "Raise")),
+    "far too small": (lambda: LEVEL("1e-30", outputs=3), InputError, ("privacy_level is 1e-30", "1e-24 at least")),
     "base with a zero": (lambda: LEVEL(1, [0.5, 0.5, 0]), InputError, ("base_distribution", "0", "every output")),
 }
 

@@ -6,6 +6,7 @@ truths. What NumPy does inside one call is not seen here; `python -m benchmarks 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -51,12 +52,15 @@ class Recorded:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "urandom", urandom)
-            before = sys.gettrace()
+            before, collects = sys.gettrace(), gc.isenabled()
+            gc.disable()  # a collection that happens to fall into the call runs what others asked it to
             sys.settrace(self._trace)
             try:
                 self.report: Any = channel.randomize_one(truth)
             finally:
                 sys.settrace(before)
+                if collects:
+                    gc.enable()
 
     def _trace(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
         code = frame.f_code

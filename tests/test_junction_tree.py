@@ -247,12 +247,12 @@ def test_fields_that_are_none_are_refused(change: dict[str, Any], message: str) 
 @pytest.mark.parametrize(
     ("records", "error", "message"),
     [
-        ([[0, 3]], LabelError, r"age\[0\] is 3"),
+        ([[0, 3]], LabelError, r"age\[0\] is none of the labels; allowed: 0, 1, 2"),
         ([[0, math.nan]], MissingValueError, r"age\[0\] is missing"),
         ([[0, 1, 2]], ShapeError, r"shape \(1, 3\)"),
         ({"sex": ["m"]}, InputError, "no column 'age'"),
         ({"sex": ["m"], "age": [1, 2]}, ShapeError, r"lengths \[1, 2\]"),
-        ({"sex": ["q"], "age": [1]}, LabelError, r"sex\[0\] is 'q'"),
+        ({"sex": ["q"], "age": [1]}, LabelError, r"sex\[0\] is none of the labels; allowed: 'm', 'f'"),
     ],
 )
 def test_wrong_records_are_refused(records: Any, error: type[Exception], message: str) -> None:

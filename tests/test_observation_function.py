@@ -11,7 +11,7 @@ import pytest
 from askance import Coarsened, Direct, Enumerated, MatrixChannel, Tally, asymptotics, certify, estimate
 from askance._arrays import FloatArray
 from askance.design.covariances import marginal_information, observation_function
-from askance.errors import NotIdentifiedError, RepairWarning
+from askance.errors import ImpossibleReportsWarning, NotIdentifiedError, RepairWarning
 from tests.families import CASES, Case
 
 every_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -105,6 +105,7 @@ def test_the_coding_of_a_statistic_does_not_matter(weighting: str, counts: list[
     for table in ([[0, 1]], [[1, 0]], [[100, 101]], [[-3, 4]]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepairWarning)
+            warnings.simplefilter("ignore", ImpossibleReportsWarning)
             fit = estimate(Enumerated(table), tally, "moments", weighting=weighting)
         assert fit.raw_statistics is not None
         shares.append((fit.raw_statistics[0] - table[0][0]) / (table[0][1] - table[0][0]))

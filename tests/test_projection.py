@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from askance import Coarsened, Enumerated, MatrixChannel, RandomizedResponse, Tally, estimate, project
 from askance._arrays import FloatArray
-from askance.errors import RepairWarning
+from askance.errors import ImpossibleReportsWarning, RepairWarning
 from askance.estimation.simplex import closest_distribution, likeliest_distribution
 
 
@@ -79,7 +79,7 @@ def test_projection_with_full_rank_agrees_with_plain_moments_and_their_covarianc
 
 def test_a_projection_on_the_boundary_is_kept_finite_and_said_to_be() -> None:
     channel = MatrixChannel([["1/3", "1/6", "1/4"], ["1/3", "1/6", "1/2"], ["1/3", "2/3", "1/4"]])
-    with pytest.warns(RepairWarning, match="probability 0"):
+    with pytest.warns(RepairWarning, match="probability 0"), pytest.warns(ImpossibleReportsWarning, match="5.7 %"):
         fit = estimate(Enumerated([[2.0, 1.0, 0.0]]), Tally(channel, [441, 502, 57]), "projection")
     assert np.isfinite(fit.theta).all()
     assert fit.diagnostics.repaired

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from askance import Coarsened, Enumerated, MatrixChannel, Tally, estimate, project
+from askance.errors import ImpossibleReportsWarning
 from askance.estimation.likelihood import MarginalLikelihood
 from askance.estimation.matching import match_moments
 
@@ -87,13 +88,14 @@ def test_estimators_can_agree_although_no_distribution_explains_the_observations
     third = {float(seen.apply(np.array([1 - p, p]))[2]) for p in np.linspace(0, 1, 11)}
     assert third == {0.25}
     outside = Tally(seen, [300, 300, 400])
-    fits = {method: estimate(model, outside, method=method) for method in ("marginal", "moments", "projection")}
-    for fit in fits.values():
+    for method in ("marginal", "moments", "projection"):
+        with pytest.warns(ImpossibleReportsWarning, match=r"40 % of reports, where the channel gives 25 %"):
+            fit = estimate(model, outside, method=method)
         np.testing.assert_allclose(fit.theta, [0.0], atol=1e-9)
     # What the paper has in mind does happen: without the symmetry they differ in the limit.
     lopsided = Tally(seen, [350, 250, 400])
-    marginal = estimate(model, lopsided, method="marginal").theta
-    projected = estimate(model, lopsided, method="projection").theta
+    with pytest.warns(ImpossibleReportsWarning):
+        marginal, projected = (estimate(model, lopsided, method).theta for method in ("marginal", "projection"))
     assert np.abs(marginal - projected).max() > 0.1
 
 

@@ -232,7 +232,7 @@ def test_per_value_release_refuses_statistics_beyond_the_norm() -> None:
     """Corrected row 8: δ̄ bounds the norm from above; a vector beyond it would be less protected than stated."""
     channel = PerValue(4, 1, max_l1_norm=2)
     channel.randomize(floats(bits_of_norm(4, 0, 1, 2)).T)
-    with pytest.raises(InputError, match="sum to 3; allowed: at most 2"):
+    with pytest.raises(InputError, match="row 0 have a wrong sum; allowed: at most 2"):
         channel.randomize(floats(bits_of_norm(4, 3)).T)
 
 

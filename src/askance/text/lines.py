@@ -133,6 +133,7 @@ class OpenText:
         self._rest = _pieces(source)
         self._kept: list[tuple[int, bytes]] = []
         self._looking = False
+        self._wrong: FormatError | None = None
 
     @contextmanager
     def looking(self) -> Iterator[None]:
@@ -148,10 +149,16 @@ class OpenText:
         kept = self._kept
         self._kept = list(kept) if self._looking else []
         yield from kept
-        for piece in self._rest:
-            if self._looking:
-                self._kept.append(piece)
-            yield piece
+        if self._wrong is not None:  # met while looking, by somebody who may have kept it to himself
+            raise self._wrong
+        try:
+            for piece in self._rest:
+                if self._looking:
+                    self._kept.append(piece)
+                yield piece
+        except FormatError as error:
+            self._wrong = error
+            raise
 
 
 def _pieces(source: Source) -> Iterator[tuple[int, bytes]]:
