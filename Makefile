@@ -39,9 +39,9 @@ loops: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.compile_loops
 
 processors: $(VENV)/.installed-dev ## the numerical tests and the pages again, as on other kinds of processor
-	$(BIN)/python tools/processors.py sh -c '$(BIN)/python -m tests.compile_loops && $(PYTEST) --numerical'
+	$(BIN)/python tools/processors.py sh -c '$(BIN)/python -m tests.compile_loops && $(PYTEST) --numerical -m "integration or not integration"'
 
-integration: $(VENV)/.installed-dev ## tests that kill processes; -rs says what was left out, and what it needs
+integration: $(VENV)/.installed-dev ## tests that kill processes, and the paper quickly; says what was left out, and what it needs
 	$(BIN)/python -m pytest -m integration -rs tests
 
 matrix: $(VENV)/.installed-dev ## a smoke suite on every Python at hand, with the lowest and the newest versions

@@ -8,7 +8,14 @@ LONGEST = ("test_reproduce_all.py", "test_pages.py", "test_reproduce_digits.py",
 NOT_NUMERICAL = (
     *("test_annotation_tools.py", "test_annotation_writing.py", "test_benchmarks.py", "test_cli_help.py"),
     *("test_conllu.py", "test_corpus.py", "test_damaged_files.py", "test_damaged_tables.py", "test_disk.py"),
-    *("test_filled_sheet.py", "test_notation.py", "test_package.py", "test_pictures.py", "test_purposes.py"),
+    *(
+        "test_filled_sheet.py",
+        "test_killed.py",
+        "test_notation.py",
+        "test_package.py",
+        "test_pictures.py",
+        "test_purposes.py",
+    ),
     *("test_questions.py", "test_region_file.py", "test_secrets.py", "test_site.py", "test_sources.py"),
     *("test_streams.py", "test_table_limits.py", "test_tagged_text.py", "test_tools.py", "test_untidy_text.py"),
 )

@@ -21,6 +21,7 @@ from askance import (
     estimate,
     estimate_field,
 )
+from askance.design.conditional_covariances import conditional_asymptotics
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
 from askance.estimation.basis import Basis
 from askance.estimation.field_estimation import FieldMethod
@@ -230,3 +231,21 @@ def test_a_basis_leads_out_and_in_again() -> None:
     root = rng.normal(size=(6, 6))
     turn = np.kron(np.eye(2), basis.to_terms)
     assert basis.covariance(root @ root.T) == pytest.approx(turn @ root @ root.T @ turn.T)
+
+
+# -- planning ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("origin", [1e3, 1e6, 1e8])
+def test_what_can_be_learned_does_not_depend_on_the_origin_of_a_covariate(origin: float) -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(500), rng.normal(size=500)])
+    model, design = Softmax(["no", "yes"], ["Intercept", "x"]), ForcedResponse("2/3", "1/6")
+    here = conditional_asymptotics(model, design, [-0.5, 0.3], x)
+    # x as it is when it is counted from far away: the digits that are lost there are lost to everybody.
+    far = x + [0.0, origin]
+    there = conditional_asymptotics(model, design, [-0.5 - 0.3 * origin, 0.3], far)
+    for name in ("full", "marginal", "moments"):
+        assert getattr(there, name)[1, 1] == pytest.approx(getattr(here, name)[1, 1], rel=1e-6)
+    heavy = conditional_asymptotics(model, design, [-0.5, 0.3], x, np.full(500, 1.7e308))
+    np.testing.assert_allclose(heavy.marginal, here.marginal, rtol=1e-9)

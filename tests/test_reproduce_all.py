@@ -19,6 +19,9 @@ from askance.experiments.runner import FIELDS
 from askance.experiments.tagging_estimators import ESTIMATORS
 from tests.squares import Balanced, Outcome, call, files
 
+# A minute of simulations: `make integration`, and `make processors`.
+pytestmark = pytest.mark.integration
+
 FIGURES = {
     "efficiency": ["efficiency", "channels"],
     "simplex": ["two_equations", "moment_lines"],

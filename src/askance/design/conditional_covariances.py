@@ -20,6 +20,8 @@ from askance.models.softmax import Covariates, Softmax
 
 # A column whose part outside the span of the columns before it is below this share of its length counts as collinear.
 _COLLINEAR = 1e-9
+# Above this share, products of columns keep nine digits.
+_WELL_APART = 1e-3
 
 
 @one_thread
@@ -59,19 +61,38 @@ def conditional_asymptotics(
     channel.require_outputs_of(indicators)
     dense, shares = read_sample(x, weights, model.terms)
     p = model.probabilities(theta, dense)[:, 1:]
-    information = average(np.eye(p.shape[1]) * p[:, None, :] - p[:, :, None] * p[:, None, :], dense, shares)
+    # Σ of θ from Σ̃ of θ̃, where x·θ = z·θ̃: columns are made uncorrelated before they are multiplied.
+    z, to_theta, to_inner = _uncorrelated(dense, shares, p.shape[1])
+    information = average(np.eye(p.shape[1]) * p[:, None, :] - p[:, :, None] * p[:, None, :], z, shares)
     full = invert_information(information, model.parameter_names, "the model")
     S = channel.matrix
     told = report_information(S, p[:, 0] if p.shape[1] == 1 else p).reshape(len(p), p.shape[1], p.shape[1])
-    marginal = invert_information(average(told, dense, shares), model.parameter_names, f"the channel {channel.kind}")
+    marginal = invert_information(average(told, z, shares), model.parameter_names, f"the channel {channel.kind}")
     q = (1.0 - p.sum(axis=1)).clip(0.0)[:, None] * S[:, 0] + p @ S[:, 1:].T
     try:
         R = observation_function(indicators, channel, shares @ q, weighting).coefficients
     except NotIdentifiedError:
-        return Asymptotics(full, marginal, None, None)
+        return Asymptotics(to_theta @ full @ to_theta.T, to_theta @ marginal @ to_theta.T, None, None)
     spread = np.einsum("no,ao,bo->nab", q, R, R) - p[:, :, None] * p[:, None, :]
-    total = average(spread, dense, shares)
-    return Asymptotics(full, marginal, full @ total @ full, total - information)
+    total = average(spread, z, shares)
+    inner = (full, marginal, full @ total @ full)
+    excess = to_inner.T @ (total - information) @ to_inner
+    return Asymptotics(*(to_theta @ covariance @ to_theta.T for covariance in inner), excess)
+
+
+def _uncorrelated(x: FloatArray, shares: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """z with x = z R and Ê zzᵀ = I, from a QR decomposition; I ⊗ R⁻¹, which turns θ̃ into θ, and I ⊗ R, (d, d) each.
+
+    Products of columns that are far from 0, as years are, would lose the digits that tell one year from the next.
+    """
+    size = np.sqrt(shares @ x**2)
+    _, R = np.linalg.qr(x / size * np.sqrt(shares)[:, None])
+    each = np.eye(outputs)
+    if np.abs(np.diag(R)).min() > _WELL_APART:
+        whole = np.kron(each, np.eye(len(size)))
+        return x, whole, whole
+    inverse = np.linalg.inv(R)
+    return (x / size) @ inverse, np.kron(each, inverse / size[:, None]), np.kron(each, R * size)
 
 
 def report_information(S: FloatArray, p: FloatArray) -> FloatArray:
@@ -130,6 +151,7 @@ def read_sample(x: Covariates, weights: ArrayLike | None, terms: tuple[str, ...]
             remedy="Give one weight per row of x, or leave them out.",
         )
     _refuse_collinear(dense[counts > 0], terms)
+    counts = counts / counts.max()  # the sum of numbers near the largest there is would be no number
     return dense, counts / counts.sum()
 
 
