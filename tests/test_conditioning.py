@@ -243,7 +243,7 @@ def test_what_can_be_learned_does_not_depend_on_the_origin_of_a_covariate(origin
     model, design = Softmax(["no", "yes"], ["Intercept", "x"]), ForcedResponse("2/3", "1/6")
     here = conditional_asymptotics(model, design, [-0.5, 0.3], x)
     # x as it is when it is counted from far away: the digits that are lost there are lost to everybody.
-    far = x + [0.0, origin]
+    far = x + np.array([0.0, origin])
     there = conditional_asymptotics(model, design, [-0.5 - 0.3 * origin, 0.3], far)
     for name in ("full", "marginal", "moments"):
         assert getattr(there, name)[1, 1] == pytest.approx(getattr(here, name)[1, 1], rel=1e-6)

@@ -75,9 +75,9 @@ def conditional_asymptotics(
         return Asymptotics(to_theta @ full @ to_theta.T, to_theta @ marginal @ to_theta.T, None, None)
     spread = np.einsum("no,ao,bo->nab", q, R, R) - p[:, :, None] * p[:, None, :]
     total = average(spread, z, shares)
-    inner = (full, marginal, full @ total @ full)
+    moments = to_theta @ full @ total @ full @ to_theta.T
     excess = to_inner.T @ (total - information) @ to_inner
-    return Asymptotics(*(to_theta @ covariance @ to_theta.T for covariance in inner), excess)
+    return Asymptotics(to_theta @ full @ to_theta.T, to_theta @ marginal @ to_theta.T, moments, excess)
 
 
 def _uncorrelated(x: FloatArray, shares: FloatArray, outputs: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -87,12 +87,14 @@ def _uncorrelated(x: FloatArray, shares: FloatArray, outputs: int) -> tuple[Floa
     """
     size = np.sqrt(shares @ x**2)
     _, R = np.linalg.qr(x / size * np.sqrt(shares)[:, None])
-    each = np.eye(outputs)
+
+    def for_every_output(matrix: FloatArray) -> FloatArray:
+        return np.asarray(np.kron(np.eye(outputs), matrix), dtype=np.float64)
+
     if np.abs(np.diag(R)).min() > _WELL_APART:
-        whole = np.kron(each, np.eye(len(size)))
-        return x, whole, whole
+        return x, for_every_output(np.eye(len(size))), for_every_output(np.eye(len(size)))
     inverse = np.linalg.inv(R)
-    return (x / size) @ inverse, np.kron(each, inverse / size[:, None]), np.kron(each, R * size)
+    return np.asarray((x / size) @ inverse), for_every_output(inverse / size[:, None]), for_every_output(R * size)
 
 
 def report_information(S: FloatArray, p: FloatArray) -> FloatArray:
