@@ -146,7 +146,7 @@ CODE = {
     "eval('canary()')": "no function eval()",
     "Q('age')": "no function Q()",
     "I(`my col`.eval('canary()'))": "no function .eval()",
-    "log(age, out=age)": "has no argument 'out'",
+    "log(age, out=age)": "takes no argument 'out'",
     "I(region % 5)": "region holds no numbers",
     "I('%999999999d' % age)": "holds no numbers",
     "I(region * 10**9)": "region holds no numbers",
@@ -216,7 +216,7 @@ LARGE = {
     "I(" + "(" * 100_000 + "age": "characters",
     "I(" + "-" * 4000 + "age)": "deep",
     "I(" + "~" * 40_000 + "rural)": "characters; allowed: 5,000",
-    "I(" + "age + " * 300 + "age)": "nested more than 100 deep",
+    "I(" + "2 ** " * 150 + "age)": "nested more than 100 deep",
     "I(age" + "".join(f" + {i}" for i in range(2000)) + ")": "characters; allowed: 5,000",
     "log(" * 90 + "-" * 50 + "age" + ")" * 90: "nested more than 100 deep",
     "I('" + "x" * 6000 + "' == region)": "characters; allowed: 5,000",
@@ -319,3 +319,40 @@ def test_random_code_does_nothing(seed: int, canary: list[str]) -> None:
     assert read > 10
     assert refused > 100
     assert os.getcwd() == folder
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def matrix(right: str, table: Columns = TABLE) -> Any:
+    return np.asarray(FormulaDesign.learn(parse_formula(f"y ~ {right}", table), table)[1])
+
+
+def test_columns_in_backticks_have_memories_of_their_own() -> None:
+    rng = np.random.default_rng(1)
+    table = Columns.of({"y": rng.integers(0, 2, 50), "a b": rng.normal(3, 1, 50), "c d": rng.normal(-8, 2, 50)})
+    for transform in ("center({})", "scale({})", "bs({}, df=4)", "poly({}, 2)"):
+        alone = matrix(transform.format("`c d`"), table)
+        together = matrix(f"{transform.format('`a b`')} + {transform.format('`c d`')}", table)
+        np.testing.assert_allclose(together[:, -(alone.shape[1] - 1) :], alone[:, 1:], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        ("log(age, income)", "log() has 2 arguments; allowed: 1"),
+        ("minimum(age, income, wave)", "minimum() has 3 arguments; allowed: 2"),
+        ("C(region, {[1, [2]]: 2})", "is no key"),
+    ],
+)
+def test_arguments_are_counted_and_keys_are_plain(right: str, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        learn(right)
+
+
+def test_ordinary_arguments() -> None:
+    np.testing.assert_array_equal(matrix("C(data=region)"), matrix("C(region)"))
+    for same in ("age.clip(upper=30)", "np.clip(age, None, 30)", "np.clip(age, a_min=None, a_max=30)"):
+        np.testing.assert_array_equal(matrix(same), matrix("np.minimum(age, 30)"))
+    np.testing.assert_array_equal(matrix("np.round(age / 7, decimals=1)"), matrix("round(age / 7, 1)"))
+    np.testing.assert_allclose(matrix("I(" + " + ".join(["age"] * 120) + ")"), matrix("I(120 * age)"))

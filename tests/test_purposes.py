@@ -26,10 +26,12 @@ from askance import (
 )
 from askance.channels import AnyChannel, Reports, build_channel
 from askance.channels.purposes import purpose_of_columns
+from askance.cli.people import read_ids
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.estimation import TwoStage, combine_means, estimate_mean
 from askance.evidence import Responses, pool
 from askance.formats import aggregate, channel_to_toml, read_channel, read_reports, write_reports
+from askance.survey.tables import Column
 
 from .report_examples import EXAMPLES, every_channel, evidence_of, some_reports
 from .test_cli import assert_one_line, call, parsed
@@ -288,3 +290,50 @@ def test_the_channel_after_a_pilot_has_its_purpose(tmp_path: Path) -> None:
     assert read_channel(out).purpose == "smokes"
     assert call(*guess, "--purpose", "drinks").code == 0
     assert read_channel(out).purpose == "drinks"
+
+
+# -- columns and purposes ----------------------------------------------------------------------------------------------
+
+
+def test_a_purpose_that_contradicts_the_columns(tmp_path: Path) -> None:
+    table, output, state = (str(tmp_path / name) for name in ("swapped.csv", "r.jsonl", "s.state"))
+    Path(table).write_text("b,a\n" + "1,0\n" * 5)
+    flags = ("randomize", "per-value", "--dim", "2", "--privacy-level", "1", "--input", table, "-o", output)
+    found = call(*flags, "--purpose", "a,b")
+    assert_one_line(found, ("the columns are 'b', 'a', and the purpose is 'a,b'", "--columns a,b"))
+    assert not Path(output).exists()
+    assert call(*flags, "--purpose", "a,b", "--columns", "a,b").code == 0
+    assert call("aggregate", output, "-o", state).code == 0
+    told = parsed(call("fit", "--state", state, "--json"))
+    assert [row["name"] for row in told["statistics"]] == ["a", "b"]
+    assert told["alarm"] is None
+    assert_one_line(call("fit", "--state", state, "--names", "b,a"), ("the reports are of the columns a,b",))
+    assert "purpose: a,b" in call("fit", "--state", state).out
+
+
+@pytest.mark.parametrize("first", ["hiv", "none"])
+def test_an_answer_is_no_name(first: str, tmp_path: Path) -> None:
+    table, output = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    table.write_text(f"{first}\nnone\nflu\n")
+    flags = ("--outputs", "none,flu,hiv", "--privacy-level", "1", "--input", str(table), "-o", str(output))
+    found = call("randomize", "subset-selection", *flags)
+    assert_one_line(found, ("holds an answer; allowed: names of columns",))
+    assert "hiv" not in found.err.replace(str(table), "")
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("line", ["0.731337,nan", "true,false", "1,NA"])
+def test_a_first_line_of_values_holds_no_names(line: str, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text(f"{line}\n1,0\n0,1\n")
+    flags = ("--dim", "2", "--privacy-level", "1", "--input", str(table), "-o", str(tmp_path / "r.jsonl"))
+    found = call("randomize", "hypercube", *flags)
+    assert_one_line(found, ("holds numbers only",))
+    assert "731337" not in found.err
+
+
+def test_rows_are_those_of_the_table_though_some_are_dropped(tmp_path: Path) -> None:
+    column = Column("id", "text", np.array(["a", "b", "d", "d"], dtype=object), np.zeros(4, dtype=bool))
+    with pytest.raises(InputError, match="row 4: column 'id' is that of row 3"):
+        read_ids(column, tmp_path / "t.csv", [0, 2, 3])
+    assert read_ids(column, tmp_path / "t.csv", [0, 1, 3]) == ["a", "b", "d"]

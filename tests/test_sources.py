@@ -153,6 +153,17 @@ def test_digests_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len({whole, digest_of(59, []), digest_of(60, [], ids=False)}) == 3
 
 
+def test_a_file_of_duplicates_is_remembered(tmp_path: Path) -> None:
+    """All its reports were left out in this call; in the next, nothing else would know them."""
+    monday = write_some(tmp_path / "monday.jsonl", 5, [str(i) for i in range(5)])
+    again = write_some(tmp_path / "again.jsonl", 3, [str(i) for i in range(3)])
+    both = aggregate([monday, again], skip_bad=True)
+    assert both.evidence.n_observations == 5
+    save(both.evidence, tmp_path / "monday.state")
+    with pytest.raises(IncompatibleEvidenceError, match=TWICE):
+        aggregate([tmp_path / "monday.state", again])
+
+
 # -- states ------------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ that wait for each other burn processors on a busy machine. Blocks of rows are s
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from contextlib import ContextDecorator
@@ -25,6 +26,15 @@ class _OneThread(ContextDecorator):
         self._libraries: list[Any] | None = None
         self._holders = 0
         self._before: list[tuple[Any, int]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        """In a forked process, which has none of the other threads that may have held the limit, or the lock."""
+        self._lock = threading.Lock()
+        held, self._holders = self._holders, int(getattr(self._own, "depth", 0) > 0)
+        if held and not self._holders:
+            _restore(self._before)
 
     def __enter__(self) -> None:
         depth = getattr(self._own, "depth", 0)

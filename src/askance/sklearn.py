@@ -23,7 +23,7 @@ from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
-from askance.errors import ClippingWarning, InputError
+from askance.errors import ClippingWarning, InputError, ShapeError
 from askance.estimation.linear_estimation import estimate_linear, pilot_first
 from askance.estimation.linear_fit import LinearFit
 from askance.estimation.methods import estimate
@@ -374,8 +374,13 @@ def _validated(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, **rules: An
         rows, target = validate_data(estimator, X, y, dtype=np.float64, **rules)
         return rows, target
     except ValueError as error:
-        if "could not convert" not in str(error):
+        told = str(error)
+        if not any(shows in told for shows in ("could not convert", "array=", "Complex data not supported")):
             raise
+    if "Complex data not supported" in told:
+        raise InputError("Complex data not supported: X or y holds complex numbers.", remedy="Give real numbers.")
+    if "array=" in told:
+        raise ShapeError(f"X has {np.ndim(X)} dimensions; allowed: 2.", remedy="Reshape your data: X.reshape(-1, 1).")
     raise InputError("X or y holds a text that is no number.", remedy="Turn texts into numbers first, with float().")
 
 

@@ -11,8 +11,8 @@ from askance.errors import InputError
 
 # Characters of a purpose.
 _LONGEST = 200
-# Control characters, halves of surrogate pairs, and what separates lines.
-_NOT_ON_A_LINE = {"Cc", "Cs", "Zl", "Zp"}
+# Control characters, what nobody sees, halves of surrogate pairs, and what separates lines.
+_NOT_ON_A_LINE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def as_purpose(purpose: object) -> str:

@@ -60,7 +60,7 @@ def sufficient_channel(model: Enumerated, channel: FiniteChannel) -> SufficientC
     labels = [f"φ = ({', '.join(repr(float(x)) for x in value)})" for value in values]
     reduced = MatrixChannel(
         [list(row) for row in zip(*columns, strict=True)], outputs=labels, observations=channel.observations
-    )
+    ).for_purpose(channel.purpose)
     log_sizes = tops + np.log(np.bincount(fibre, weights=relative))
     law = Enumerated(
         values.T, outputs=reduced.outputs, parameter_names=model.parameter_names, log_base_measure=log_sizes

@@ -60,7 +60,8 @@ def title_of(evidence: Tally | StatisticsTally, method: str) -> str:
     level = "none" if math.isinf(channel.privacy_level) else f"{channel.privacy_level:.4g}"
     reports = f"{evidence.n_observations:,} reports" + (f" through {len(parts)} channels" if len(parts) > 1 else "")
     kinds = ", ".join(dict.fromkeys(part.kind for part in parts))
-    return f"{kinds}: {reports}, privacy level {level}, method {method}"
+    purpose = f", purpose {channel.purpose}" if channel.purpose else ""
+    return f"{kinds}: {reports}, privacy level {level}, method {method}{purpose}"
 
 
 def print_alarm(alarm: str) -> None:

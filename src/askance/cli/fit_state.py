@@ -114,10 +114,12 @@ def _fit_means(
             "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
         )
     with one_line_warnings() as told:
-        means = _named(estimate_mean(evidence), names)
+        means = _named(estimate_mean(evidence), names, evidence.channel.purpose)
     if as_json:
         print_json({**means.to_json(confidence), "channel_test": test_as_json(evidence), "warnings": told})
     else:
+        if evidence.channel.purpose:
+            click.echo(f"purpose: {evidence.channel.purpose}")
         click.echo(means.summary(confidence))
         print_channel_test(evidence, means.alarm)
 
@@ -293,16 +295,23 @@ def _keep(fit: DistributionFit, path: Path | None) -> None:
         save(fit, path)
 
 
-def _named(means: MeanStatistics, names: str | None) -> MeanStatistics:
-    """The means under names of the user's own."""
+def _named(means: MeanStatistics, names: str | None, purpose: str) -> MeanStatistics:
+    """The means under names of the user's own, or those of the columns, where the purpose is a list of them."""
+    columns = tuple(purpose.split(","))
+    are_names = len(columns) == len(means.names) and ":" not in purpose and purpose != ""
     if names is None:
-        return means
-    given = tuple(name.strip() for name in names.split(","))
-    if len(given) != len(means.names):
+        return dataclasses.replace(means, names=columns) if are_names else means
+    own = tuple(name.strip() for name in names.split(","))
+    if len(own) != len(means.names):
         raise InputError(
-            f"--names has {len(given)} names; allowed: {len(means.names)}.", remedy="Name every statistic, in order."
+            f"--names has {len(own)} names; allowed: {len(means.names)}.", remedy="Name every statistic, in order."
         )
-    return dataclasses.replace(means, names=given)
+    if are_names and own != columns and set(own) == set(columns):
+        raise InputError(
+            f"--names is {names}, and the reports are of the columns {purpose}, in this order.",
+            remedy="Leave --names out.",
+        )
+    return dataclasses.replace(means, names=own)
 
 
 # -- what is printed ---------------------------------------------------------------------------------------------------
@@ -315,6 +324,7 @@ def _fit_as_json(fit: DistributionFit, evidence: Tally | StatisticsTally, confid
         "privacy_level": finite(fit.privacy_level),
         "method": fit.method,
         "confidence": confidence,
+        "alarm": fit.alarm or None,
         "messages": [*fit.alarms, *fit.diagnostics.messages],
         "channel_test": test_as_json(evidence),
     }

@@ -14,7 +14,7 @@ import click
 
 from askance._checks import shorten
 from askance.cli.outputs import refuse_inputs, refuse_replacing, require_writable
-from askance.errors import InputError, LabelError, MissingValueError
+from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
 
 if TYPE_CHECKING:
     from askance._arrays import AnyArray, FloatArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16
 # Numbers noised at a time, where records are long.
 _NUMBERS = 1 << 22
+# First lines of such values, and of numbers, hold no names.
+_BOOLEANS, _GAPS = frozenset({"true", "false"}), frozenset({"", "na", "nan", "n/a", "null", "none", "inf", "-inf"})
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 
 
@@ -86,18 +88,43 @@ def complete_columns(table: Columns, names: Sequence[str], path: Path, *, drop: 
     return [column.take(kept) for column in columns], kept
 
 
-def numbers_of(column: Column, path: Path) -> FloatArray:
-    """A column of numbers, shape (n,)."""
-    require_numbers(column, path)
+def numbers_of(column: Column, path: Path, rows: Sequence[int] | None = None) -> FloatArray:
+    """A column of numbers, shape (n,); `rows` are their numbers where some were dropped."""
+    require_numbers(column, path, rows)
     return column.values.astype(float)
 
 
 def _refuse_headless(table: Columns, path: Path) -> None:
-    """A first line of numbers is a respondent, not names: taken as names, it would be lost."""
-    if table.names and all(_NUMBER.fullmatch(name.strip()) for name in table.names):
+    """A first line of numbers is a respondent, not names: taken as names, it would be lost, and be shown."""
+    values = [name.strip().lower() for name in table.names]
+    if any(value and (_NUMBER.fullmatch(value) or value in _BOOLEANS) for value in values) and all(
+        _NUMBER.fullmatch(value) or value in _BOOLEANS or value in _GAPS for value in values
+    ):
         raise InputError(
             f"the first line of {path} holds numbers only; allowed: names of columns.",
             remedy="Put a line of names in front.",
+        )
+
+
+def refuse_answers_as_names(columns: Sequence[Column], labels: Categories | None, path: Path) -> None:
+    """A column called by an answer has none: the first respondent is no name, which all reports would carry.
+
+    Which column it is tells what the first respondent said, so it is not named.
+    """
+    if labels is not None and any(label_of(column.name, labels) is not None for column in columns):
+        raise InputError(
+            f"the first line of {path} holds an answer; allowed: names of columns.",
+            remedy="Put a line of names in front. Where a column is really called so, name it with --columns.",
+        )
+
+
+def refuse_other_columns(columns: Sequence[str], purpose: str, names: Sequence[str], path: Path) -> None:
+    """Refuse columns that the purpose names in another order, or instead of which it names others of the table."""
+    meant = purpose.split(",")
+    if meant != list(columns) and set(meant) <= set(names):
+        raise IncompatibleEvidenceError(
+            f"{path}: the columns are {shorten(list(columns))}, and the purpose is {purpose!r}.",
+            remedy=f"Take the columns that it names, in their order: --columns {purpose}.",
         )
 
 
@@ -111,30 +138,38 @@ def pieces_of(n: int, width: int) -> Iterator[slice]:
 def require_complete(column: Column, path: Path) -> None:
     """Refuse a column with gaps."""
     if column.missing.any():
-        raise MissingValueError(
-            f"{path}, row {int(column.missing.argmax()) + 1}: the value of column {column.name!r} is missing.",
-            remedy="Leave respondents with missing values out (--missing drop, where there is one), and count them.",
-        )
+        raise _missing(column, int(column.missing.argmax()), path)
 
 
-def require_numbers(column: Column, path: Path) -> None:
-    """Refuse a column of texts."""
+def _missing(column: Column, row: int, path: Path) -> MissingValueError:
+    return MissingValueError(
+        f"{path}, row {row + 1}: the value of column {column.name!r} is missing.",
+        remedy="Leave respondents with missing values out (--missing drop, where there is one), and count them.",
+    )
+
+
+def require_numbers(column: Column, path: Path, rows: Sequence[int] | None = None) -> None:
+    """Refuse a column of texts; `rows` as in `numbers_of`."""
     if column.kind in ("number", "boolean") or not len(column.values):
         return
     texts = [str(value) for value in column.values.tolist()]
     row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
+    row = row if rows is None else rows[row]
     raise InputError(
         f"{path}, row {row + 1}: column {column.name!r} is no number; allowed: numbers.",
         remedy="Turn texts into numbers first, or choose other columns.",
     )
 
 
-def read_ids(column: Column, path: Path) -> list[str]:
-    """Ids as texts, each once."""
-    require_complete(column, path)
-    ids = [as_written(value) for value in column.values.tolist()]
+def read_ids(column: Column, path: Path, rows: Sequence[int] | None = None) -> list[str]:
+    """Ids as texts, each once; of those rows, where some were dropped."""
+    numbers = list(range(len(column.values)) if rows is None else rows)
+    gap = next((row for row in numbers if column.missing[row]), None)
+    if gap is not None:
+        raise _missing(column, gap, path)
+    ids = [as_written(value) for value in column.values[numbers].tolist()]
     met: dict[str, int] = {}
-    for row, id in enumerate(ids):
+    for row, id in zip(numbers, ids, strict=True):
         first = met.setdefault(id, row)
         if first != row or not id:
             raise InputError(

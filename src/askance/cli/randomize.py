@@ -25,6 +25,8 @@ from askance.cli.people import (
     read_ids,
     read_labels,
     read_people,
+    refuse_answers_as_names,
+    refuse_other_columns,
     refuse_place,
     require_complete,
     require_numbers,
@@ -171,7 +173,11 @@ def _noise_table(
         table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
         ids = None if id_column is None else read_ids(table[id_column], path)
         chosen = _chosen(table, names, id_column, channel, path)
-        channel = channel.named(channel.purpose or purpose_of_columns([column.name for column in chosen]))
+        if names is None:
+            refuse_answers_as_names(chosen, labels, path)
+        told = [column.name for column in chosen]
+        refuse_other_columns(told, channel.purpose, table.names, path)
+        channel = channel.named(channel.purpose or purpose_of_columns(told))
         with report_writer(output, channel, ids=ids is not None) as writer:
             for rows in pieces_of(len(table), len(chosen)):
                 doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")

@@ -81,7 +81,7 @@ def randomize_records(
         table = read_people(input, texts=True)
         columns, kept = complete_columns(table, field.variables, input, drop=missing == "drop")
         numbers = np.flatnonzero(kept).tolist()
-        ids = None if id_column is None else read_ids(table[id_column].take(kept), input)
+        ids = None if id_column is None else read_ids(table[id_column], input, numbers)
         with report_writer(output, channel, ids=ids is not None) as writer:
             for rows in pieces_of(int(kept.sum()), len(columns)):
                 doing(f"noising {input}: row {rows.start + 1:,} of {int(kept.sum()):,}")

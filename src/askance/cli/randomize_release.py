@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,10 +70,11 @@ def randomize_release(
         doing(f"reading {input}")
         table = read_people(input)
         columns, kept = complete_columns(table, names, input, drop=missing == "drop")
-        ids = None if id_column is None else read_ids(table[id_column].take(kept), input)
-        values = np.column_stack([numbers_of(column, input) for column in columns])
+        numbers = np.flatnonzero(kept).tolist()
+        ids = None if id_column is None else read_ids(table[id_column], input, numbers)
+        values = np.column_stack([numbers_of(column, input, numbers) for column in columns])
         if strict:
-            _require_within(release, values, input)
+            _require_within(release, values, numbers, input)
         with report_writer(output, release.channel, ids=ids is not None) as writer:
             for rows in pieces_of(len(values), release.channel.truth_width):
                 doing(f"noising {input}: row {rows.start + 1:,} of {len(values):,}")
@@ -95,8 +97,8 @@ def randomize_release(
         click.echo(f"note: {note}")
 
 
-def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, path: Path) -> None:
+def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, rows: Sequence[int], path: Path) -> None:
     try:
-        release.field.require_kept(values[:, :-1], values[:, -1])
+        release.field.require_kept(values[:, :-1], values[:, -1], rows)
     except InputError as error:
         raise InputError(f"{path}: {error.message}", remedy="Correct the table, or leave --strict out.") from None

@@ -15,6 +15,7 @@ from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Asymptotics, Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError, InputError, MissingValueError, NotIdentifiedError, ShapeError
+from askance.models.covariate_sizes import require_size
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
 
@@ -152,6 +153,8 @@ def read_sample(x: Covariates, weights: ArrayLike | None, terms: tuple[str, ...]
             f"weights have shape {counts.shape} for {len(dense)} rows, or are not finite, or below 0, or all 0.",
             remedy="Give one weight per row of x, or leave them out.",
         )
+    for term, largest in zip(terms, np.abs(dense).max(axis=0), strict=True):
+        require_size(f"column {term!r}", largest)
     _refuse_collinear(dense[counts > 0], terms)
     counts = counts / counts.max()  # the sum of numbers near the largest there is would be no number
     return dense, counts / counts.sum()

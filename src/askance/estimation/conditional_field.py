@@ -22,13 +22,13 @@ from askance.errors import (
 )
 from askance.estimation.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
-from askance.estimation.covariate_sizes import require_size
 from askance.estimation.field_descent import descend
 from askance.estimation.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.field_fit import FieldDiagnostics, enough_reports
 from askance.estimation.field_tables import free_parameters
 from askance.estimation.tilted_field import TiltedField
 from askance.evidence.field_responses import FieldResponses
+from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
 
 # Matrices (d, d) are made; beyond this many parameters a fit takes too long.

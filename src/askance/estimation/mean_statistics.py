@@ -78,6 +78,7 @@ class MeanStatistics:
             "privacy_level": self.privacy_level,
             "averaging": self.averaging,
             "confidence": confidence,
+            "alarm": self.alarm or None,
             "messages": [self.alarm] if self.alarm else [],
             "statistics": [
                 {field: value if field == "name" else float(value) for field, value in zip(fields, row, strict=True)}
@@ -86,7 +87,6 @@ class MeanStatistics:
         }
 
 
-@one_thread
 def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
     """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
 
@@ -111,18 +111,20 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
     array([ 0.9667,  0.0667, -0.0333])
     """
     if isinstance(evidence, Tally):
-        return _unbiased_shares(evidence)
+        with one_thread:
+            return _unbiased_shares(evidence)
     if not isinstance(evidence, StatisticsTally):
         raise InputError(
             f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
             remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
         )
-    channel, mean = evidence.channel, evidence.mean(averaging)
+    with one_thread:
+        channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
     return MeanStatistics(
         alarm=alarm_of(evidence),
         names=channel.statistic_names,
         mean=mean,
-        standard_errors=evidence.standard_errors(averaging),
+        standard_errors=errors,
         n_observations=evidence.n_observations,
         averaging=averaging,
         channel=channel.specification(),

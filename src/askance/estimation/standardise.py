@@ -8,9 +8,9 @@ from askance._arrays import FloatArray
 from askance.errors import NotIdentifiedError
 from askance.estimation.basis import Basis
 from askance.estimation.conditional import Block, Rows
-from askance.estimation.covariate_sizes import LARGEST, SMALLEST, require_size
 from askance.estimation.standard import Standard
 from askance.evidence.totals import total
+from askance.models.covariate_sizes import LARGEST, SMALLEST, require_size
 from askance.models.softmax import Softmax
 
 # Ê x xᵀ, with columns of size 1: above this share of its largest eigenvalue, the smallest keeps ten digits in the sum.

@@ -74,6 +74,11 @@ class FieldResponses:
         chunks = (*self.chunks, (rows, checked)) if len(checked) else self.chunks
         return type(self)(self.channel, chunks, self.terms if terms is None else terms)
 
+    def for_purpose(self, purpose: str) -> Self:
+        """This evidence, of those variables: where nothing says of which it is; refused where it is of others."""
+        chunks = tuple((x, reports.for_purpose(purpose)) for x, reports in self.chunks)
+        return type(self)(self.channel.named(purpose), chunks, self.terms)
+
     def merge(self, other: Self) -> Self:
         """The evidence of both; refused when the channels or the numbers of columns differ."""
         if not isinstance(other, FieldResponses):

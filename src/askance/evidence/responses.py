@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray
-from askance.channels.differences import differences
+from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
 from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
 from askance.models.softmax import Covariates
@@ -87,6 +87,10 @@ class Responses:
             _require_same_kind(self.chunks[0], chunk)
         return type(self)(self.channel, (*self.chunks, chunk) if len(codes) else self.chunks)
 
+    def for_purpose(self, purpose: str) -> Self:
+        """This evidence, of that question: where nothing says of which it is; refused where it is of another."""
+        return type(self)(self.channel.named(purpose), self.chunks)
+
     def merge(self, other: Self) -> Self:
         """The evidence of both; refused when the channels, the columns or the kinds of weights differ."""
         if not isinstance(other, Responses):
@@ -97,7 +101,7 @@ class Responses:
             raise IncompatibleEvidenceError(
                 f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}. "
                 f"{differences(self.channel, other.channel)}",
-                remedy="Keep evidence of different channels apart.",
+                remedy=way_out(self.channel, other.channel) or "Keep evidence of different channels apart.",
             )
         if self.chunks and other.chunks:
             _require_same_kind(self.chunks[0], other.chunks[0])

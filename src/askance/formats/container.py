@@ -46,7 +46,8 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
     header = _read_json(line) if line.startswith(MAGIC) else None
     if not isinstance(header, dict):
         raise FormatError(
-            f"{name} is not an askance file (it begins with {data[:24]!r}).", remedy="Give a file written by askance."
+            f"{name} is not an askance file.",
+            remedy="Give a file written by askance. A table of answers is noised first: askance randomize … --input.",
         )
     if "payload_bytes" not in header and str(header["askance"]).startswith(_TEXT_FORMATS):
         raise FormatError(

@@ -40,6 +40,8 @@ def as_path(path: str | os.PathLike[str]) -> Path:
         raise InputError(
             f"path is {shown(path)}; allowed: a text or a Path.", remedy='Give one such as "answers.tally".'
         )
+    if os.fspath(path) == "-":
+        raise InputError("path is -; allowed: the path of a file.", remedy="Standard input is /dev/stdin.")
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError:

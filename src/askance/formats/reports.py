@@ -303,13 +303,14 @@ def aggregate(
     >>> found.evidence.counts, found.refused
     (array([2, 1]), {'duplicate id': 1})
     """
+    purpose_of_unnamed = as_purpose(purpose_of_unnamed)
     evidence: Evidence | None = None
     refusals, seen, sources = Refusals(skip=skip_bad), _SeenIds(), SeenSources()
     for path in _as_paths(paths):
         doing(f"reading {path}")
         with opened(path) as file:
             if kind_of(file) == "other":
-                evidence = _with_state(evidence, file, as_purpose(purpose_of_unnamed), sources)
+                evidence = _with_state(evidence, file, purpose_of_unnamed, sources)
                 continue
             read, told, before, digest = 0, _TOLD_EVERY, evidence, SourceDigest()
             expected = None if evidence is None else ReportSchema(evidence.channel, purpose_of_unnamed)
@@ -324,6 +325,8 @@ def aggregate(
             assert evidence is not None
             if evidence.n_observations > (before.n_observations if before else 0):
                 sources.add({digest.digest()}, path, "its reports")
+            elif read:  # all were left out; in another call they would not be
+                sources.remember(digest.digest(), path)
     assert evidence is not None
     return Aggregation(_with_sources(evidence, sources.all()), refusals.counts, refusals.first)
 

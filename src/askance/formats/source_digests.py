@@ -103,6 +103,10 @@ class SeenSources:
             )
         self._places |= dict.fromkeys(digests, path)
 
+    def remember(self, digest: bytes, path: Path) -> None:
+        """Remember a file that added nothing: all its reports were duplicates, or refused."""
+        self._places.setdefault(digest, path)
+
     def all(self) -> Sources:
         """All that was met."""
         return frozenset(self._places)

@@ -186,13 +186,14 @@ class GaussianField:
         slack = 1e-9 * self.scales
         return bool(((least > self.low + slack) | (most < self.high - slack)).any())
 
-    def require_kept(self, x: ArrayLike, y: ArrayLike) -> None:
-        """Refuse records that would be clipped, where that is not wanted."""
+    def require_kept(self, x: ArrayLike, y: ArrayLike, rows: Sequence[int] | None = None) -> None:
+        """Refuse records that would be clipped, where that is not wanted; `rows` are their places in a longer table."""
         table, (least, most) = self.read(x, y), self.kept
         slack = 1e-9 * self.scales
         outside = (table < least - slack) | (table > most + slack)
         if outside.any():
-            row, column = np.argwhere(outside)[0]
+            first, column = map(int, np.argwhere(outside)[0])
+            row = first if rows is None else rows[first]
             raise InputError(
                 f"{self.names[column]} of row {row + 1} would be clipped; allowed: {least[column]:g} to "
                 f"{most[column]:g}.",

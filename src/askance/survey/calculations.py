@@ -25,14 +25,22 @@ if TYPE_CHECKING:
 #: Functions of numbers, row by row, as `log` or `np.log`.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in ("log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "sqrt", "cbrt")},
-    **{name: getattr(np, name) for name in ("abs", "sign", "square", "power", "minimum", "maximum", "clip")},
-    **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "tan", "arctan", "tanh")},
+    **{name: getattr(np, name) for name in ("abs", "sign", "square", "power", "minimum", "maximum")},
+    **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "tan", "arctan")},
+    **{name: getattr(np, name) for name in ("sinh", "tanh", "arcsinh")},
+    **{name: getattr(np, name) for name in ("logical_and", "logical_or", "logical_not")},
     "exp10": lambda x: np.power(10.0, x),
     "round": lambda x, decimals=0.0: np.round(x, int(decimals)),
+    "clip": lambda x, lower=None, upper=None: np.clip(x, lower, upper),
+}
+# Arguments that may be named, as NumPy and pandas call them, by their place.
+_NAMED = {
+    "round": {"decimals": 1},
+    "clip": {"lower": 1, "min": 1, "a_min": 1, "upper": 2, "max": 2, "a_max": 2},
 }
 #: Functions of formulaic, of numbers and of any values; those with a memory code new data as they coded the first.
 OF_NUMBERS = ("center", "scale", "standardize", "poly", "bs", "cr", "cs", "cc")
-OF_VALUES = ("C", "I", "lag", "hashed")
+OF_VALUES = ("C", "I", "hashed")
 #: All that formulas may call.
 CALLABLE = (*OF_VALUES, *OF_NUMBERS, "where", "isin", *FUNCTIONS)
 # What may be written behind a value, as in age.clip(30, 50).
@@ -144,6 +152,7 @@ class _Reader:
     def __init__(self, columns: Iterable[str]) -> None:
         self.columns, self.used = frozenset(columns), list[str]()
         self._quoted: dict[str, str] = {}
+        self._source = ""
 
     def read(self, code: str) -> _Step:
         tree = self._parse(code)
@@ -166,20 +175,25 @@ class _Reader:
             return f" {stem}{len(self._quoted) - 1} "
 
         plain = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)
+        self._source = plain.strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # odd escapes in a text mean what they say
-                return ast.parse(plain.strip(), mode="eval").body
+                return ast.parse(self._source, mode="eval").body
         except (SyntaxError, ValueError) as error:
             raise CalculationError(f"{_short(code)}: {getattr(error, 'msg', error)}", "") from None
         except (MemoryError, RecursionError):  # how Python says that a tree is too deep
             raise CalculationError(f"{_short(code)} is nested too deeply") from None
 
+    def _written(self, node: ast.AST) -> str:
+        """A part as it stands in the formula, with names in backticks and not with what stands in for them."""
+        text = ast.get_source_segment(self._source, node) or ""
+        for stand_in, name in reversed(self._quoted.items()):  # the tenth before the first, which it begins with
+            text = text.replace(f" {stand_in} ", f"`{name}`").replace(stand_in, f"`{name}`")
+        return text
+
     def _shown(self, node: ast.AST) -> str:
-        text = ast.unparse(node)
-        for stand_in, name in self._quoted.items():
-            text = text.replace(stand_in, f"`{name}`")
-        return _short(text)
+        return _short(self._written(node))
 
     def _value(self, node: ast.AST, depth: int) -> _Step:
         if depth == 0:
@@ -216,18 +230,35 @@ class _Reader:
         return lambda frame, state: frame[name]
 
     def _binary(self, node: ast.BinOp, depth: int) -> _Step:
-        left, right = self._value(node.left, depth - 1), self._value(node.right, depth - 1)
-        is_logic = type(node.op) in _LOGIC
+        """One operation, or a row of them as in q1 + q2 + q3, which is no deeper than its parts."""
+        row: list[ast.BinOp] = []
+        first: ast.expr = node
+        while isinstance(first, ast.BinOp) and type(first.op) in (_ARITHMETIC | _LOGIC):
+            row.insert(0, first)
+            first = first.left
+        start, steps = self._value(first, depth - 1), [self._operation(part, depth) for part in row]
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            value = start(frame, state)
+            for operation in steps:
+                value = operation(value, frame, state)
+            return value
+
+        return step
+
+    def _operation(self, node: ast.BinOp, depth: int) -> Callable[[Any, pd.DataFrame, dict[str, Any]], Any]:
+        """What is done with the value on the left."""
+        right, is_logic = self._value(node.right, depth - 1), type(node.op) in _LOGIC
         apply, kind = (_ARITHMETIC | _LOGIC)[type(node.op)], _conditions if is_logic else _numbers
         text, left_text, right_text = self._shown(node), self._shown(node.left), self._shown(node.right)
 
-        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
-            a, b = kind(left(frame, state), left_text), kind(right(frame, state), right_text)
+        def operation(left: Any, frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            a, b = kind(left, left_text), kind(right(frame, state), right_text)
             if is_logic or np.ndim(a) or np.ndim(b):
                 return apply(a, b)
             return _finite(apply(np.float64(a), np.float64(b)), text)
 
-        return step
+        return operation
 
     def _unary(self, node: ast.UnaryOp, depth: int) -> _Step:
         inner, text = self._value(node.operand, depth - 1), self._shown(node.operand)
@@ -268,17 +299,43 @@ class _Reader:
             raise CalculationError(f"{self._shown(node)} unpacks arguments by *", "Write the arguments out.")
         if is_transform:
             return self._transform(node, name, depth)
-        if node.keywords:
-            raise CalculationError(f"{shown}() has no argument {node.keywords[0].arg!r}", "Write the values alone.")
+        args = self._in_places(name, shown, args, node.keywords)
         if name == "isin":
             return self._isin(node, args, depth)
-        steps, texts = [self._value(arg, depth - 1) for arg in args], [self._shown(arg) for arg in args]
+        texts = [self._shown(arg) for arg in args]
         if name == "where":
-            return _where(steps, texts)
+            return _where([self._value(arg, depth - 1) for arg in args], texts)
+        return self._function(name, shown, args, texts, depth)
+
+    def _in_places(self, name: str, shown: str, args: list[ast.expr], keywords: list[ast.keyword]) -> list[ast.expr]:
+        """All arguments in their places, None where one is left out."""
+        places = _NAMED.get(name, {})
+        for keyword in keywords:
+            place = places.get(str(keyword.arg))
+            if place is None:
+                remedy = f"Allowed: {', '.join(places)}." if places else "Write the values alone."
+                raise CalculationError(f"{shown}() takes no argument {keyword.arg!r} here", remedy)
+            args = [*args, *(ast.Constant(None) for _ in range(place + 1 - len(args)))]
+            args[place] = keyword.value
+        return args
+
+    def _function(self, name: str, shown: str, args: list[ast.expr], texts: list[str], depth: int) -> _Step:
+        """A function of numbers; what clip does not bound may be None."""
         function = FUNCTIONS[name]
-        return lambda frame, state: function(
-            *(_numbers(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True))
-        )
+        most = function.nin if isinstance(function, np.ufunc) else len(inspect.signature(function).parameters)
+        least = most if isinstance(function, np.ufunc) else 1
+        if not least <= len(args) <= most:
+            allowed = f"{most}" if least == most else f"{least} to {most}"
+            raise CalculationError(f"{shown}() has {len(args)} arguments; allowed: {allowed}", "Write them out.")
+        is_open = [name == "clip" and isinstance(arg, ast.Constant) and arg.value is None for arg in args]
+        pairs = zip(args, is_open, strict=True)
+        steps = [None if left_open else self._value(arg, depth - 1) for arg, left_open in pairs]
+
+        def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
+            parts = zip(steps, texts, strict=True)
+            return function(*(None if inner is None else _numbers(inner(frame, state), text) for inner, text in parts))
+
+        return step
 
     def _isin(self, node: ast.Call, args: list[ast.expr], depth: int) -> _Step:
         if len(args) != 2 or not isinstance(args[1], (ast.List, ast.Tuple)):
@@ -306,7 +363,8 @@ class _Reader:
             known = ", ".join(parameter.name for parameter in parameters)
             raise CalculationError(f"{name}(): {error}; allowed: {known}", "") from None
         first = parameters[0].name
-        inner, text, key = self._value(bound.arguments[first], depth - 1), self._shown(node.args[0]), ast.unparse(node)
+        argument, key = bound.arguments[first], self._written(node)
+        inner, text = self._value(argument, depth - 1), self._shown(argument)
         options = {
             option: self._contrasts(value, depth) if option == "contrasts" else self._option(option, value, depth)
             for option, value in bound.arguments.items()
@@ -366,6 +424,8 @@ class _Reader:
 
     def _key(self, node: ast.AST | None, depth: int) -> Any:
         key = self._literal(node, depth - 1)
+        if isinstance(key, dict) or (isinstance(key, list) and any(isinstance(part, (list, dict)) for part in key)):
+            raise CalculationError(f"{_short(str(key))} is no key", "Write numbers or texts before the colons.")
         return tuple(key) if isinstance(key, list) else key
 
 

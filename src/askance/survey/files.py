@@ -32,6 +32,8 @@ _BEGINNINGS = {
     b"PK\x03\x04": ".zip",
     b"PAR1": ".parquet",
     b"<stata_dta>": ".dta",
+    # Older versions of Stata begin with their number and the order of bytes.
+    **{bytes([version, order]): ".dta" for version in (105, 108, 110, 111, 113, 114, 115) for order in (1, 2)},
     b"$FL": ".sav",
 }
 # What is looked at to tell how cells are separated.
@@ -68,7 +70,7 @@ def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None =
     )
     if not kind and not is_stream:
         raise InputError(f"{path} is of no known kind; allowed: {_READABLE}.", remedy="Rename or convert it.")
-    if kind in (".sav", ".zsav") and not is_stream:
+    if kind in (".sav", ".zsav") and (not is_stream or os.path.isfile(place)):
         read_bounded(place, limit)  # says why where it cannot
         return Columns.of(read_spss(place, limit))
     data = read_bounded(place, limit)

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from askance._checks import shorten
 from askance.errors import FormatError, InputError
-from askance.formats.disk import read_whole
+from askance.formats.disk import opened
 from askance.survey.tables import first_line
 
 #: The variable of the environment that raises the limit, and the limit without it.
@@ -48,11 +48,8 @@ def read_bounded(path: Path, limit: int) -> bytes:
     """The bytes of a file, or of a pipe, which is read once."""
     if os.path.isfile(path) and path.stat().st_size > limit:
         raise too_large(path, limit)
-    # One more byte than allowed would be refused in words that are not about tables.
-    data = read_whole(path, limit=limit + _PIECE)
-    if len(data) > limit:
-        raise too_large(path, limit)
-    return data
+    with opened(path, unpack=False) as file:
+        return bytes(_read_up_to(file, path, limit))
 
 
 def too_large(path: object, limit: int) -> FormatError:

@@ -76,7 +76,8 @@ def with_noncompliance(
         raise InputError(f"behaviour is {behaviour!r}; allowed: truth, refuse, random.", remedy="Choose one of them.")
     planned = channel.integer_weights
     mixed = [[(1 - c) * Fraction(int(planned[o, y]), TOTAL) + c * other[o][y] for y in range(m)] for o in range(k)]
-    return MatrixChannel(mixed, outputs=channel.outputs, observations=channel.observations)
+    other_law = MatrixChannel(mixed, outputs=channel.outputs, observations=channel.observations)
+    return other_law.for_purpose(channel.purpose)
 
 
 def _plain_reports(channel: FiniteChannel) -> list[int]:

@@ -36,7 +36,7 @@ def read_spss(path: Path, limit: int) -> Any:
         ) from None
     # The same modules as here, and none that happen to lie in the current folder.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-P", "-m", "askance.survey.spss", str(path.absolute()), str(limit)]
+    command = [sys.executable, "-P", "-W", "ignore", "-m", "askance.survey.spss", str(path.absolute()), str(limit)]
     ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, check=False)
     if ran.returncode == 0:
         return pa.ipc.open_stream(ran.stdout).read_all()
@@ -53,10 +53,13 @@ def frame_of(path: str, limit: int) -> pd.DataFrame:
 
     about = pyreadstat.read_sav(path, metadataonly=True)[1]
     width = sum(max(8, int(size)) for size in about.variable_storage_width.values())
-    if (about.number_rows or 0) * width > limit:
+    most, promised = limit // max(width, 1), about.number_rows
+    if (promised or 0) > most:
         raise OverflowError(limit)
-    promised = about.number_rows
-    frame, about = pyreadstat.read_sav(path)
+    # A file need not tell how many rows it has.
+    frame, about = pyreadstat.read_sav(path, row_limit=min(most + 1, 2**31 - 1))
+    if len(frame) > most:
+        raise OverflowError(limit)
     if promised is not None and promised >= 0 and promised != len(frame):
         raise ValueError(f"it has {len(frame)} rows of {promised}")
     frame = without_empty_texts(frame)
