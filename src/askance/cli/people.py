@@ -121,7 +121,7 @@ def refuse_answers_as_names(columns: Sequence[Column], labels: Categories | None
 def refuse_other_columns(columns: Sequence[str], purpose: str, names: Sequence[str], path: Path) -> None:
     """Refuse columns that the purpose names in another order, or instead of which it names others of the table."""
     meant = purpose.split(",")
-    if meant != list(columns) and set(meant) <= set(names):
+    if purpose and meant != list(columns) and set(meant) <= set(names):
         raise IncompatibleEvidenceError(
             f"{path}: the columns are {shorten(list(columns))}, and the purpose is {purpose!r}.",
             remedy=f"Take the columns that it names, in their order: --columns {purpose}.",

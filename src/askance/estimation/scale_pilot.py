@@ -135,7 +135,7 @@ class ScalePilot:
         self.channel.require_same(tally.channel)
         if not tally.n_observations:
             raise EmptyDataError("there are no reports of the pilot.", remedy="Add them to the tally first.")
-        alarm_of(tally)
+        alarm_of(tally, stacklevel=4)  # one more for the limit on threads
         zeros, ones = tally.sums.reshape(2, self.field.n_features + 1, self.thresholds)
         flips = self.channel.flips
         raised = flips.ones(ndtr((_CENTRES[:, None, None] - self._places) / _WIDTHS[:, None]))

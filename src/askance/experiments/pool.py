@@ -26,7 +26,7 @@ def run_trials(trials: Sequence[Trial], workers: int) -> Generator[tuple[Trial, 
     Args:
         trials: in any order; the most costly are started first.
         workers: how many processes, each with one thread: outcomes are the same to the last digit, however many there
-            are. 0: in this process, with the threads it has, on which the last digits of sums may depend.
+            are. 0: in this process.
 
     A caller that stops listening, or is interrupted, ends the processes.
     """

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from askance.survey.row_values import conditions, numbers, plain
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -174,8 +176,8 @@ class _Reader:
             self._quoted[f"{stem}{len(self._quoted)}"] = found[2]
             return f" {stem}{len(self._quoted) - 1} "
 
-        plain = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)
-        self._source = plain.strip()
+        whole = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)
+        self._source = whole.strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # odd escapes in a text mean what they say
@@ -249,7 +251,7 @@ class _Reader:
     def _operation(self, node: ast.BinOp, depth: int) -> Callable[[Any, pd.DataFrame, dict[str, Any]], Any]:
         """What is done with the value on the left."""
         right, is_logic = self._value(node.right, depth - 1), type(node.op) in _LOGIC
-        apply, kind = (_ARITHMETIC | _LOGIC)[type(node.op)], _conditions if is_logic else _numbers
+        apply, kind = (_ARITHMETIC | _LOGIC)[type(node.op)], conditions if is_logic else numbers
         text, left_text, right_text = self._shown(node), self._shown(node.left), self._shown(node.right)
 
         def operation(left: Any, frame: pd.DataFrame, state: dict[str, Any]) -> Any:
@@ -263,9 +265,9 @@ class _Reader:
     def _unary(self, node: ast.UnaryOp, depth: int) -> _Step:
         inner, text = self._value(node.operand, depth - 1), self._shown(node.operand)
         if isinstance(node.op, ast.Invert):
-            return lambda frame, state: np.logical_not(_conditions(inner(frame, state), text))
+            return lambda frame, state: np.logical_not(conditions(inner(frame, state), text))
         sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
-        return lambda frame, state: sign * _numbers(inner(frame, state), text)
+        return lambda frame, state: sign * numbers(inner(frame, state), text)
 
     def _comparison(self, node: ast.Compare, depth: int) -> _Step:
         """One or several, as in 20 < age < 30: all must hold."""
@@ -274,7 +276,7 @@ class _Reader:
         texts, compare = [self._shown(operand) for operand in operands], [_COMPARISONS[type(op)] for op in node.ops]
 
         def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
-            values = [_plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True)]
+            values = [plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True)]
             held = [apply(values[i], values[i + 1]) for i, apply in enumerate(compare)]
             return held[0] if len(held) == 1 else np.logical_and.reduce(held)
 
@@ -333,7 +335,7 @@ class _Reader:
 
         def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
             parts = zip(steps, texts, strict=True)
-            return function(*(None if inner is None else _numbers(inner(frame, state), text) for inner, text in parts))
+            return function(*(None if inner is None else numbers(inner(frame, state), text) for inner, text in parts))
 
         return step
 
@@ -345,7 +347,7 @@ class _Reader:
         def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
             import pandas as pd
 
-            return pd.Series(_plain(inner(frame, state), text)).isin(list(members))
+            return pd.Series(plain(inner(frame, state), text)).isin(list(members))
 
         return step
 
@@ -374,7 +376,7 @@ class _Reader:
 
         def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
             value = inner(frame, state)
-            value = _numbers(value, text) if name in OF_NUMBERS else value
+            value = numbers(value, text) if name in OF_NUMBERS else value
             memory = {"_state": state.setdefault(key, {})} if has_memory else {}
             return function(value, **options, **memory)
 
@@ -436,8 +438,8 @@ def _where(steps: list[_Step], texts: list[str]) -> _Step:
     def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
         import pandas as pd
 
-        condition, a, b = (_plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True))
-        chosen = np.where(_conditions(condition, texts[0]), a, b)
+        condition, a, b = (plain(inner(frame, state), text) for inner, text in zip(steps, texts, strict=True))
+        chosen = np.where(conditions(condition, texts[0]), a, b)
         return pd.Series(chosen.astype(object) if chosen.dtype.kind == "U" else chosen, index=frame.index)
 
     return step
@@ -459,30 +461,4 @@ def _finite(number: Any, text: str) -> float:
         value = math.inf
     if not math.isfinite(value):
         raise CalculationError(f"{text} is no finite number", "Write a number below 1e308.")
-    return value
-
-
-def _plain(value: Any, text: str) -> Any:
-    """One value per row, or a single one; splines and categories are several columns."""
-    if hasattr(value, "__formulaic_metadata__") or np.ndim(value) > 1:
-        raise TypeError(f"{text} is several columns or categories, and can only stand for itself")
-    return value
-
-
-def _kind(value: Any) -> str:
-    return str(getattr(getattr(value, "dtype", np.asarray(value).dtype), "kind", "O"))
-
-
-def _numbers(value: Any, text: str) -> Any:
-    kind = _kind(_plain(value, text))
-    if kind not in "biuf":
-        raise TypeError(f"{text} holds no numbers")
-    if np.ndim(value) == 0:
-        return float(value)
-    return value if kind == "f" else value.astype(np.float64)
-
-
-def _conditions(value: Any, text: str) -> Any:
-    if _kind(_plain(value, text)) != "b":
-        raise TypeError(f"{text} is no condition, as age > 30 is")
     return value
