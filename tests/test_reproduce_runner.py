@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from askance.experiments.experiment import Trial
 from askance.experiments.pool import run_trials
 from askance.experiments.runner import read_result, replot, run_experiment
 from askance.experiments.source import digest_of_folder, source_digest
+from tests.signals import end_by, start
 from tests.squares import Squares, fail, files, not_json
 
 
@@ -155,18 +155,17 @@ def test_interrupted_a_run_keeps_what_is_done_and_leaves_no_process(tmp_path: Pa
         "    run_experiment(Squares(extra=[slow]), out, workers=2)\n",
         encoding="utf-8",
     )
-    running = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, start_new_session=True)
+    running = start(sys.executable, script, stdout=None, start_new_session=True)
     try:
         kept = tmp_path / "squares" / "trials"
         for _ in range(600):
             if (tmp_path / "started").exists() and len(list(kept.glob("value-*.json"))) == 3:
                 break
             time.sleep(0.1)
-        os.kill(running.pid, signal.SIGINT)  # the parent alone: its processes must not outlive it
-        running.communicate(timeout=20)
+        assert end_by(running, signal.SIGINT) != 0  # the parent alone: its processes must not outlive it
     finally:
         running.kill()
-    assert running.returncode != 0
+        running.communicate()
     assert sorted(path.name for path in kept.iterdir()) == ["value-1.json", "value-2.json", "value-3.json"]
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text(encoding="utf-8")), 0)

@@ -22,12 +22,11 @@ from askance.formats import aggregate, channel_to_toml, read_channel, read_repor
 from askance.text import read_annotations, read_regions, read_sentences, read_sheet, read_tagged
 
 from .annotation_examples import DOCCANO, LABEL_STUDIO
+from .signals import PATIENCE, end_by, start
 from .test_cli import assert_one_line, call
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and signals are those of POSIX")
 CHANNEL = Warner("2/3")
-# Seconds after which a process is said to hang, on however busy a machine.
-_PATIENCE = 240
 ASKANCE = (sys.executable, "-m", "askance")
 
 
@@ -168,16 +167,6 @@ def test_packed_lines_are_read_in_pieces(tmp_path: Path) -> None:
 # -- signals -----------------------------------------------------------------------------------------------------------
 
 
-def start(*arguments: str | Path, stdout: Any = subprocess.PIPE) -> subprocess.Popen[bytes]:
-    """A process that is not deaf to Ctrl-C, as those are that a shell starts in the background."""
-    return subprocess.Popen(
-        arguments,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
 @pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGTERM, 143, ""), (signal.SIGINT, 130, "stopped.")])
 def test_signals_end_a_command_that_reads(number: int, code: int, said: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
@@ -187,8 +176,7 @@ def test_signals_end_a_command_that_reads(number: int, code: int, said: str, tmp
         with (tmp_path / "fifo").open("wb") as end:  # returns when the command has opened it, too
             end.write(file_of(tmp_path, ".jsonl"))
             end.flush()
-            process.send_signal(number)
-            assert process.wait(_PATIENCE) == code
+            assert end_by(process, number) == code
         assert process.stderr is not None
         assert process.stderr.read().decode().strip() == (f"askance: {said}" if said else "")
     assert (tmp_path / "all.state").read_bytes() == old
@@ -218,8 +206,7 @@ def test_signals_leave_nothing_half_written(number: int, tmp_path: Path) -> None
         assert process.stderr is not None
         assert process.stdout.readline() == b"writing\n"
         assert len(list(tmp_path.glob(".askance-*"))) == 1
-        process.send_signal(number)
-        assert process.wait(_PATIENCE) == 128 + number
+        assert end_by(process, number) == 128 + number
         assert process.stderr.read() == b""
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"as it was"
@@ -232,7 +219,7 @@ def test_signals_leave_nothing_half_written(number: int, tmp_path: Path) -> None
 @pytest.mark.parametrize("arguments", [("channels",), ("channels", "--json"), ("--help",)])
 def test_a_full_output_is_told(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full, start(*ASKANCE, *arguments, stdout=full) as process:
-        _, told = process.communicate(timeout=_PATIENCE)
+        _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert told.decode() == (
         "askance: cannot write to standard output: No space left on device. Make room, or send it elsewhere.\n"
@@ -245,13 +232,13 @@ def test_nobody_listens() -> None:
     os.close(read)
     with start(*ASKANCE, "channels", stdout=write) as process:
         os.close(write)
-        _, told = process.communicate(timeout=_PATIENCE)
+        _, told = process.communicate(timeout=PATIENCE)
     assert (process.returncode, told) == (1, b"")
 
 
 def test_a_closed_output_and_a_closed_error() -> None:
     with start("sh", "-c", 'exec "$@" channels nonsense >&- 2>&-', "sh", *ASKANCE) as process:
-        assert process.communicate(timeout=_PATIENCE) == (b"", b"")
+        assert process.communicate(timeout=PATIENCE) == (b"", b"")
     assert process.returncode == 2
 
 
@@ -326,7 +313,7 @@ def test_little_memory_is_told(tmp_path: Path) -> None:
         file.write(b'{"askance":')
         file.truncate(1 << 29)
     with start(sys.executable, "-c", LITTLE, "aggregate", tmp_path / "large.state", "-o", tmp_path / "a") as process:
-        _, told = process.communicate(timeout=_PATIENCE)
+        _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert told.decode() == (
         "askance: there is not enough memory for this. Take smaller numbers, or fewer rows at a time.\n"
