@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.check import Figure, check
-from askance.text.corpus import Corpus
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import RegionCounts
-from askance.text.tagged_text import read_tagged
-from askance.text.tagger import CountTagger, TaggerMethod
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import RegionCounts
+from askance.text.io.tagged_text import read_tagged
+from askance.text.tagger.tagger import CountTagger, TaggerMethod
 
 # Seeds of the regions: at least so many, at most so many.
 LEAST_SEEDS, MOST_SEEDS = 5, 10

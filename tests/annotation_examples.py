@@ -9,11 +9,11 @@ import pytest
 
 from askance.errors import AskanceError
 from askance.text import read_annotations
-from askance.text.annotation_spans import (
+from askance.text.corpus.corpus import Corpus
+from askance.text.io.annotation_spans import (
     Tool,
 )
-from askance.text.annotation_tools import AnnotationFile
-from askance.text.corpus import Corpus
+from askance.text.io.annotation_tools import AnnotationFile
 
 TOOLS: tuple[Tool, ...] = ("doccano", "label-studio", "prodigy")
 

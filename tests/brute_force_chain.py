@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance.text.chain_evidence import Gradient
-from askance.text.chain_layout import ChainLayout
-from askance.text.chain_potentials import FLOOR, ChainPotentials, TokenPlaces
-from askance.text.corpus import Corpus
-from askance.text.region_groups import SPARE_MISSES
-from askance.text.regions import Count, Region, RegionCounts
+from askance.text.chain.evidence import Gradient
+from askance.text.chain.layout import ChainLayout
+from askance.text.chain.potentials import FLOOR, ChainPotentials, TokenPlaces
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_groups import SPARE_MISSES
+from askance.text.corpus.regions import Count, Region, RegionCounts
 
 #: The probability of what is known of a stretch, given its tags.
 Known = Callable[[tuple[int, ...]], float]

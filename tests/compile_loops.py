@@ -22,8 +22,8 @@ from askance import _kernels
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.channels.statistics import HasReportLikelihood
 from askance.text import CountTagger, RegionCounts
-from askance.text.count_likelihood import CountLikelihood, Method
-from askance.text.tagger_options import TaggerMethod
+from askance.text.counts.likelihood import CountLikelihood, Method
+from askance.text.tagger.options import TaggerMethod
 from tests import families, statistics_families
 from tests.small_corpus import counted
 

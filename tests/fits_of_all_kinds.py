@@ -39,7 +39,7 @@ from askance import (
     plan_regression,
     project,
 )
-from askance.estimation.field_estimation import FieldMethod
+from askance.estimation.methods.field_estimation import FieldMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_corpus import TEST, counted  # type: ignore[import-not-found]

@@ -11,7 +11,7 @@ import numpy as np
 from askance import RandomizedResponse, RegressionFit, Responses, Softmax, estimate
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
-from askance.estimation.results import Result
+from askance.estimation.results.results import Result
 
 TERMS = ["Intercept", "female", "age", "level"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from askance.errors import InputError
-from askance.text.accuracy_interval import SentenceTally, accuracy_interval
-from askance.text.corpus import Corpus
-from askance.text.evaluation import Evaluation, evaluate_tags
+from askance.text.corpus.corpus import Corpus
+from askance.text.tagger.accuracy_interval import SentenceTally, accuracy_interval
+from askance.text.tagger.evaluation import Evaluation, evaluate_tags
 
 
 def scored(right: list[list[bool]]) -> Evaluation:

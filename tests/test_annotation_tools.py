@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.text import read_annotations
-from askance.text.annotation_spans import (
+from askance.text.io.annotation_spans import (
     place_words,
     split_words,
 )

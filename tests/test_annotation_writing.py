@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.cli.command import askance
-from askance.cli.tag import evaluate_command, tag_command
-from askance.cli.train import train_command
+from askance.cli.text.tag import evaluate_command, tag_command
+from askance.cli.text.train import train_command
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.text import CountTagger, read_annotations, sample_regions, write_annotations, write_regions
-from askance.text.annotation_spans import (
+from askance.text.corpus.corpus import Corpus
+from askance.text.io.annotation_spans import (
     Scheme,
     Span,
     Task,
@@ -29,9 +30,8 @@ from askance.text.annotation_spans import (
     split_words,
     tags_of_spans,
 )
-from askance.text.annotation_tools import annotation_lines, tool_of
-from askance.text.corpus import Corpus
-from askance.text.tagged_text import read_sentences, read_tagged, tagged_lines, write_tagged
+from askance.text.io.annotation_tools import annotation_lines, tool_of
+from askance.text.io.tagged_text import read_sentences, read_tagged, tagged_lines, write_tagged
 from tests.annotation_examples import (
     DOCCANO,
     LABEL_STUDIO,

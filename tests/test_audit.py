@@ -20,7 +20,7 @@ from askance.channels import AnyChannel, entries
 from askance.channels.randomness import WordSource
 from askance.channels.statistics import Column
 from askance.channels.statistics.calibration import BinaryDomain, calibrate
-from askance.cli import audit as audit_command
+from askance.cli.devices import audit as audit_command
 from askance.design import Audit, audit
 from askance.design.audit import DEFAULT_TRIALS, log_ratio_bound
 from askance.design.audit_events import Anatomy, Counts, best_choice, stated_score

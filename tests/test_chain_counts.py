@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 
 from askance._arrays import AnyArray, FloatArray
 from askance._kernels.chain_sweep import LANES
-from askance.text import chain_counts, region_groups
-from askance.text.chain_counts import CountEvidence
-from askance.text.chain_evidence import AllowedEvidence, ChainObjective, Gradient
-from askance.text.chain_potentials import ChainPotentials
-from askance.text.chain_regions import blocks, entry_layout, shape_keys, stretches, sum_cost
-from askance.text.chain_tilt import tilted_posteriors
-from askance.text.corpus import Corpus
-from askance.text.region_groups import lay_out
-from askance.text.regions import Region, RegionCounts
+from askance.text.chain import counts as chain_counts
+from askance.text.chain.counts import CountEvidence
+from askance.text.chain.evidence import AllowedEvidence, ChainObjective, Gradient
+from askance.text.chain.potentials import ChainPotentials
+from askance.text.chain.regions import blocks, entry_layout, shape_keys, stretches, sum_cost
+from askance.text.chain.tilt import tilted_posteriors
+from askance.text.corpus import region_groups
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_groups import lay_out
+from askance.text.corpus.regions import Region, RegionCounts
 from tests import brute_force_chain
 from tests.brute_force_chain import (
     BruteForce,

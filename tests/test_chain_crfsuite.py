@@ -10,10 +10,10 @@ import pycrfsuite
 import pytest
 
 from askance.text import ChainFeatures, ChainModel, Corpus, FeatureConfig
-from askance.text.chain_evidence import ChainObjective, LabelledEvidence
-from askance.text.chain_fit import ChainFit, fit_chain
-from askance.text.chain_layout import ChainLayout
-from askance.text.chain_potentials import TokenPlaces
+from askance.text.chain.evidence import ChainObjective, LabelledEvidence
+from askance.text.chain.fit import ChainFit, fit_chain
+from askance.text.chain.layout import ChainLayout
+from askance.text.chain.potentials import TokenPlaces
 
 L2 = 0.3
 TAGS = ("A", "B", "C", "D")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance._arrays import AnyArray, FloatArray
-from askance.text.chain_counts import CountEvidence
-from askance.text.chain_evidence import (
+from askance.text.chain.counts import CountEvidence
+from askance.text.chain.evidence import (
     AllowedEvidence,
     ChainObjective,
     Evidence,
@@ -21,8 +21,8 @@ from askance.text.chain_evidence import (
     LabelledEvidence,
     row_weights,
 )
-from askance.text.chain_layout import ChainLayout
-from askance.text.chain_potentials import ChainPotentials
+from askance.text.chain.layout import ChainLayout
+from askance.text.chain.potentials import ChainPotentials
 from tests.brute_force_chain import (
     BruteForce,
     Chain,

@@ -11,10 +11,10 @@ import pytest
 from scipy import optimize, sparse
 
 from askance._arrays import AnyArray, FloatArray
-from askance.text.chain_counts import CountEvidence
-from askance.text.chain_evidence import AllowedEvidence, ChainObjective, Evidence, LabelledEvidence
-from askance.text.chain_fit import ChainFit, ChainParameters, ChainProblem, fit_chain
-from askance.text.chain_potentials import ChainPotentials
+from askance.text.chain.counts import CountEvidence
+from askance.text.chain.evidence import AllowedEvidence, ChainObjective, Evidence, LabelledEvidence
+from askance.text.chain.fit import ChainFit, ChainParameters, ChainProblem, fit_chain
+from askance.text.chain.potentials import ChainPotentials
 from tests.brute_force_chain import (
     BruteForce,
     Chain,

@@ -12,15 +12,15 @@ from scipy import stats
 
 from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError, LabelError, ShapeError
-from askance.text import chain_model
-from askance.text.chain_features import ChainFeatures
-from askance.text.chain_fit import ChainParameters
-from askance.text.chain_inference import forward
-from askance.text.chain_layout import ChainLayout
-from askance.text.chain_model import ChainModel
-from askance.text.chain_potentials import FLOOR, TokenPlaces, row_maxima
-from askance.text.corpus import Corpus
-from askance.text.features import FeatureConfig
+from askance.text.chain import model as chain_model
+from askance.text.chain.features import ChainFeatures
+from askance.text.chain.fit import ChainParameters
+from askance.text.chain.inference import forward
+from askance.text.chain.layout import ChainLayout
+from askance.text.chain.model import ChainModel
+from askance.text.chain.potentials import FLOOR, TokenPlaces, row_maxima
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.features import FeatureConfig
 from tests.brute_force_chain import Chain, Sequences, all_sequences, chains, lifted
 
 

@@ -24,11 +24,11 @@ from askance.text import (
     RegionCounts,
     sample_regions,
 )
-from askance.text.chain_evidence import AllowedEvidence, ChainObjective, LabelledEvidence
-from askance.text.chain_labels import token_evidence
-from askance.text.chain_potentials import TokenPlaces
-from askance.text.chain_training import ChainOptions, ChainTask
-from askance.text.regions import Count
+from askance.text.chain.evidence import AllowedEvidence, ChainObjective, LabelledEvidence
+from askance.text.chain.labels import token_evidence
+from askance.text.chain.potentials import TokenPlaces
+from askance.text.chain.training import ChainOptions, ChainTask
+from askance.text.corpus.regions import Count
 from tests.brute_force_chain import BruteForce, Chain, chains, has_allowed
 
 TAGS = ("X", "Y", "Z")

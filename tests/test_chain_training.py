@@ -21,18 +21,18 @@ from askance.text import (
     FeatureConfig,
     Region,
     RegionCounts,
-    chain_training,
 )
 from askance.text import Miscounts as Channel
-from askance.text.chain_counts import DEFAULT_BUDGET, CountEvidence
-from askance.text.chain_edges import WEIGHTS, cheap_edges
-from askance.text.chain_evidence import ChainObjective
-from askance.text.chain_fit import ChainFit
-from askance.text.chain_regions import stretches
-from askance.text.chain_training import ChainOptions, ChainTask, climb, with_cheap_edges
-from askance.text.method_choice import choose_method
-from askance.text.miscounts import simulate
-from askance.text.tagger import TaggerMethod
+from askance.text.chain import training as chain_training
+from askance.text.chain.counts import DEFAULT_BUDGET, CountEvidence
+from askance.text.chain.edges import WEIGHTS, cheap_edges
+from askance.text.chain.evidence import ChainObjective
+from askance.text.chain.fit import ChainFit
+from askance.text.chain.regions import stretches
+from askance.text.chain.training import ChainOptions, ChainTask, climb, with_cheap_edges
+from askance.text.counts.miscounts import simulate
+from askance.text.tagger.method_choice import choose_method
+from askance.text.tagger.tagger import TaggerMethod
 from tests.brute_force_chain import BruteForce, is_counted, random_chain, random_regions
 from tests.test_chain_labels import TAGS, WORD, assert_same, chain_of, counted, drawn, parameters
 

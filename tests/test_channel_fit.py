@@ -47,7 +47,7 @@ from askance import (
 )
 from askance.channels import StatisticsChannel
 from askance.errors import EmptyDataError, ImpossibleReportsWarning, InputError, RepairWarning
-from askance.estimation.surprise import IMPOSSIBLE, surprise
+from askance.estimation.checks.surprise import IMPOSSIBLE, surprise
 from askance.formats.field_fit_file import read_field_fit, write_field_fit
 from tests.statistics_families import CHANNELS, enumerated_probabilities, enumerated_reports, truths_for
 from tests.test_cli import call, parsed

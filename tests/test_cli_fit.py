@@ -16,9 +16,9 @@ import pytest
 from askance import Direct, ForcedResponse, load, regress
 from askance.channels import ChannelEntry, entries, registry
 from askance.channels.registry import PROBABILITY, Parameter
-from askance.cli import progress as progress_module
-from askance.cli import survey_options
-from askance.cli.fit import fit_command
+from askance.cli.shared import progress as progress_module
+from askance.cli.survey import survey_options
+from askance.cli.survey.fit import fit_command
 from askance.formats import channel_to_toml
 from askance.survey import channel_fit_test, read_table
 

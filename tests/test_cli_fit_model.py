@@ -23,7 +23,7 @@ from askance import (
     save,
 )
 from askance.channels.finite import FiniteChannel
-from askance.estimation.fit import DistributionFit
+from askance.estimation.results.fit import DistributionFit
 from askance.formats import channel_to_toml, read_answer_channel
 
 from .test_cli import assert_one_line, call, parsed

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from askance.cli.command import askance as root
-from askance.cli.guided import GuidedCommand, GuidedGroup
+from askance.cli.shared.guided import GuidedCommand, GuidedGroup
 
 from .test_cli import all_commands, call
 

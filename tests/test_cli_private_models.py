@@ -13,7 +13,7 @@ from askance.estimation.moment_release import MomentRelease
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.scale_pilot import ScalePilot
 from askance.formats.release_file import read_regression, read_release, write_release
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 from .test_cli import Outcome, call
 from .test_cli import assert_one_line as refused

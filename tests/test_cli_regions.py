@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from askance.cli.regions import regions_command
+from askance.cli.text.regions import regions_command
 from askance.errors import FormatError, InputError, LabelError
-from askance.text.region_file import read_regions
+from askance.text.io.region_file import read_regions
 
 TSV = "# columns: form\txpos\tupos\n" + "the\tDT\tDET\ndog\tNN\tNOUN\nbarks\tVBZ\tVERB\n,\t,\tPUNCT\n\n" * 20
 
@@ -105,7 +105,7 @@ def test_regions_never_replaces_the_corpus(tmp_path: Path) -> None:
 
 
 def test_what_the_counts_determine(corpus: Path, tmp_path: Path) -> None:
-    from askance.text.count_identifiability import identifiability
+    from askance.text.counts.identifiability import identifiability
 
     options = ("--window", 3, "--check", "-o", tmp_path / "r.jsonl")
     found = json.loads(run(corpus, *options, "--json").output)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance.cli.train import train_command
+from askance.cli.text.train import train_command
 from askance.text import (
     Corpus,
     CountTagger,
@@ -23,10 +23,10 @@ from askance.text import (
     write_regions,
     write_tagged,
 )
-from askance.text.annotation_spans import Tool
-from askance.text.miscounts import simulate
+from askance.text.corpus.word_classes import WORD_CLASSES
+from askance.text.counts.miscounts import simulate
+from askance.text.io.annotation_spans import Tool
 from askance.text.training import Training
-from askance.text.word_classes import WORD_CLASSES
 from tests.test_chain_labels import TAGS, assert_same, counted, drawn
 from tests.test_cli import assert_one_line, call
 from tests.test_tagger_files import done

@@ -35,9 +35,9 @@ from askance.channels.statistics.table_release import TableRelease, best_probabi
 from askance.channels.thresholds import log_rounded_up
 from askance.design.field_release import table_noise
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, ProbabilityError, ShapeError
-from askance.estimation.conditional_losses import FieldMoments, MomentLoss, ScoreLoss
-from askance.estimation.field_design import FieldDesign, rows_by_clique
-from askance.estimation.tilted_field import TiltedField
+from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, ScoreLoss
+from askance.estimation.problems.field_design import FieldDesign, rows_by_clique
+from askance.estimation.problems.tilted_field import TiltedField
 from askance.formats import channel_to_toml, read_channel, read_reports, write_reports
 from askance.models.enumerated import Enumerated
 from tests.test_cli import call, parsed

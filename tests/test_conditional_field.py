@@ -21,10 +21,10 @@ from askance.errors import (
     RepairWarning,
     ShapeError,
 )
-from askance.estimation.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
-from askance.estimation.field_design import CliqueRows, FieldDesign, rows_by_clique
-from askance.estimation.field_estimation import FieldMethod, estimate_field
-from askance.estimation.tilted_field import TiltedField
+from askance.estimation.methods.field_estimation import FieldMethod, estimate_field
+from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
+from askance.estimation.problems.field_design import CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.problems.tilted_field import TiltedField
 from askance.evidence.field_responses import FieldResponses
 from askance.models.random_field import RandomField
 

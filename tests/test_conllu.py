@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from askance.errors import EmptyDataError, FormatError, InputError, ShapeError, UntidyTextWarning
-from askance.text.conllu import ConlluDocument
-from askance.text.tagged_text import read_sentences
+from askance.text.io.conllu import ConlluDocument
+from askance.text.io.tagged_text import read_sentences
 
 FILE = """\
 # newdoc id = d

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askance.errors import AskanceError, InputError, LabelError, ShapeError
-from askance.text.corpus import NO_TAG, Corpus
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import NO_TAG, Corpus
+from askance.text.corpus.regions import Region, RegionCounts
 
 WORDS = st.lists(st.lists(st.sampled_from(["the", "dog", "né", "-", "10"]), max_size=5), max_size=6)
 TAGS = ["DT", "NN", "VB"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from askance._arrays import FloatArray
 from askance.errors import InputError, ShapeError
-from askance.text import count_likelihood
-from askance.text.corpus import Corpus
-from askance.text.count_likelihood import CountLikelihood, Method
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts import likelihood as count_likelihood
+from askance.text.counts.likelihood import CountLikelihood, Method
 
 EXACT: tuple[Method, ...] = ("exact", "auto", "pruned", "beam")
 # With these settings nothing is dropped, nothing is truncated, nothing is left tilted.

@@ -10,14 +10,14 @@ from scipy.optimize import minimize
 from askance._arrays import FloatArray
 from askance._kernels.simplex_step import compiled, project_rows
 from askance.errors import EmptyDataError, InputError, ShapeError
-from askance.text.corpus import Corpus
-from askance.text.count_covariance import moment_covariance
-from askance.text.count_equations import CountEquations, known_tokens
-from askance.text.count_moments import moment_counts
-from askance.text.moment_solver import RidgeSystem
-from askance.text.node_model import fit_node
-from askance.text.regions import Region, RegionCounts
-from askance.text.simplex_moments import simplex_least_squares
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts.covariance import moment_covariance
+from askance.text.counts.equations import CountEquations, known_tokens
+from askance.text.counts.moment_solver import RidgeSystem
+from askance.text.counts.moments import moment_counts
+from askance.text.counts.simplex_moments import simplex_least_squares
+from askance.text.node.model import fit_node
 
 TAGS = ["A", "B", "C"]
 

@@ -54,10 +54,10 @@ from askance.text import (
     write_regions,
     write_tagged,
 )
-from askance.text.annotation_tools import task_words
-from askance.text.conllu import ConlluDocument
-from askance.text.filled_sheet import sentences_of_sheet
-from askance.text.tagger_file import load_tagger
+from askance.text.io.annotation_tools import task_words
+from askance.text.io.conllu import ConlluDocument
+from askance.text.sheets.filled_sheet import sentences_of_sheet
+from askance.text.tagger.file import load_tagger
 
 from .annotation_examples import DOCCANO, DOCCANO_RELATIONS, LABEL_STUDIO, PRODIGY
 from .damage import damaged, of_cells, of_container, of_json, of_json_lines, of_parquet, of_toml
@@ -240,27 +240,27 @@ READERS: dict[str, Reader] = {
     ),
     "askance.planning.model_file.read_model": Reader(read_model, _one("model.json", of_json, *_MODELS)),
     "askance.experiments.runner.read_result": Reader(lambda path: read_result(path, "simplex"), _result),
-    "askance.text.annotation_tools.read_annotations": Reader(
+    "askance.text.io.annotation_tools.read_annotations": Reader(
         lambda path: (read_annotations(path, skip_bad=True, outside="O", scheme="bio"), read_annotations(path)), _tools
     ),
-    "askance.text.annotation_tools.task_words": Reader(
+    "askance.text.io.annotation_tools.task_words": Reader(
         lambda path: list(task_words(path, "doccano")), lambda folder: _tools(folder)[:2]
     ),
-    "askance.text.conllu.ConlluDocument.read": Reader(ConlluDocument.read, _one("a.conllu", of_cells, _CONLLU)),
-    "askance.text.filled_sheet.read_sheet": Reader(
+    "askance.text.io.conllu.ConlluDocument.read": Reader(ConlluDocument.read, _one("a.conllu", of_cells, _CONLLU)),
+    "askance.text.sheets.filled_sheet.read_sheet": Reader(
         lambda path: (read_sheet(path, may_miscount=True, skip_bad=True), read_sheet(path, rest="X")), _sheets
     ),
-    "askance.text.filled_sheet.sentences_of_sheet": Reader(sentences_of_sheet, _sheets),
-    "askance.text.region_file.read_regions": Reader(
+    "askance.text.sheets.filled_sheet.sentences_of_sheet": Reader(sentences_of_sheet, _sheets),
+    "askance.text.io.region_file.read_regions": Reader(
         lambda path: (read_regions(path, skip_bad=True, may_miscount=True), read_regions(path)), _region_files
     ),
-    "askance.text.tagged_text.read_tagged": Reader(read_tagged, _texts),
-    "askance.text.tagged_text.read_sentences": Reader(read_sentences, _texts),
-    "askance.text.tagger_file.load_tagger": Reader(load_tagger, _taggers),
-    "askance.text.tagger.CountTagger.load": Reader(CountTagger.load, _taggers),
+    "askance.text.io.tagged_text.read_tagged": Reader(read_tagged, _texts),
+    "askance.text.io.tagged_text.read_sentences": Reader(read_sentences, _texts),
+    "askance.text.tagger.file.load_tagger": Reader(load_tagger, _taggers),
+    "askance.text.tagger.tagger.CountTagger.load": Reader(CountTagger.load, _taggers),
 }
 # What reads files as bytes or lines, for the readers above; tables of surveys have a test of their own.
-_BELOW = ("askance.formats.disk.", "askance.text.lines.", "askance.survey.")
+_BELOW = ("askance.formats.disk.", "askance.text.io.lines.", "askance.survey.")
 
 
 # -- all readers are here ----------------------------------------------------------------------------------------------
@@ -428,13 +428,13 @@ COMMANDS: dict[str, str] = {
     "plan regression FILE --privacy-level 1 -o out.json": "askance.formats.release_file.read_regression",
     "plan field FILE --privacy-level 1 -o out.toml": "askance.formats.field_fit_file.read_field",
     "optimal FILE --privacy-level 1 --theta 0,0": "askance.planning.model_file.read_model",
-    "questions --read FILE -o out.jsonl": "askance.text.filled_sheet.read_sheet",
-    "questions FILE --tags A,B -o out.csv": "askance.text.tagged_text.read_sentences",
-    "regions FILE --window 2 -o out.jsonl": "askance.text.tagged_text.read_tagged",
-    "tag FILE text.txt": "askance.text.tagger_file.load_tagger",
-    "tag tagger FILE": "askance.text.tagged_text.read_sentences",
-    "evaluate tagger FILE": "askance.text.tagged_text.read_tagged",
-    "train FILE --method moments -o out.askance": "askance.text.region_file.read_regions",
+    "questions --read FILE -o out.jsonl": "askance.text.sheets.filled_sheet.read_sheet",
+    "questions FILE --tags A,B -o out.csv": "askance.text.io.tagged_text.read_sentences",
+    "regions FILE --window 2 -o out.jsonl": "askance.text.io.tagged_text.read_tagged",
+    "tag FILE text.txt": "askance.text.tagger.file.load_tagger",
+    "tag tagger FILE": "askance.text.io.tagged_text.read_sentences",
+    "evaluate tagger FILE": "askance.text.io.tagged_text.read_tagged",
+    "train FILE --method moments -o out.askance": "askance.text.io.region_file.read_regions",
 }
 
 

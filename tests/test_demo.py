@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance.cli.demo import _for_programs
+from askance.cli.experiments.demo import _for_programs
 from askance.errors import FormatError, InputError
 from askance.experiments import demo_regression, demo_tagger, survey
 from askance.experiments.demo_regression import RegressionConfig, draw_regression, regression_tables, run_regression
@@ -24,7 +24,7 @@ from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagge
 from askance.experiments.survey import SurveyConfig, draw_survey, run_survey, survey_tables
 from askance.experiments.tagging_corpus import corpora
 from askance.text import sample_regions
-from askance.text.corpus import NO_TAG
+from askance.text.corpus.corpus import NO_TAG
 from tests.test_cli import call, parsed
 
 SURVEY = SurveyConfig(respondents=2_000, privacy_levels=(2.0,), methods=("moments", "one-step", "marginal"))

@@ -33,10 +33,10 @@ from askance.errors import (
     NotIdentifiedError,
     RepairWarning,
 )
-from askance.estimation.likelihood import MarginalLikelihood
-from askance.estimation.matching import MomentMatching, match_moments
+from askance.estimation.problems.likelihood import MarginalLikelihood
+from askance.estimation.problems.matching import MomentMatching, match_moments
+from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.protocols import Objective
-from askance.estimation.tally_problem import TallyProblem
 from askance.evidence.tally import Tally as TallyClass
 from tests.families import CASES, Case
 

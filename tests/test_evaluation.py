@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from askance.errors import EmptyDataError, ShapeError
-from askance.text.corpus import Corpus
-from askance.text.evaluation import evaluate_tags
+from askance.text.corpus.corpus import Corpus
+from askance.text.tagger.evaluation import evaluate_tags
 
 GOLD = Corpus.of([["a", "b", "c"], ["b", "d"]], tags=[["X", "Y", None], ["Y", "Z"]])
 

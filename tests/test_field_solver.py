@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from askance import CliqueRelease, StatisticsTally
-from askance.estimation import field_estimation
-from askance.estimation.field_descent import inverse_root
-from askance.estimation.field_estimation import estimate_field
-from askance.estimation.field_evidence import BlockMatrix, NoisyTables
-from askance.estimation.field_problem import FieldProblem
-from askance.estimation.field_tables import MeasuredField
+from askance.estimation.methods import field_estimation
+from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
+from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.field_tables import MeasuredField
+from askance.estimation.solvers.field_descent import inverse_root
 from askance.models import tree_inference
 from askance.models.junction_tree import JunctionTree
 from askance.models.random_field import RandomField

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from askance.errors import AskanceError, InputError, MissingValueError, NotIdentifiedError, ShapeError
-from askance.estimation.linear_estimation import fit_exact
-from askance.models.gaussian_field import GaussianField
+from askance.estimation.methods.linear_estimation import fit_exact
+from askance.models.linear import GaussianField
 
 
 def data(n: int = 400, p: int = 3, seed: int = 0) -> tuple[Any, Any]:

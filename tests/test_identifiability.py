@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.linalg import null_space
 
 from askance.errors import EmptyDataError, LabelError, ShapeError
-from askance.text import design_rank as module
-from askance.text.corpus import Corpus
-from askance.text.count_identifiability import identifiability, unsettled_words
-from askance.text.design_rank import design_rank
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts import design_rank as module
+from askance.text.counts.design_rank import design_rank
+from askance.text.counts.identifiability import identifiability, unsettled_words
 
 TAGS = ["N", "V"]
 
@@ -179,5 +179,5 @@ def test_words_that_counts_leave_open_are_those_of_the_whole_check(count: int, s
 
 
 def test_what_would_take_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askance.text.count_identifiability._QUICK", 2)
+    monkeypatch.setattr("askance.text.counts.identifiability._QUICK", 2)
     assert unsettled_words(_regions(["a b", "b c", "c a", "a b c"])) is None

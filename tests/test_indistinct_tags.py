@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from askance.errors import IndistinctTagsWarning
 from askance.text import Corpus, CountTagger, Region, RegionCounts, sample_regions, write_regions, write_tagged
-from askance.text.count_identifiability import identifiability
-from askance.text.count_likelihood import CountLikelihood
-from askance.text.indistinct_tags import IndistinctTags, indistinct_tags
+from askance.text.counts.identifiability import identifiability
+from askance.text.counts.indistinct_tags import IndistinctTags, indistinct_tags
+from askance.text.counts.likelihood import CountLikelihood
 from tests.test_cli import call
 
 TAGS = "DNPV"

@@ -11,12 +11,12 @@ import pytest
 
 from askance import StatisticsTally
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
-from askance.estimation.linear_estimation import estimate_linear, fit_exact, simulate_linear
+from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact, simulate_linear
 from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
-from askance.estimation.moment_repair import repair_design
+from askance.estimation.problems.moment_repair import repair_design
 from askance.estimation.regression_plan import plan_regression, predicted_noise
 from askance.estimation.scale_pilot import ScalePilot
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
 FIELD = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]))
@@ -193,7 +193,7 @@ def test_coefficients_come_back_in_the_units_of_the_data(encoding: Encoding) -> 
 
 
 def test_the_delta_method_agrees_with_differences() -> None:
-    from askance.estimation.linear_estimation import slopes_of
+    from askance.estimation.methods.linear_estimation import slopes_of
 
     rng = np.random.default_rng(6)
     z = FIELD.standardise(*people(500, rng)).z

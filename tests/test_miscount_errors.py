@@ -10,9 +10,11 @@ import pytest
 
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
-from askance.text.corpus import Corpus
-from askance.text.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_bound, warn_of_wide
-from askance.text.miscount_estimate import (
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts.miscount_errors import EstimatedMiscounts, standard_errors, warn_of_bound, warn_of_wide
+from askance.text.counts.miscount_estimate import (
     _batches,
     _expected,
     _informative,
@@ -22,9 +24,7 @@ from askance.text.miscount_estimate import (
     estimate_above_zero,
     estimate_miscounts,
 )
-from askance.text.miscounts import Miscounts, simulate
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import Region, RegionCounts
+from askance.text.counts.miscounts import Miscounts, simulate
 from tests.test_miscount_estimate import RATES, _truth, _twice
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from askance._arrays import FloatArray
 from askance.errors import ConvergenceWarning, InputError
-from askance.text.corpus import Corpus
-from askance.text.miscount_estimate import _batches, _informative, _Prior, _Sums, estimate_miscounts
-from askance.text.miscounts import Miscounts, off_by_one, simulate
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts.miscount_estimate import _batches, _informative, _Prior, _Sums, estimate_miscounts
+from askance.text.counts.miscounts import Miscounts, off_by_one, simulate
 
 NAMES = ("ann", "bob")
 RATES = {"ann": Miscounts(0.05, 0.02), "bob": Miscounts(0.15, 0.08), "": Miscounts(0.1, 0.04)}

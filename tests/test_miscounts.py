@@ -13,12 +13,12 @@ from scipy import sparse, stats
 
 from askance._arrays import FloatArray
 from askance.errors import InputError, ProbabilityError
-from askance.text import region_groups
-from askance.text.corpus import Corpus
-from askance.text.count_equations import CountEquations
-from askance.text.count_likelihood import CountLikelihood, Method
-from askance.text.count_moments import moment_counts
-from askance.text.miscounts import (
+from askance.text.corpus import region_groups
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Count, Region, RegionCounts
+from askance.text.counts.equations import CountEquations
+from askance.text.counts.likelihood import CountLikelihood, Method
+from askance.text.counts.miscounts import (
     Miscounts,
     MiscountTotals,
     miscount_rates,
@@ -26,8 +26,8 @@ from askance.text.miscounts import (
     require_annotators,
     simulate,
 )
-from askance.text.regions import Count, Region, RegionCounts
-from askance.text.tagger import CountTagger, TaggerMethod
+from askance.text.counts.moments import moment_counts
+from askance.text.tagger.tagger import CountTagger, TaggerMethod
 
 # With these settings nothing is dropped, nothing is truncated, nothing is left tilted.
 GENEROUS: dict[str, Any] = {"budget": 1e9, "prune_below": 0.0, "tolerance": 1e-12, "beam": 10**5}

@@ -233,7 +233,7 @@ def test_the_share_by_direct_question_has_the_binomial_variance_with_or_without_
 
 
 def test_share_gradient_by_finite_differences() -> None:
-    from askance.planning.asked import ask
+    from askance.planning.targets import ask
 
     model, x = Softmax(["a", "b", "c"], ["Intercept", "age"]), sample_x(30, 2)
     theta = np.array([0.3, -0.5, 0.1, 1.0])

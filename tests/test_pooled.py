@@ -26,7 +26,7 @@ from askance.channels import FiniteChannel
 from askance.channels.statistics import CoordinateRelease
 from askance.design.covariances import marginal_information
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError
-from askance.estimation.likelihood import MarginalLikelihood
+from askance.estimation.problems.likelihood import MarginalLikelihood
 from askance.evidence.pooled import PooledChannel, pool
 
 PAPER = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])

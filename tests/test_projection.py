@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from askance import Coarsened, Enumerated, MatrixChannel, RandomizedResponse, Tally, estimate, project
 from askance._arrays import FloatArray
 from askance.errors import ImpossibleReportsWarning, RepairWarning
-from askance.estimation.simplex import closest_distribution, likeliest_distribution
+from askance.estimation.problems.simplex import closest_distribution, likeliest_distribution
 
 
 def columns(seed: int, k: int, m: int) -> FloatArray:

@@ -26,7 +26,7 @@ from askance import (
 )
 from askance.channels import AnyChannel, Reports, build_channel
 from askance.channels.purposes import purpose_of_columns
-from askance.cli.people import read_ids
+from askance.cli.devices.record_tables import read_ids
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.estimation import TwoStage, combine_means, estimate_mean
 from askance.evidence import Responses, pool

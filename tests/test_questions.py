@@ -26,7 +26,7 @@ from askance.text import (
     write_sheet,
     write_tagged,
 )
-from askance.text.filled_sheet import sentences_of_sheet
+from askance.text.sheets.filled_sheet import sentences_of_sheet
 
 from .test_cli import call, parsed
 from .test_filled_sheet import filled

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError, LabelError
-from askance.text.corpus import Corpus
-from askance.text.region_file import read_regions, write_regions
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.io.region_file import read_regions, write_regions
 
 HEADER = {"askance": "regions/1", "tagset": ["VB", "DT", "NN", "JJ"]}
 WORDS = ["the", "old", "dog", "barks"]

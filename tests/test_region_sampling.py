@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from askance.errors import InputError, LabelError
-from askance.text.corpus import Corpus
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import RegionCounts
 
 TAGS = ("A", "B", "C", "D", "E")
 FALSE_ALARMS = 1e-6

@@ -13,12 +13,12 @@ from scipy import sparse
 
 from askance._arrays import FloatArray
 from askance.errors import EmptyDataError, FormatError, InputError, LabelError
-from askance.text.corpus import Corpus
-from askance.text.count_likelihood import CountLikelihood, Method
-from askance.text.count_moments import MomentMethod, moment_counts
-from askance.text.miscounts import Miscounts
-from askance.text.region_file import read_regions, write_regions
-from askance.text.regions import Region, RegionCounts
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts.likelihood import CountLikelihood, Method
+from askance.text.counts.miscounts import Miscounts
+from askance.text.counts.moments import MomentMethod, moment_counts
+from askance.text.io.region_file import read_regions, write_regions
 
 METHODS: tuple[Method, ...] = ("auto", "exact", "sinkhorn", "pruned", "beam")
 TAGS = ("A", "B", "C")

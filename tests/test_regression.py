@@ -33,10 +33,10 @@ from askance.errors import (
     RepairWarning,
     ShapeError,
 )
-from askance.estimation.newton import newton
+from askance.estimation.methods.wide import fit_wide
+from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.protocols import Objective
-from askance.estimation.responses_problem import ResponsesProblem
-from askance.estimation.wide import fit_wide
+from askance.estimation.solvers.newton import newton
 from tests.test_estimation import check_derivatives
 
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from askance import RegressionFit, Responses, Softmax, estimate
 from askance._arrays import FloatArray
-from askance.estimation.share_intervals import share_interval
+from askance.estimation.results.share_intervals import share_interval
 
 from .regressions import (
     assert_same,

@@ -25,7 +25,7 @@ from askance.errors import (
     MissingValueError,
     ShapeError,
 )
-from askance.estimation.results import Result
+from askance.estimation.results.results import Result
 from askance.survey import Columns, regress
 
 from .families import CHANNELS

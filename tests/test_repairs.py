@@ -10,7 +10,7 @@ import pytest
 
 from askance import Enumerated, MatrixChannel, RandomizedResponse, Responses, Softmax, Tally, estimate
 from askance.errors import ImpossibleReportsWarning, RepairWarning
-from askance.estimation.fit import DistributionFit
+from askance.estimation.results.fit import DistributionFit
 
 METHODS = ("moments", "one-step", "marginal")
 

@@ -13,13 +13,13 @@ import pytest
 
 from askance._arrays import FloatArray
 from askance.errors import InputError
-from askance.estimation.linear_estimation import estimate_linear, fit_exact
+from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact
 from askance.estimation.regression_plan import plan_regression
 from askance.experiments.privacy import PRIVACY, r_squared, run_surveys
 from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, describe, generate
 from askance.experiments.privacy_drawing import SCHEMES
 from askance.experiments.seeds import trial_seed
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 LEVELS = [1.0, 4.0]
 TRIALS = 2

@@ -19,13 +19,13 @@ from askance.experiments.tagging import TAGGING, run_curve
 from askance.experiments.tagging_corpus import FILES, corpora, describe
 from askance.experiments.tagging_drawing import SENTENCE
 from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain, moments_by_sgd, pieces
-from askance.text.corpus import Corpus
-from askance.text.count_moments import moment_counts
-from askance.text.features import TokenFeatures
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import RegionCounts
-from askance.text.tagged_text import write_tagged
-from askance.text.tagger import CountTagger
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.features import TokenFeatures
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.moments import moment_counts
+from askance.text.io.tagged_text import write_tagged
+from askance.text.tagger.tagger import CountTagger
 
 SEED, WINDOW = 3, 4
 

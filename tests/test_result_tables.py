@@ -9,7 +9,7 @@ import pytest
 
 from askance import ForcedResponse, RandomizedResponse, RegressionFit, Responses, Softmax, estimate, regress
 from askance.errors import InputError, UnmodelledGroupsWarning
-from askance.estimation.result_tables import percent
+from askance.estimation.results.result_tables import percent
 
 from .regressions import assert_same
 

@@ -33,7 +33,7 @@ from askance.estimation.regression_plan import plan_regression
 from askance.estimation.scale_pilot import ScalePilot
 from askance.formats import channel_to_toml
 from askance.formats.release_file import write_release
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.softmax import Softmax
 
 from .report_examples import truths

@@ -28,9 +28,9 @@ from askance import (
 )
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError
-from askance.estimation.channel_fit import _distance, channel_fit_test
+from askance.estimation.checks.channel_fit import _distance, channel_fit_test
 from askance.survey import read_table, regress
-from askance.survey.readings import safest_observation, with_bias, with_noncompliance
+from askance.survey.alternative_channels import safest_observation, with_bias, with_noncompliance
 from askance.survey.sensitivity import Sensitivity, plot_sensitivity, sensitivity
 
 from .test_cli import assert_one_line, call, parsed

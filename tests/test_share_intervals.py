@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from askance import Direct, Enumerated, ForcedResponse, Tally, estimate
 from askance.errors import AskanceWarning
-from askance.estimation.share_intervals import share_interval
+from askance.estimation.results.share_intervals import share_interval
 
 Z = 1.959963984540054
 

@@ -185,7 +185,7 @@ def test_signals_end_a_command_that_reads(number: int, code: int, said: str, tmp
 
 WRITING = """
 import sys, time
-from askance.cli.process import prepare
+from askance.cli.shared.process import prepare
 from askance import Warner
 from askance.formats import report_writer
 prepare()

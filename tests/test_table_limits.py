@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 from askance import Enumerated
 from askance.cli.command import askance
-from askance.cli.guesses import read_guess
+from askance.cli.planning.guesses import read_guess
 from askance.errors import FormatError, InputError
 from askance.survey import Columns, read_table
 

@@ -18,8 +18,8 @@ from askance.text import (
     RegionCounts,
     sample_regions,
 )
-from askance.text.tagger import TaggerMethod
-from askance.text.tagger_options import usual_penalty
+from askance.text.tagger.options import usual_penalty
+from askance.text.tagger.tagger import TaggerMethod
 from tests.small_corpus import TAGS, TEST, TRAIN, counted
 
 both = pytest.mark.parametrize("method", ["moments", "node"])
@@ -243,8 +243,8 @@ def test_progress_never_goes_back(method: TaggerMethod) -> None:
 
 def test_auto_takes_the_edges_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it would take cheap ones on its own."""
-    monkeypatch.setattr("askance.text.tagger.choose_method", lambda regions, budget: ("chain", "cheap"))
-    monkeypatch.setattr("askance.text.tagger._NEIGHBOURS_PAY_FROM", 10)
+    monkeypatch.setattr("askance.text.tagger.tagger.choose_method", lambda regions, budget: ("chain", "cheap"))
+    monkeypatch.setattr("askance.text.tagger.tagger._NEIGHBOURS_PAY_FROM", 10)
     regions = counted()
     for options, edges, radius in (
         ({}, "cheap", 0),

@@ -23,7 +23,7 @@ from askance.text import (
     write_regions,
     write_tagged,
 )
-from askance.text.chain_model import ChainModel
+from askance.text.chain.model import ChainModel
 from tests.small_corpus import TEST, TRAIN, counted
 
 from .test_cli import assert_one_line, call

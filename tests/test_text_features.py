@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import FormatError, InputError
-from askance.text.features import FeatureConfig, TokenFeatures
+from askance.text.corpus.features import FeatureConfig, TokenFeatures
 
 WORDS = ["The", "the", "McKay-2001", "running", "-", "Ω", "ñandú", "1,234.5", "a" * 30]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from askance.errors import FormatError, InputError, UntidyTextWarning
-from askance.text.corpus import Corpus
-from askance.text.tagged_text import TextFormat, read_sentences, read_tagged, tagged_lines
+from askance.text.corpus.corpus import Corpus
+from askance.text.io.tagged_text import TextFormat, read_sentences, read_tagged, tagged_lines
 
 
 def read(text: str, format: TextFormat = "tsv", tag_column: str | int | None = None) -> Corpus:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from askance.errors import FormatError, InputError
 from askance.formats.container import pack, unpack
 from askance.text import ChainFeatures, Corpus, CountTagger, FeatureConfig, RegionCounts, TokenFeatures
-from askance.text.word_classes import WORD_CLASSES, WordClasses
+from askance.text.corpus.word_classes import WORD_CLASSES, WordClasses
 from tests.test_chain_labels import WORD, assert_same, chain_of, counted
 from tests.test_chain_training import TEST, TRAIN, with_everything
 

@@ -23,7 +23,7 @@ _SECONDS = 1.0
 def _trained(regions: Any) -> Reading:
     """Seconds of one evaluation where the regions have led."""
     from askance.text import CountTagger
-    from askance.text.chain_training import ChainOptions, ChainTask
+    from askance.text.chain.training import ChainOptions, ChainTask
 
     tagger = CountTagger("chain").fit(regions)
     chain = tagger.chain

@@ -115,9 +115,9 @@ class _Ours:
         """The task, the parameters, and the objective that was to be reached."""
         import numpy as np
 
-        from askance.text.chain_counts import DEFAULT_BUDGET
-        from askance.text.chain_features import ChainFeatures
-        from askance.text.chain_training import ChainOptions, ChainTask
+        from askance.text.chain.counts import DEFAULT_BUDGET
+        from askance.text.chain.features import ChainFeatures
+        from askance.text.chain.training import ChainOptions, ChainTask
 
         target, words = self.target(), self.labels.corpus.words
         learned = ChainFeatures.learn(words)
@@ -147,7 +147,7 @@ class _Ours:
 
 def _climb(designs: Any, objective: Any, target: float | None, start: Any = None) -> Any:
     """A fit in the precision of the designs until the target is reached, or nothing more is gained."""
-    from askance.text.chain_fit import fit_chain
+    from askance.text.chain.fit import fit_chain
 
     reached = -math.inf
 

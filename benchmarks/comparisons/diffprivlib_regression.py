@@ -81,7 +81,7 @@ def askance(case: Case, n: int) -> Reading:
         import numpy as np
 
         from askance.errors import RepairWarning
-        from askance.estimation.linear_estimation import simulate_linear
+        from askance.estimation.methods.linear_estimation import simulate_linear
 
         x, y = split.train[:, :-1], split.train[:, -1]
         scales = (split.centres, split.deviations)
@@ -127,7 +127,7 @@ def diffprivlib_repaired(case: Case, n: int) -> Reading:
     def score(split: Split, level: float) -> float:
         import numpy as np
 
-        from askance.estimation.moment_repair import repair_design
+        from askance.estimation.problems.moment_repair import repair_design
 
         fit = _diffprivlib_fit(split, level)
         _, products, squares = fit._obj_coefs

@@ -41,7 +41,7 @@ def _counted(method: str) -> Callable[[Case, int], Throughput]:
 def _pass(case: Case, n: int) -> Throughput:
     """One exact pass: log-likelihood and expected counts of all regions."""
     from askance.text import CountLikelihood, CountTagger
-    from askance.text.node_model import log_probabilities
+    from askance.text.node.model import log_probabilities
 
     regions = _regions(case)
     tagger = CountTagger("moments", l2=L2).fit(regions)

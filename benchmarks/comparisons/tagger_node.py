@@ -68,7 +68,7 @@ def words_of(part: str) -> list[str]:
 def features() -> Any:
     """Askance's features of the words of the train file; they need NumPy and SciPy alone."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
-    from askance.text.features import TokenFeatures
+    from askance.text.corpus.features import TokenFeatures
 
     return TokenFeatures.learn(words_of("train"))
 

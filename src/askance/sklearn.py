@@ -24,16 +24,16 @@ from askance.channels.statistics.base import Calibration
 from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
 from askance.errors import ClippingWarning, InputError, ShapeError
-from askance.estimation.linear_estimation import estimate_linear, pilot_first
-from askance.estimation.linear_fit import LinearFit
-from askance.estimation.methods import estimate
+from askance.estimation.entry import estimate
+from askance.estimation.methods.linear_estimation import estimate_linear, pilot_first
 from askance.estimation.moment_release import MomentRelease
-from askance.estimation.moment_repair import STRENGTH, Repair
-from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.problems.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_plan import plan_regression
+from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.statistics_tally import StatisticsTally
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.softmax import Softmax
 
 # Beyond this share of clipped values in a column, `fit` warns.

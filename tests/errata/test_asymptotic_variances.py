@@ -8,7 +8,7 @@ import numpy as np
 
 from askance import Enumerated, asymptotics
 from askance.channels import ObservationFunction
-from askance.estimation.matching import match_moments
+from askance.estimation.problems.matching import match_moments
 
 from .exact import (
     FOUR_OUTPUTS,

@@ -10,8 +10,8 @@ import pytest
 
 from askance import Coarsened, Enumerated, MatrixChannel, Tally, estimate, project
 from askance.errors import ImpossibleReportsWarning
-from askance.estimation.likelihood import MarginalLikelihood
-from askance.estimation.matching import match_moments
+from askance.estimation.problems.likelihood import MarginalLikelihood
+from askance.estimation.problems.matching import match_moments
 
 from .exact import FIGURE_S, Exact, Floats, channel, exact, floats, identity, inverse
 

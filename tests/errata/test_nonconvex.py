@@ -10,7 +10,7 @@ import pytest
 
 from askance import Enumerated, MatrixChannel, Tally, estimate
 from askance.errors import MultipleMaximaWarning
-from askance.estimation.likelihood import MarginalLikelihood
+from askance.estimation.problems.likelihood import MarginalLikelihood
 
 from .exact import FIGURE_S, FIGURE_STATISTICS, exact, integer_counts, tilted
 from .likelihood_polynomial import evaluate, positive_roots, slope_polynomial

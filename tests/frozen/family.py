@@ -36,7 +36,7 @@ from askance import (
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.errors import AskanceError, AskanceWarning
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from tests import families, statistics_families
 from tests.regressions import respondents, survey
 from tests.small_corpus import TEST, counted

@@ -27,7 +27,7 @@ from askance import (
 from askance.categories import Label
 from askance.channels import AnyChannel, Reports
 from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
-from askance.estimation.field_fit import FieldDiagnostics
+from askance.estimation.results.field_fit import FieldDiagnostics
 from askance.formats import write_reports
 
 FOLDER = Path(__file__).parent

@@ -1,6 +1,6 @@
 """The command line: parses, calls, prints; no mathematics."""
 
-from askance.cli.process import prepare, stop
+from askance.cli.shared.process import prepare, stop
 
 #: Said wherever the memory ends.
 NO_MEMORY = "there is not enough memory for this. Take smaller numbers, or fewer rows at a time."

@@ -5,24 +5,24 @@ from __future__ import annotations
 import click
 
 from askance import __version__
-from askance.cli.aggregate import aggregate_command
-from askance.cli.audit import audit_group
-from askance.cli.certify import certify_group
-from askance.cli.channels import channels_command
-from askance.cli.demo import demo_command
-from askance.cli.fit import fit_command
-from askance.cli.guided import GuidedGroup
-from askance.cli.misuse import run_or_exit
-from askance.cli.optimal import optimal_command
-from askance.cli.plan import plan_group
-from askance.cli.questions import questions_command
-from askance.cli.randomize import randomize_group
-from askance.cli.regions import regions_command
-from askance.cli.reproduce import reproduce_command
-from askance.cli.sensitivity import sensitivity_command
-from askance.cli.synth import synth_command
-from askance.cli.tag import evaluate_command, tag_command
-from askance.cli.train import train_command
+from askance.cli.devices.aggregate import aggregate_command
+from askance.cli.devices.audit import audit_group
+from askance.cli.devices.certify import certify_group
+from askance.cli.devices.channels import channels_command
+from askance.cli.devices.randomize import randomize_group
+from askance.cli.devices.synth import synth_command
+from askance.cli.experiments.demo import demo_command
+from askance.cli.experiments.reproduce import reproduce_command
+from askance.cli.planning.optimal import optimal_command
+from askance.cli.planning.plan import plan_group
+from askance.cli.shared.errors import run_or_exit
+from askance.cli.shared.guided import GuidedGroup
+from askance.cli.survey.fit import fit_command
+from askance.cli.survey.sensitivity import sensitivity_command
+from askance.cli.text.questions import questions_command
+from askance.cli.text.regions import regions_command
+from askance.cli.text.tag import evaluate_command, tag_command
+from askance.cli.text.train import train_command
 
 
 @click.group(

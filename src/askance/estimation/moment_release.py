@@ -19,7 +19,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.evidence.statistics_tally import StatisticsTally
-from askance.models.gaussian_field import GaussianField, clipped_message
+from askance.models.linear import GaussianField, clipped_message
 
 #: How moments are sent: by one direction for all products ("quadratic") or for the vector of moments ("moments"), by
 #: one bit for every moment ("per-value") or for one of them ("coordinate-release"), or by the paper's triple

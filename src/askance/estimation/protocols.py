@@ -9,8 +9,8 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
-from askance.estimation.fit import Fit, Outcome
-from askance.estimation.standard import Standard
+from askance.estimation.results.fit import Fit, Outcome
+from askance.estimation.solvers.parameter_scale import Standard
 
 #: Which covariance: from the model's expected information, from the observed curvature, or robust to a wrong model.
 CovarianceKind: TypeAlias = Literal["expected", "observed", "robust"]

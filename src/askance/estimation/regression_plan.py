@@ -17,7 +17,7 @@ from askance.channels.statistics.quadratic_release import QuadraticRelease
 from askance.channels.statistics.triple_release import TripleRelease
 from askance.errors import InputError
 from askance.estimation.moment_release import Encoding, MomentRelease, as_radius, longest_vector, require_encoding
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 #: Shares of the guessed population that may lie within the radius; the first is the boldest.
 _SHARES = (0.3, 0.75, 0.95, 1.0)

@@ -16,10 +16,10 @@ from askance._threads import one_thread
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
+from askance.estimation.checks.surprise import alarm_of
 from askance.estimation.moment_release import Encoded
-from askance.estimation.surprise import alarm_of
 from askance.evidence.statistics_tally import StatisticsTally
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 #: Thresholds a column is compared with.
 THRESHOLDS = 16

@@ -29,9 +29,9 @@ from askance.errors import (
     NotIdentifiedError,
     RepairWarning,
 )
-from askance.estimation.fit import DistributionFit
-from askance.estimation.methods import estimate
-from askance.estimation.standard import Standard
+from askance.estimation.entry import estimate
+from askance.estimation.results.fit import DistributionFit
+from askance.estimation.solvers.parameter_scale import Standard
 from askance.evidence.pooled import pool
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated

@@ -11,15 +11,15 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.statistics.base import report_as_json
 from askance.design.certificate import certify
-from askance.estimation.linear_estimation import estimate_linear, fit_exact
-from askance.estimation.linear_fit import LinearFit
+from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact
 from askance.estimation.regression_plan import plan_regression
+from askance.estimation.results.linear_fit import LinearFit
 from askance.experiments.narrow import panels
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 
 @dataclass(frozen=True)

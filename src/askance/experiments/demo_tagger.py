@@ -15,12 +15,12 @@ from askance.experiments.tables import Table
 from askance.experiments.tagging_corpus import corpora
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
-from askance.text.corpus import NO_TAG, Corpus
-from askance.text.evaluation import Evaluation, evaluate_tags
-from askance.text.region import as_range
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import RegionCounts
-from askance.text.tagger import CountTagger
+from askance.text.corpus.corpus import NO_TAG, Corpus
+from askance.text.corpus.region import as_range
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import RegionCounts
+from askance.text.tagger.evaluation import Evaluation, evaluate_tags
+from askance.text.tagger.tagger import CountTagger
 
 # Sentences that are shown are no longer than this.
 _LONGEST_SHOWN = 10

@@ -15,7 +15,7 @@ from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.design.covariances import asymptotics, posterior_means
 from askance.design.optimum.channel import optimal_channel
-from askance.estimation.methods import estimate
+from askance.estimation.entry import estimate
 from askance.evidence.tally import Tally
 from askance.experiments.efficiency_drawing import draw_channels, draw_efficiency
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial

@@ -11,8 +11,8 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.randomized_response import RandomizedResponse
 from askance.design.certificate import certify
-from askance.estimation.fit import DistributionFit
-from askance.estimation.methods import estimate
+from askance.estimation.entry import estimate
+from askance.estimation.results.fit import DistributionFit
 from askance.evidence.tally import Tally
 from askance.experiments.narrow import panels
 from askance.experiments.tables import Table

@@ -15,10 +15,10 @@ from askance.experiments.tables import Table, number
 from askance.experiments.tagging_corpus import corpora, describe, files
 from askance.experiments.tagging_drawing import SENTENCE, draw_curves
 from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain
-from askance.text.chain_counts import DEFAULT_BUDGET
-from askance.text.corpus import Corpus
-from askance.text.region_sampling import sample_regions
-from askance.text.regions import RegionCounts
+from askance.text.chain.counts import DEFAULT_BUDGET
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.region_sampling import sample_regions
+from askance.text.corpus.regions import RegionCounts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,8 @@ from askance._arrays import FloatArray
 from askance.errors import InputError
 from askance.experiments.experiment import Data
 from askance.experiments.seeds import trial_seed
-from askance.text.corpus import Corpus
-from askance.text.tagged_text import read_tagged
+from askance.text.corpus.corpus import Corpus
+from askance.text.io.tagged_text import read_tagged
 
 #: Where the text comes from.
 Source = Literal["conll2000", "simulated"]

@@ -13,23 +13,23 @@ import numpy as np
 from askance._arrays import AnyArray, IntArray
 from askance.experiments.experiment import Plain
 from askance.geometry.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from askance.text.chain_counts import DEFAULT_BUDGET
-from askance.text.chain_evidence import ChainObjective, Gradient
-from askance.text.chain_features import ChainFeatures
-from askance.text.chain_fit import ChainParameters
-from askance.text.chain_potentials import ChainPotentials
-from askance.text.chain_training import ChainOptions, ChainTask, climb, with_cheap_edges
-from askance.text.corpus import Corpus
-from askance.text.count_likelihood import CountLikelihood
-from askance.text.count_likelihood import Method as CountMethod
-from askance.text.count_moments import moment_counts
-from askance.text.evaluation import evaluate_tags
-from askance.text.features import TokenFeatures
-from askance.text.node_model import fit_node, log_probabilities
-from askance.text.node_training import NodeOptions, fit_counts, fit_moments
-from askance.text.regions import Region, RegionCounts
-from askance.text.tagger import NEIGHBOURS, CountTagger
-from askance.text.tagger_options import DEFAULT_CONTEXT, usual_penalty
+from askance.text.chain.counts import DEFAULT_BUDGET
+from askance.text.chain.evidence import ChainObjective, Gradient
+from askance.text.chain.features import ChainFeatures
+from askance.text.chain.fit import ChainParameters
+from askance.text.chain.potentials import ChainPotentials
+from askance.text.chain.training import ChainOptions, ChainTask, climb, with_cheap_edges
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.features import TokenFeatures
+from askance.text.corpus.regions import Region, RegionCounts
+from askance.text.counts.likelihood import CountLikelihood
+from askance.text.counts.likelihood import Method as CountMethod
+from askance.text.counts.moments import moment_counts
+from askance.text.node.model import fit_node, log_probabilities
+from askance.text.node.training import NodeOptions, fit_counts, fit_moments
+from askance.text.tagger.evaluation import evaluate_tags
+from askance.text.tagger.options import DEFAULT_CONTEXT, usual_penalty
+from askance.text.tagger.tagger import NEIGHBOURS, CountTagger
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -20,8 +20,8 @@ from askance.channels.registry import labels_as_json
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.errors import FormatError, InputError
-from askance.estimation.field_fit import FieldDiagnostics, FieldFit
-from askance.estimation.results import as_json
+from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
+from askance.estimation.results.results import as_json
 from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
 from askance.formats.fields import REWRITE, Fields
 from askance.models.random_field import RandomField

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
-from askance.estimation.field_fit import FieldFit
-from askance.estimation.fit import DistributionFit
-from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.results.field_fit import FieldFit
+from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.formats.container import MAGIC, pack, unpack, write_whole

@@ -14,7 +14,7 @@ from askance.estimation.moment_release import MomentRelease
 from askance.estimation.scale_pilot import ScalePilot
 from askance.formats.disk import read_whole, write_whole
 from askance.formats.fields import Fields
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 
 RELEASE_FORMAT, PILOT_FORMAT = "release/1", "pilot/1"
 # Of a file, in bytes.

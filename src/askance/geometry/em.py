@@ -12,9 +12,9 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_count, as_list, as_parameter
 from askance.channels.finite import FiniteChannel
 from askance.errors import EmptyDataError
-from askance.estimation.marginal import climb_em
-from askance.estimation.newton import newton
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.methods.marginal import climb_em
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.solvers.newton import newton
 from askance.evidence.tally import Tally
 from askance.geometry.inputs import as_problem, require_model, require_pair
 from askance.geometry.maxima import SAME_MAXIMUM, Maximum, find_peaks

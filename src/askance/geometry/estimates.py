@@ -9,10 +9,10 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.errors import NotIdentifiedError, RepairWarning
-from askance.estimation.fit import Fit
-from askance.estimation.moments import fit_moments
-from askance.estimation.one_step import fit_one_step
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.methods.moments import fit_moments
+from askance.estimation.methods.one_step import fit_one_step
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.results.fit import Fit
 from askance.models.enumerated import Enumerated
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from askance._checks import shown
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 

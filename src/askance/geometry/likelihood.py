@@ -11,7 +11,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_count, as_floats, as_parameter, shown
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.tally import Tally
 from askance.geometry.em import EmPath, as_starts, as_steps, follow_em
 from askance.geometry.estimates import fitted, member, moments_and_one_step, plain

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.likelihood import MarginalLikelihood
-from askance.estimation.newton import newton
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.problems.likelihood import MarginalLikelihood
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.solvers.newton import newton
 from askance.geometry.family import family_curve, family_limit
 
 # The grid of one parameter: evenly in θ, and so near that p_θ moves by no more than this.

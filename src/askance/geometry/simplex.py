@@ -10,10 +10,10 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import invert_information
-from askance.estimation.fit import Fit
-from askance.estimation.matching import match_moments
-from askance.estimation.projection import project
-from askance.estimation.tally_problem import TallyProblem
+from askance.estimation.methods.projection import project
+from askance.estimation.problems.matching import match_moments
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.results.fit import Fit
 from askance.evidence.tally import Tally
 from askance.geometry.estimates import fitted, member, moments_and_one_step, plain
 from askance.geometry.family import family_curve, family_limit

@@ -1,7 +1,7 @@
 """What is learned: p_θ(y | x), its statistics and its log-partition function."""
 
 from askance.models.enumerated import Enumerated
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.protocols import FiniteModel, HasFisherInformation, Model
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax

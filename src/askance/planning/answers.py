@@ -26,8 +26,8 @@ from askance.design.weights import share_slopes
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
-from askance.planning.asked import Asked, Share, ask
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
+from askance.planning.targets import Asked, Share, ask
 from askance.planning.yes_no import design_at_level, yes_no_kinds
 
 #: The optimal channel is looked for where the model has at most this many different statistics: it takes a second.

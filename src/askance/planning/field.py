@@ -17,7 +17,7 @@ from askance.channels.statistics.per_value import PerValue
 from askance.design.field_release import plan_field
 from askance.design.optimum import Prior
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
-from askance.estimation.field_tables import MOST_PARAMETERS, MeasuredField
+from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField
 from askance.models.random_field import RandomField
 from askance.planning.subject import AnyDesign, Builder, Limit, Subject, require_method
 

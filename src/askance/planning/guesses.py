@@ -13,7 +13,7 @@ from askance.design.optimum import Prior
 from askance.design.optimum.prior import HasEstimate, require_one_guess
 from askance.errors import IncompatibleEvidenceError, ShapeError
 from askance.models.enumerated import Enumerated
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 

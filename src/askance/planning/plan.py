@@ -21,11 +21,10 @@ from askance.design.optimum.prior import HasEstimate
 from askance.errors import AskanceError, InputError
 from askance.estimation.moment_release import MomentRelease
 from askance.models.enumerated import Enumerated
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import OPTIMAL, AnswersSubject
-from askance.planning.asked import Share
 from askance.planning.field import FieldSubject
 from askance.planning.goals import Goal, read_goal
 from askance.planning.guesses import read_guesses
@@ -33,6 +32,7 @@ from askance.planning.levels import smallest_level
 from askance.planning.regression import RegressionSubject, read_linear_guesses
 from askance.planning.result import OtherShares, Plan, PlannedDesign, is_tuned, rank
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject
+from askance.planning.targets import Share
 
 # Where predicted log-odds are off by more than this (root mean square), the normal approximation behind all figures is
 # rough. For direct questions it is the rule of ten cases of the rarer answer per parameter.

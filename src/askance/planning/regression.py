@@ -15,17 +15,17 @@ from askance.design.conditional_covariances import read_sample
 from askance.design.optimum import Prior
 from askance.design.optimum.prior import HasEstimate
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
-from askance.estimation.linear_estimation import slopes_of
-from askance.estimation.linear_fit import LinearFit
+from askance.estimation.methods.linear_estimation import slopes_of
 from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
-from askance.estimation.moment_repair import STRENGTH
+from askance.estimation.problems.moment_repair import STRENGTH
 from askance.estimation.regression_plan import plan_regression
+from askance.estimation.results.linear_fit import LinearFit
 from askance.evidence.statistics_tally import StatisticsTally
-from askance.models.gaussian_field import GaussianField
+from askance.models.linear import GaussianField
 from askance.models.softmax import Covariates
-from askance.planning.asked import ALL_PARAMETERS, place_of
 from askance.planning.guesses import read_guesses, require_fit_of
 from askance.planning.subject import AnyDesign, Builder, Limit, Subject, require_method
+from askance.planning.targets import ALL_PARAMETERS, place_of
 
 INTERCEPT = "Intercept"
 # Outcomes of everybody in the sample take these many values: Gauss–Hermite nodes, exact for moments up to 13.
@@ -231,7 +231,7 @@ def read_linear_guesses(
 def residual_deviation(fit: LinearFit) -> float:
     """√E(y − w·x)² by the moments of a fit, in the units of y; 0 where noise makes it negative.
 
-    >>> from askance.estimation.linear_estimation import fit_exact
+    >>> from askance.estimation.methods.linear_estimation import fit_exact
     >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-4, 4))
     >>> round(residual_deviation(fit_exact(field, [[-1], [-1], [1], [1]], [-2, 0, 0, 2])), 9)
     1.0

@@ -12,12 +12,12 @@ from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import AnswersSubject
-from askance.planning.asked import Share
 from askance.planning.goals import read_goal
 from askance.planning.guesses import read_guesses
 from askance.planning.plan import Request, read_channels, solve
 from askance.planning.result import Plan
 from askance.planning.subject import PlannedMethod
+from askance.planning.targets import Share
 
 
 @one_thread

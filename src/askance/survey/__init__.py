@@ -1,9 +1,9 @@
 """From a researcher's table to a regression: tables of any brand, formulas, fits."""
 
-from askance.estimation.channel_fit import ChannelTest, channel_fit_test
+from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
+from askance.survey.alternative_channels import safest_observation, with_bias, with_noncompliance
 from askance.survey.files import read_table
 from askance.survey.formula import FormulaDesign
-from askance.survey.readings import safest_observation, with_bias, with_noncompliance
 from askance.survey.regress import regress
 from askance.survey.sensitivity import Sensitivity, sensitivity
 from askance.survey.tables import Columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from askance.survey.habits import refusal
+from askance.survey.formula_mistakes import refusal
 
 # Formulas that people write, or programs for some thousand columns, are far below these.
 _LONGEST, _DEEPEST, _MOST_TERMS = 100_000, 100, 100_000

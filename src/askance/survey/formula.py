@@ -36,7 +36,7 @@ from askance.errors import InputError, LabelError, MissingValueError, NotIdentif
 from askance.models.softmax import Covariates
 from askance.survey.calculations import CALLABLE, Calculation, CalculationError, read_calculation
 from askance.survey.expansion import check_length, check_terms
-from askance.survey.habits import check_habits, needs_backticks, refusal, unknown_function, way_out
+from askance.survey.formula_mistakes import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError
-from askance.estimation.regression_fit import RegressionFit
-from askance.estimation.sample import INTERCEPT_NAMES, find_terms
+from askance.estimation.problems.sample import INTERCEPT_NAMES, find_terms
+from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.figure_file import write_figure
 from askance.models.softmax import Softmax
 

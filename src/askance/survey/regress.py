@@ -12,8 +12,8 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError, RepairWarning
-from askance.estimation.methods import estimate
-from askance.estimation.regression_fit import RegressionFit
+from askance.estimation.entry import estimate
+from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import read_reports

@@ -14,17 +14,17 @@ from askance._arrays import FloatArray
 from askance._checks import Number, as_fraction, as_probability
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, IncompatibleEvidenceError, InputError, NotIdentifiedError
-from askance.estimation.channel_fit import ChannelTest, channel_fit_test
-from askance.estimation.fit import DistributionFit, Fit, ProbabilityTable
-from askance.estimation.methods import estimate
-from askance.estimation.regression_fit import RegressionFit
-from askance.estimation.results import as_json
+from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
+from askance.estimation.entry import estimate
+from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
+from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.results.results import as_json
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
-from askance.survey.readings import Behaviour, refusal_of, with_bias, with_noncompliance
+from askance.survey.alternative_channels import Behaviour, refusal_of, with_bias, with_noncompliance
 from askance.survey.sensitivity_summary import marked_name, sensitivity_summary
 
 # Readings whose test of fit has a smaller p-value are marked.

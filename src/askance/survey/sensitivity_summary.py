@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from askance.estimation.regression_summary import WIDTH
-from askance.estimation.result_tables import percent
-from askance.survey.readings import device_probabilities
+from askance.estimation.results.regression_summary import WIDTH
+from askance.estimation.results.result_tables import percent
+from askance.survey.alternative_channels import device_probabilities
 
 if TYPE_CHECKING:
     from askance.survey.sensitivity import Scenario, Sensitivity

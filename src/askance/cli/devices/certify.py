@@ -1,0 +1,98 @@
+"""`askance certify`: prove the level of a channel; one subcommand per channel of the registry."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from askance._checks import as_positive_level, shorten
+from askance.channels.finite import FiniteChannel
+from askance.channels.registry import AnyChannel
+from askance.channels.thresholds import exceeds
+from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
+from askance.cli.devices.channel_options import CHANNEL_SECTIONS
+from askance.cli.shared.guided import GuidedGroup
+from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.progress import progress
+
+
+@click.group(
+    "certify",
+    cls=GuidedGroup,
+    short_help="Prove the privacy level of a channel.",
+    sections=CHANNEL_SECTIONS,
+    examples=[
+        "askance certify forced-response --truth 2/3 --yes 1/6",
+        "askance certify file my-channel.toml",
+        "askance certify file my-channel.toml --at-most 1",
+    ],
+)
+def certify_group() -> None:
+    """Prove the privacy level of a channel, and whether unbiased estimation is possible.
+
+    Exact arithmetic on the very thresholds that the sampler compares random numbers with. Nothing is drawn; `askance
+    audit` tests the sampler itself. With --at-most it exits with code 1 when the level is larger, as tests want it.
+    Every channel has its own options: askance certify CHANNEL --help.
+    """
+
+
+def _run(channel: AnyChannel, at_most: str | None, as_json: bool) -> int:
+    limit = None if at_most is None else as_positive_level(at_most, "--at-most")
+    level = _print_certificate(channel, as_json)
+    if limit is None or not exceeds(level, limit):
+        return 0
+    shown = "unbounded" if math.isinf(level) else repr(level)
+    click.echo(f"askance: the privacy level of {channel.kind} is {shown}; allowed: at most {at_most}.", err=True)
+    return 1
+
+
+def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
+    """Prove and print; the level."""
+    from askance.design import certify
+
+    with progress() as doing:
+        doing("proving the level")
+        certificate = certify(channel)
+    if as_json:
+        named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
+        print_json({**named, **certificate.to_json(), "thresholds": channel.thresholds(), "of": 2**62})
+        return certificate.privacy_level
+    level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
+    rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
+    hidden = "no, not of every output (of the statistics of a model, perhaps)"
+    possible = "yes, of every statistic" if certificate.unbiased else hidden
+    rows = [
+        ("privacy level", level),
+        (
+            "most revealing observations",
+            f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
+        ),
+        ("unbiased estimation possible", possible + rounding),
+        ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
+        if isinstance(channel, FiniteChannel)
+        else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),
+        *([("purpose", channel.purpose)] if channel.purpose else []),
+        ("proved by", certificate.proved_by),
+    ]
+    print_table(f"certificate of {channel.kind}", ["", ""], rows)
+    return certificate.privacy_level
+
+
+add_channel_commands(
+    certify_group,
+    ChannelTask(
+        _run,
+        options=[
+            click.option(
+                "--at-most",
+                metavar="LEVEL",
+                help="exit with code 1 when the privacy level is larger; above 0, at most 30",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="print JSON"),
+        ],
+        file_help="Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a "
+        "file.",
+        file_examples=["askance certify file my-channel.toml", "askance certify file my-channel.toml --at-most 1"],
+    ),
+)

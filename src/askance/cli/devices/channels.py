@@ -1,0 +1,77 @@
+"""`askance channels`: the registry, for people and programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from askance.channels import registry
+from askance.channels.registry import ChannelEntry
+from askance.cli.devices.channel_options import flag, need
+from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.printing import print_file, print_json, print_table
+
+
+@click.command(
+    "channels",
+    cls=GuidedCommand,
+    short_help="List the channels, or show one in full.",
+    examples=["askance channels", "askance channels forced-response"],
+)
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def channels_command(kind: str | None, as_json: bool) -> None:
+    """List the channels, or show one (KIND) with its parameters, when to use it, and an example as a TOML file.
+
+    A channel is how the truth becomes what is seen: a survey design, noise on a device, labels that may be wrong.
+    """
+    if kind is None:
+        everything = registry.entries(None)
+        if as_json:
+            print_json([_describe(entry) for entry in everything])
+            return
+        rows = [(entry.kind, " ".join(_usage(p) for p in entry.parameters), entry.summary) for entry in everything]
+        print_table("", ["channel", "parameters", "what it does"], rows)
+        return
+    entry = registry.entry(kind)
+    if as_json:
+        print_json(_describe(entry))
+        return
+    _show(entry)
+
+
+def _usage(parameter: registry.Parameter) -> str:
+    text = f"{flag(parameter.name)} {parameter.kind.placeholder}"
+    return text if parameter.required else f"[{text}]"
+
+
+def _describe(entry: ChannelEntry) -> dict[str, Any]:
+    return {
+        "kind": entry.kind,
+        "summary": entry.summary,
+        "use": entry.use,
+        "parameters": [
+            {
+                "name": p.name,
+                "flag": flag(p.name),
+                "type": p.kind.name,
+                "required": p.required,
+                "default": None if p.required else p.default,
+                "description": p.description,
+            }
+            for p in entry.parameters
+        ],
+        "examples": list(entry.examples),
+    }
+
+
+def _show(entry: ChannelEntry) -> None:
+    from askance.formats import channel_to_toml
+
+    click.echo(f"{entry.kind}: {entry.summary}\nUse it when {entry.use}.\n")
+    rows = [(flag(p.name), p.kind.syntax, need(p), p.description) for p in entry.parameters]
+    print_table("", ["flag", "written as", "", "meaning"], rows)
+    click.echo("as a TOML file:\n")
+    print_file(channel_to_toml(entry.build(entry.examples[0])) + "\n")
+    click.echo('\nand purpose = "NAME" (--purpose NAME) says which question is answered: two do not mix')

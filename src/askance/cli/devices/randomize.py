@@ -1,0 +1,304 @@
+"""`askance randomize`: noise records on the device; one subcommand per channel of the registry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance._checks import as_fraction, shorten, shown
+from askance.channels.finite import FiniteChannel
+from askance.channels.purposes import purpose_of_columns
+from askance.channels.registry import AnyChannel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
+from askance.cli.devices.channel_options import CHANNEL_SECTIONS
+from askance.cli.devices.channel_summary import channel_as_json, channel_rows
+from askance.cli.devices.randomize_records import randomize_records
+from askance.cli.devices.randomize_release import randomize_release
+from askance.cli.devices.record_tables import (
+    label_of,
+    pieces_of,
+    read_ids,
+    read_labels,
+    read_people,
+    refuse_answers_as_names,
+    refuse_other_columns,
+    refuse_place,
+    require_complete,
+    require_numbers,
+)
+from askance.cli.shared.guided import GuidedGroup
+from askance.cli.shared.printing import print_file, print_json, print_table
+from askance.cli.shared.progress import progress
+from askance.errors import InputError, LabelError, ShapeError
+
+if TYPE_CHECKING:
+    from askance._arrays import AnyArray
+    from askance.categories import Categories
+    from askance.survey.tables import Column, Columns
+
+_SOURCE = (
+    "Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed."
+)
+_UNNAMED = (
+    "askance: note: no --purpose is given, and there are no names of columns: reports to any other question through "
+    "this channel could be added to these."
+)
+
+
+@click.group(
+    "randomize",
+    cls=GuidedGroup,
+    short_help="Noise records on the device, before they are sent.",
+    sections=CHANNEL_SECTIONS,
+    examples=[
+        "askance randomize forced-response --truth 2/3 --yes 1/6 --record yes",
+        "askance randomize per-value --dim 3 --privacy-level 2 --l1-norm 1 --input people.csv -o reports.jsonl",
+    ],
+)
+def randomize_group() -> None:
+    """Noise the answers or statistics of respondents: what runs on the device, before anything is sent.
+
+    Random numbers come from the cryptographic source of the system: nothing can be repeated, there is no --seed.
+    One record is printed as one line of JSON; a table becomes a file of reports. Reports for different purposes do not
+    mix: a table's is the names of the columns that are noised, in their order, unless --purpose says otherwise. Every
+    channel has its own options: askance randomize CHANNEL --help.
+    """
+
+
+def _randomize(channel: AnyChannel, record: str | None, input: Path | None, header: bool, **given: Any) -> None:
+    """Do what the flags say, once they fit together."""
+    modes = {"--record": record is not None, "--input": input is not None, "--header": header}
+    chosen = [name for name, is_given in modes.items() if is_given]
+    if len(chosen) != 1:
+        raise InputError(
+            f"given: {' and '.join(chosen) or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
+            remedy="Give --record for one respondent, --input for a table.",
+        )
+    needs = {"--id": "--record", "--columns": "--input", "--id-column": "--input", "--output": "--input"}
+    for name, mode in needs.items():
+        if given[name[2:].replace("-", "_")] is not None and mode != chosen[0]:
+            raise InputError(f"{name} is given with {chosen[0]}; allowed: with {mode}.", remedy="Leave it out.")
+    if header:
+        _print_header(channel)
+    elif record is not None:
+        _print_record(channel, record, given["id"])
+    else:
+        assert input is not None
+        if given["output"] is None:
+            raise InputError("-o is not given.", remedy="Say where the reports go: -o reports.jsonl.")
+        names = given["columns"].split(",") if given["columns"] is not None else None
+        _noise_table(channel, input, given["output"], names, given["id_column"], given["as_json"])
+
+
+def _print_header(channel: AnyChannel) -> None:
+    from askance.formats.report_schema import ReportSchema, json_line
+
+    if not channel.purpose:
+        click.echo(_UNNAMED, err=True)
+    print_file(json_line(ReportSchema(channel).header()))
+
+
+# -- one record --------------------------------------------------------------------------------------------------------
+
+
+def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
+    from askance.formats.report_schema import ReportSchema, json_line
+
+    report: Any
+    labels = _labels_of(channel)
+    if labels is not None:
+        label = label_of(text, labels)
+        if label is None:
+            raise LabelError(
+                f"--record is none of the labels; allowed: {shorten(labels.labels)}.", remedy="Give one of them."
+            )
+        report = channel.randomize_one(label)
+    else:
+        assert isinstance(channel, StatisticsChannel)
+        entries = text.split(",")
+        if len(entries) != channel.truth_width:
+            raise ShapeError(
+                f"--record has {len(entries)} numbers; allowed: {channel.truth_width}.",
+                remedy="Give one number per statistic, separated by commas.",
+            )
+        numbers = [_number(entry, i + 1) for i, entry in enumerate(entries)]
+        try:
+            report = channel.randomize_one(numbers)
+        except InputError as error:
+            raise type(error)(f"--record: {_without_row(error.message)}", remedy=error.remedy) from None
+    print_file(json_line(ReportSchema(channel).record(report, id)))
+
+
+def _number(entry: str, place: int) -> float:
+    try:
+        return float(as_fraction(entry, "entry"))
+    except (InputError, OverflowError):
+        pass  # the refusal below does not know the entry, and neither does what it is raised from
+    raise InputError(f"number {place} of --record is no finite number.", remedy="Write 0.25 or 1/4.")
+
+
+def _labels_of(channel: AnyChannel) -> Categories | None:
+    """The labels of the answers that a channel noises; None where it noises numbers."""
+    return channel.outputs if isinstance(channel, FiniteChannel) else channel.truth_labels
+
+
+def _without_row(message: str, names: Sequence[str] = ()) -> str:
+    """A message about row 0 of an array without the row, and with the names of columns."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"column {names[int(found[1])]!r}" if int(found[1]) < len(names) else found[0]
+
+    return re.sub(r"\b(?:statistic|variable) (\d+)\b", named, re.sub(r" of row 0\b", "", message))
+
+
+# -- a table -----------------------------------------------------------------------------------------------------------
+
+
+def _noise_table(
+    channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None, as_json: bool
+) -> None:
+    """Noise the rows of a table into a file of reports."""
+    from askance.formats.reports import report_writer
+
+    refuse_place(output, [path])
+    with progress() as doing:
+        doing(f"reading {path}")
+        labels = _labels_of(channel)
+        # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
+        table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
+        ids = None if id_column is None else read_ids(table[id_column], path)
+        chosen = _chosen(table, names, id_column, channel, path)
+        if names is None:
+            refuse_answers_as_names(chosen, labels, path)
+        told = [column.name for column in chosen]
+        refuse_other_columns(told, channel.purpose, table.names, path)
+        channel = channel.named(channel.purpose or purpose_of_columns(told))
+        with report_writer(output, channel, ids=ids is not None) as writer:
+            for rows in pieces_of(len(table), len(chosen)):
+                doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
+                writer.write(_noised(channel, chosen, rows, path), None if ids is None else ids[rows])
+    _print_summary(channel, writer.written, [column.name for column in chosen], output, as_json)
+
+
+def _chosen(
+    table: Columns, names: Sequence[str] | None, id_column: str | None, channel: AnyChannel, path: Path
+) -> list[Column]:
+    """The columns to be noised: as many as the channel takes, without gaps."""
+    found = [name.strip() for name in names] if names is not None else [n for n in table.names if n != id_column]
+    wanted = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
+    if len(found) != wanted:
+        count = f"{len(found)} columns are chosen" if len(found) != 1 else "1 column is chosen"
+        raise ShapeError(
+            f"{path}: {count} ({shorten(found) or 'none'}); allowed with {channel.kind}: {wanted}.",
+            remedy="Name them with --columns, in the order of the channel, and the column of ids with --id-column.",
+        )
+    if len(set(found)) < len(found):
+        raise InputError(
+            f"--columns names {shown(max(found, key=found.count))} twice.", remedy="Name every column once."
+        )
+    columns = [table[name] for name in found]
+    for column in columns:
+        require_complete(column, path)
+        if _labels_of(channel) is None:
+            require_numbers(column, path)
+    return columns
+
+
+def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: Path) -> Any:
+    """The reports of some rows; what is wrong is told by row and column of the table."""
+    import numpy as np
+
+    labels = _labels_of(channel)
+    if labels is not None:
+        return channel.randomize(read_labels(columns[0], labels, rows, path))
+    truth = np.column_stack([column.values[rows] for column in columns]).astype(np.float64)
+    try:
+        return channel.randomize(truth)
+    except InputError:
+        row, error = _first_refused(channel.randomize, truth)
+        what = _without_row(error.message, [column.name for column in columns])
+        raise type(error)(f"{path}, row {rows.start + row + 1}: {what}", remedy=error.remedy) from None
+
+
+def _first_refused(randomize: Callable[[Any], Any], truth: AnyArray) -> tuple[int, InputError]:
+    """The first row that is refused, by halving, and what is said of it alone."""
+
+    def refused(some: AnyArray) -> InputError | None:
+        try:
+            randomize(some)
+        except InputError as error:
+            return error
+        return None
+
+    good, bad = 0, len(truth)  # the first `good` rows pass, the first `bad` rows do not
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (good, middle) if refused(truth[:middle]) else (middle, bad)
+    error = refused(truth[good:bad])
+    assert error is not None
+    return good, error
+
+
+# -- what was done -----------------------------------------------------------------------------------------------------
+
+
+def _print_summary(channel: AnyChannel, written: int, columns: list[str], output: Path, as_json: bool) -> None:
+    """With the columns in their order: reports hold no names, and `askance fit --names` wants them so."""
+    if as_json:
+        print_json({"reports": written, "columns": columns, "output": str(output), **channel_as_json(channel)})
+        return
+    rows = [("reports", f"{written:,}"), ("of the columns", shorten(columns)), *channel_rows(channel)]
+    print_table(f"reports written to {output}", ["", ""], rows)
+
+
+_FILE = click.Path(path_type=Path)
+randomize_group.add_command(randomize_records)
+randomize_group.add_command(randomize_release)
+add_channel_commands(
+    randomize_group,
+    ChannelTask(
+        _randomize,
+        options=[
+            click.option(
+                "--record", metavar="X,X,…|ANSWER", help="one respondent: print their report as one line of JSON"
+            ),
+            click.option("--id", metavar="TEXT", help="with --record: the id of the report"),
+            click.option(
+                "--input",
+                metavar="FILE",
+                type=_FILE,
+                help="a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)",
+            ),
+            click.option(
+                "--columns",
+                metavar="A,B,…",
+                help="with --input: the columns that are noised  [default: all but the ids]",
+            ),
+            click.option("--id-column", metavar="NAME", help="with --input: the column of ids"),
+            click.option(
+                "-o", "--output", metavar="FILE", type=_FILE, help="with --input: where reports go (.jsonl, .parquet)"
+            ),
+            click.option(
+                "--header", is_flag=True, help="print the line that a file of single reports must begin with, and stop"
+            ),
+            click.option("--json", "as_json", is_flag=True, help="with --input: print the summary as JSON"),
+        ],
+        file_help="Noise records through the channel that the TOML file PATH describes, such as one of "
+        f"`askance optimal -o`.\n\n{_SOURCE}",
+        file_examples=[
+            "askance randomize file my-channel.toml --record yes",
+            "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
+        ],
+        note=_SOURCE,
+        section=(
+            "What is noised, and where it goes",
+            ("purpose", "record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
+        ),
+        example="--input people.csv -o reports.jsonl",
+    ),
+)

@@ -1,0 +1,216 @@
+"""Tables of respondents whose records are to be noised.
+
+What is refused is told by row and column, never by its value: standard error may well be kept in a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance._checks import shorten
+from askance.cli.shared.write_guards import refuse_inputs, refuse_replacing, require_writable
+from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
+
+if TYPE_CHECKING:
+    from askance._arrays import AnyArray, FloatArray
+    from askance.categories import Categories, Label
+    from askance.survey.tables import Column, Columns
+
+# Records noised at a time.
+_PIECE = 1 << 16
+# Numbers noised at a time, where records are long.
+_NUMBERS = 1 << 22
+# First lines of such values, and of numbers, hold no names.
+_BOOLEANS, _GAPS = frozenset({"true", "false"}), frozenset({"", "na", "nan", "n/a", "null", "none", "inf", "-inf"})
+_NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
+
+
+def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that commands for whole records share: ids, gaps, where reports go."""
+    for option in reversed(
+        [
+            click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none"),
+            click.option(
+                "--missing",
+                type=click.Choice(["error", "drop"]),
+                default="error",
+                show_default=True,
+                help="what to do about rows with gaps: stop, or leave them out and count them",
+            ),
+            click.option(
+                "-o",
+                "--output",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                required=True,
+                help="where reports go (.jsonl, .parquet)",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="print the summary as JSON"),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def read_people(path: Path, *, texts: bool = False) -> Columns:
+    """The table of a file; see `read_table`. A file without names of columns is refused."""
+    from askance.survey.files import read_table
+
+    table = read_table(path, texts=texts)
+    _refuse_headless(table, path)
+    return table
+
+
+def refuse_place(output: Path, inputs: Sequence[Path]) -> None:
+    """Refuse, before anybody's record is read, a place where reports cannot go, or where something else is."""
+    from askance.formats.reports import require_suffix
+
+    require_suffix(output)
+    require_writable(output, "-o")
+    refuse_inputs(output, inputs)
+    refuse_replacing(output, "reports replace nothing")
+
+
+def complete_columns(table: Columns, names: Sequence[str], path: Path, *, drop: bool) -> tuple[list[Column], AnyArray]:
+    """The columns of those names without gaps, and which rows they are; rows with gaps are dropped, or refused."""
+    import numpy as np
+
+    columns = [table[name] for name in names]
+    kept = ~np.any([column.missing for column in columns], axis=0)
+    if not drop:
+        for column in columns:
+            require_complete(column, path)
+    return [column.take(kept) for column in columns], kept
+
+
+def numbers_of(column: Column, path: Path, rows: Sequence[int] | None = None) -> FloatArray:
+    """A column of numbers, shape (n,); `rows` are their numbers where some were dropped."""
+    require_numbers(column, path, rows)
+    return column.values.astype(float)
+
+
+def _refuse_headless(table: Columns, path: Path) -> None:
+    """A first line of numbers is a respondent, not names: taken as names, it would be lost, and be shown."""
+    values = [name.strip().lower() for name in table.names]
+    if any(value and (_NUMBER.fullmatch(value) or value in _BOOLEANS) for value in values) and all(
+        _NUMBER.fullmatch(value) or value in _BOOLEANS or value in _GAPS for value in values
+    ):
+        raise InputError(
+            f"the first line of {path} holds numbers only; allowed: names of columns.",
+            remedy="Put a line of names in front.",
+        )
+
+
+def refuse_answers_as_names(columns: Sequence[Column], labels: Categories | None, path: Path) -> None:
+    """A column called by an answer has none: the first respondent is no name, which all reports would carry.
+
+    Which column it is tells what the first respondent said, so it is not named.
+    """
+    if labels is not None and any(label_of(column.name, labels) is not None for column in columns):
+        raise InputError(
+            f"the first line of {path} holds an answer; allowed: names of columns.",
+            remedy="Put a line of names in front. Where a column is really called so, name it with --columns.",
+        )
+
+
+def refuse_other_columns(columns: Sequence[str], purpose: str, names: Sequence[str], path: Path) -> None:
+    """Refuse columns that the purpose names in another order, or instead of which it names others of the table."""
+    meant = purpose.split(",")
+    if purpose and meant != list(columns) and set(meant) <= set(names):
+        raise IncompatibleEvidenceError(
+            f"{path}: the columns are {shorten(list(columns))}, and the purpose is {purpose!r}.",
+            remedy=f"Take the columns that it names, in their order: --columns {purpose}.",
+        )
+
+
+def pieces_of(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows of so many numbers: as many at a time as are quickly noised."""
+    step = max(1, min(_PIECE, _NUMBERS // width))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def require_complete(column: Column, path: Path) -> None:
+    """Refuse a column with gaps."""
+    if column.missing.any():
+        raise _missing(column, int(column.missing.argmax()), path)
+
+
+def _missing(column: Column, row: int, path: Path) -> MissingValueError:
+    return MissingValueError(
+        f"{path}, row {row + 1}: the value of column {column.name!r} is missing.",
+        remedy="Leave respondents with missing values out (--missing drop, where there is one), and count them.",
+    )
+
+
+def require_numbers(column: Column, path: Path, rows: Sequence[int] | None = None) -> None:
+    """Refuse a column of texts; `rows` as in `numbers_of`."""
+    if column.kind in ("number", "boolean") or not len(column.values):
+        return
+    texts = [str(value) for value in column.values.tolist()]
+    row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
+    row = row if rows is None else rows[row]
+    raise InputError(
+        f"{path}, row {row + 1}: column {column.name!r} is no number; allowed: numbers.",
+        remedy="Turn texts into numbers first, or choose other columns.",
+    )
+
+
+def read_ids(column: Column, path: Path, rows: Sequence[int] | None = None) -> list[str]:
+    """Ids as texts, each once; of those rows, where some were dropped."""
+    numbers = list(range(len(column.values)) if rows is None else rows)
+    gap = next((row for row in numbers if column.missing[row]), None)
+    if gap is not None:
+        raise _missing(column, gap, path)
+    ids = [as_written(value) for value in column.values[numbers].tolist()]
+    met: dict[str, int] = {}
+    for row, id in zip(numbers, ids, strict=True):
+        first = met.setdefault(id, row)
+        if first != row or not id:
+            raise InputError(
+                f"{path}, row {row + 1}: column {column.name!r} is {f'that of row {first + 1}' if id else 'empty'}; "
+                "allowed: one text per respondent.",
+                remedy="Give every respondent an id of their own, or leave --id-column out.",
+            )
+    return ids
+
+
+def as_written(value: Any) -> str:
+    """A value as people write it: 1 for 1.0, true for True."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).strip()
+
+
+def label_of(value: Any, labels: Categories) -> Label | None:
+    """The label that a value of a table, or a text, stands for: itself, or the one that is written like it."""
+    if labels.are_codes:
+        text = as_written(value)
+        return int(text) if re.fullmatch("[0-9]{1,18}", text) and int(text) < len(labels) else None
+    alike = [label for label in labels if type(label) is type(value) and label == value]
+    alike = alike or [label for label in labels if as_written(label) == as_written(value)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def read_labels(
+    column: Column, labels: Categories, rows: slice, path: Path, numbers: Sequence[int] | None = None
+) -> list[Label]:
+    """The labels that the values of some rows stand for; `numbers` are those of the rows where some were dropped."""
+    values = column.values[rows].tolist()
+    meaning = {value: label_of(value, labels) for value in set(values)}
+    found = [meaning[value] for value in values]
+    if None in found:
+        row = found.index(None)
+        number = rows.start + row if numbers is None else numbers[rows.start + row]
+        raise LabelError(
+            f"{path}, row {number + 1}: column {column.name!r} is none of the labels; allowed: "
+            f"{shorten(labels.labels)}.",
+            remedy="Recode the column, or give the channel these labels.",
+        )
+    return [label for label in found if label is not None]

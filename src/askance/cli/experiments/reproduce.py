@@ -1,0 +1,137 @@
+"""`askance reproduce`: the figures of the paper, computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance._checks import did_you_mean
+from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.numbers import SEED, WholeNumber
+from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.progress import one_line_warnings, progress
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.experiments.experiment import Experiment
+
+# Processes; more than any machine that this is for has processors.
+_MOST_WORKERS = 1024
+_VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
+
+
+@click.command(
+    "reproduce",
+    cls=GuidedCommand,
+    short_help="Compute the figures of the paper again.",
+    examples=[
+        "askance reproduce all --quick",
+        "askance reproduce efficiency --quick --json",
+        "askance reproduce all --out reproduce-output --replot",
+    ],
+)
+@click.argument("experiment", default="all", metavar="[efficiency|simplex|nonconvex|privacy|tagging|all]")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=Path("reproduce-output"),
+    show_default=True,
+    help="folder for results, figures and report.html",
+)
+@click.option("--quick", is_flag=True, help="smaller configs on generated data: minutes in all")
+@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is random")
+@click.option("--json", "as_json", is_flag=True, help="print the numbers of the figures as JSON")
+@click.option("--replot", is_flag=True, help="draw again from the results in --out, however they were run; run nothing")
+@click.option(
+    "--workers",
+    metavar="N",
+    type=WholeNumber(1, _MOST_WORKERS, "Leave it out to use all processors."),
+    default=None,
+    help="processes, each with one thread; results do not depend on how many  [default: one for each processor]",
+)
+def reproduce_command(
+    experiment: str, out: Path, quick: bool, seed: int, as_json: bool, replot: bool, workers: int | None
+) -> None:
+    """Compute figures of the paper again: efficiency, simplex, nonconvex, privacy, tagging, or all of them.
+
+    Trials run in parallel, and the outcome of each is kept in --out: the same command goes on where it was stopped.
+    Results are JSON, figures are drawn from them alone, and report.html tells what agrees with the paper, what does
+    not, and why. Real data are read from the folder that the environment variable ASKANCE_DATA names.
+    """
+    from askance.experiments.report import write_report
+
+    chosen = _chosen(experiment, out, replot=replot)
+    try:
+        with one_line_warnings(), progress() as doing:
+            documents = _run(chosen, out, doing, quick=quick, seed=seed, workers=workers, replot=replot)
+            doing("writing the report")
+            report = write_report(out)
+    except KeyboardInterrupt:
+        click.echo(f"\nWhat is done is kept in {out}; the same command goes on from there.", err=True)
+        raise click.Abort from None
+    if as_json:
+        answers = {name: chosen[name].answer(document["result"]) for name, document in documents.items()}
+        print_json(answers if experiment == "all" else answers[experiment])
+        return
+    _print(chosen, documents)
+    click.echo(f"report  {report}")
+
+
+def _chosen(name: str, out: Path, *, replot: bool) -> dict[str, Experiment]:
+    """The experiments asked for; to draw all again, those that have been run."""
+    from askance.experiments.catalogue import EXPERIMENTS
+
+    if name == "all":
+        there = [each for each in EXPERIMENTS if not replot or (out / each / "result.json").is_file()]
+        if not there:
+            raise InputError(
+                f"--replot finds no result in {out}.",
+                remedy="Run without --replot first, or give the folder of a run with --out.",
+            )
+        return {each: EXPERIMENTS[each] for each in there}
+    if name not in EXPERIMENTS:
+        known = [*EXPERIMENTS, "all"]
+        raise InputError(
+            f"the experiment is {name!r}; allowed: {', '.join(known)}.",
+            remedy=did_you_mean(name, known, "See `askance reproduce --help`."),
+        )
+    return {name: EXPERIMENTS[name]}
+
+
+def _run(
+    chosen: Mapping[str, Experiment],
+    out: Path,
+    doing: Any,
+    *,
+    quick: bool,
+    seed: int,
+    workers: int | None,
+    replot: bool,
+) -> dict[str, dict[str, Any]]:
+    from askance.experiments import runner
+
+    documents = {}
+    for name, experiment in chosen.items():
+        if replot:
+            doing(f"{name}: drawing")
+            documents[name] = runner.replot(experiment, out)
+        else:
+            documents[name] = runner.run_experiment(
+                experiment, out, quick=quick, seed=seed, workers=workers, progress=doing
+            )
+    return documents
+
+
+def _print(chosen: Mapping[str, Experiment], documents: Mapping[str, Mapping[str, Any]]) -> None:
+    from askance.experiments.tables import main_number_of
+
+    rows = []
+    for name, document in documents.items():
+        verdicts = [finding["verdict"] for finding in document["findings"]]
+        counts = [f"{verdicts.count(key)} {word}" for key, word in _VERDICTS.items() if key in verdicts]
+        rows.append((name, main_number_of(chosen[name], document), ", ".join(counts)))
+    print_table("", ["experiment", "main number", "findings"], rows)

@@ -1,0 +1,1 @@
+"""Commands before any data exist."""

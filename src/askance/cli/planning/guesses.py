@@ -1,0 +1,160 @@
+"""Guesses on the command line: numbers, a saved fit, a file of several, or shares of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from askance._checks import as_fraction
+from askance.cli.planning.plan_common import numeric_columns
+from askance.cli.shared.numbers import read_number
+from askance.errors import InputError, ProbabilityError
+
+if TYPE_CHECKING:
+    from askance._arrays import FloatArray
+    from askance.models.enumerated import Enumerated
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+# How far shares may be from a sum of 1; and how far without a word.
+_SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
+
+
+def guess_options(function: _Function) -> _Function:
+    """--theta, --fit and --prior."""
+    for option in reversed(
+        [
+            click.option("--theta", metavar="X,X,…", help="guess: one number per parameter, as in 5,-1"),
+            click.option(
+                "--fit",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="guess: the fit of a pilot (`askance fit --save`), with what it leaves open",
+            ),
+            click.option(
+                "--prior",
+                metavar="FILE",
+                type=click.Path(path_type=Path),
+                help="guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
+            ),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
+    """The one guess that was given, by the name that Python has for it: of --theta, --fit, --prior (and --minimax)."""
+    allowed = [name for name in ("theta", "fit", "prior", "minimax") if name in given]
+    flags = [name for name in allowed if given[name] is not None]
+    if len(flags) != 1:
+        found = ", ".join(f"--{name}" for name in flags) or "none"
+        raise InputError(
+            f"guesses given: {found}; allowed: exactly one of {', '.join(f'--{name}' for name in allowed)}.",
+            remedy="Write --theta 5,-1.",
+        )
+    if given["theta"] is not None:
+        return {"theta": read_numbers(given["theta"])}
+    if given["fit"] is not None:
+        return {"fit": _read_fit(model, given["fit"])}
+    return {flags[0]: _read_points(model, given[flags[0]], f"--{flags[0]}")}
+
+
+def read_numbers(text: str) -> list[float]:
+    """The numbers of --theta."""
+    try:
+        return [read_number(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--theta is {text!r}; allowed: numbers with commas between them.", remedy="Write --theta 5,-1."
+        ) from None
+
+
+def _read_fit(model: Enumerated, path: Path) -> Any:
+    """The fit of a pilot; that of another question is refused."""
+    from askance.design.optimum.prior import HasEstimate
+    from askance.formats import load
+    from askance.planning.guesses import require_fit_of
+
+    fit = load(path)
+    if not isinstance(fit, HasEstimate):
+        raise InputError(
+            f"--fit {path} is no fit, but a state of reports.", remedy="Save one with `askance fit … --save`."
+        )
+    require_fit_of(model, fit, dimension=model.dimension, name=f"--fit {path}")
+    return fit
+
+
+def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
+    """Columns by the names of the parameters, shape (rows, d); other columns do not matter.
+
+    Never by position: a file without a first line of names would lose a row, and swapped columns would go unnoticed.
+    """
+    import numpy as np
+
+    from askance.survey import read_table
+
+    wanted = model.parameter_names
+    remedy = f"The first line must name the columns: {','.join(wanted)}."
+    try:
+        table = read_table(path)
+    except InputError as error:
+        raise InputError(f"{flag} {path}: {error.message}", remedy=f"{error.remedy} {remedy}") from None
+    names = table.names
+    missing = [name for name in wanted if name not in names]
+    if missing and all(map(_is_number, names)):
+        raise InputError(
+            f"{flag} {path} starts with {','.join(names)}, which are numbers, not names of columns.", remedy=remedy
+        )
+    if missing:
+        raise InputError(
+            f"{flag} {path} has the columns {', '.join(names)}, but none for {', '.join(missing)}.", remedy=remedy
+        )
+    remedy = f"Give one column of numbers for each of {', '.join(wanted)}."
+    columns = numeric_columns(table, path, wanted, flag, remedy)
+    return np.column_stack(list(columns.values()))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_share(text: str) -> tuple[str, Fraction]:
+    """LABEL=P, where P is a decimal, a fraction or a percentage."""
+    label, _, number = text.rpartition("=")
+    number = number.strip()
+    try:
+        share = as_fraction(number.removesuffix("%").strip(), label) / (100 if number.endswith("%") else 1)
+    except InputError:
+        share = Fraction(0)
+    if not label or not 0 < share < 1:
+        raise ProbabilityError(
+            f"--share is {text!r}; allowed: LABEL=P with P above 0 and below 1.",
+            remedy="Write --share yes=0.1, --share yes=10% or --share yes=1/10.",
+        )
+    return label, share
+
+
+def read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
+    """Labels with shares (--share LABEL=P, repeated), scaled to sum to 1; a note says so where that is needed."""
+    shares: dict[str, Fraction] = {}
+    for label, share in map(_read_share, texts):
+        if label in shares:
+            raise InputError(f"--share gives {label!r} twice.", remedy="Give every answer once.")
+        shares[label] = share
+    total = sum(shares.values(), Fraction(0))
+    if len(shares) < 2 or abs(total - 1) > _SUM:
+        raise ProbabilityError(
+            f"the shares of {len(shares)} answers sum to {float(total):g}; allowed: at least two that sum to 1.",
+            remedy="Give the shares of all answers.",
+        )
+    if abs(total - 1) > _SUM_UNSAID:
+        click.echo(f"askance: note: the shares sum to {float(total):g}; they are scaled to sum to 1.", err=True)
+    return {label: share / total for label, share in shares.items()}

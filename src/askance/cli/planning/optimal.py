@@ -1,0 +1,160 @@
+"""`askance optimal`: the channel of a level that leaves the least error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance.cli.planning.guesses import guess_options, read_guess, read_shares
+from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.printing import print_json
+from askance.cli.shared.progress import one_line_warnings, progress
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.models.enumerated import Enumerated
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(
+    "optimal",
+    cls=GuidedCommand,
+    short_help="Find the channel of a privacy level with the least error.",
+    examples=[
+        "askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml",
+        "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml",
+    ],
+)
+@click.argument("model", type=_FILE, required=False)
+@click.option(
+    "--share",
+    "shares",
+    multiple=True,
+    metavar="LABEL=P",
+    help="instead of MODEL and another guess: an answer and its guessed share (repeatable; they sum to 1)",
+)
+@click.option(
+    "--privacy-level", metavar="LEVEL", required=True, help="what one report may tell, above 0, at most 30; 1 is usual"
+)
+@guess_options
+@click.option(
+    "--minimax",
+    metavar="FILE",
+    type=_FILE,
+    help="guess: a file as for --prior; the largest error over its rows is made least",
+)
+@click.option(
+    "--for",
+    "matters",
+    type=click.Choice(["parameters", "shares"]),
+    help="whose error is to be small: of the model's parameters, or of the shares of answers  "
+    "[default: shares with --share, else parameters]",
+)
+@click.option(
+    "--by",
+    "target",
+    type=click.Choice(["likelihood", "moments"]),
+    default="likelihood",
+    show_default=True,
+    help="how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
+)
+@click.option(
+    "--purpose",
+    metavar="NAME",
+    help="which question is answered: reports for different purposes do not mix  [default: that of --fit, if any]",
+)
+@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes (.toml)")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def optimal_command(
+    model: Path | None,
+    shares: tuple[str, ...],
+    privacy_level: str,
+    matters: str | None,
+    target: str,
+    purpose: str | None,
+    output: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Find the channel of a privacy level with the least error.
+
+    It is made for a question with several answers whose shares are guessed (--share), or for the model that the JSON
+    file MODEL describes, with one guess of its parameters (--theta, --fit, --prior or --minimax):
+
+    \b
+        {"kind": "saturated", "outputs": ["never", "once", "often"]}
+        {"kind": "enumerated", "table": [[0, 0, 1, 1], [0, 1, 0, 1]]}
+
+    A saturated model has a parameter for every answer but the first, its log-odds against the first; an enumerated one
+    has a row for every parameter and a column for every answer. The proof comes with the channel: how far its error
+    may be above that of the best channel there is.
+    """
+    from askance.cli.shared.write_guards import CHANNELS, refuse_other, require_writable
+    from askance.design import optimal_channel
+    from askance.formats import channel_to_toml
+    from askance.formats.disk import write_whole
+
+    if output is not None:
+        require_writable(output, "-o", CHANNELS)
+        refuse_other(output, "channel")
+    described, guess, purpose_of_fit = _guessed(model, shares, given)
+    if matters is None:
+        matters = "shares" if shares else "parameters"
+    with one_line_warnings() as told, progress() as doing:
+        doing("searching for the best channel")
+        found = optimal_channel(
+            described,
+            privacy_level,
+            target=target,  # type: ignore[arg-type]
+            weights="shares" if matters == "shares" else None,
+            **guess,
+        )
+    found = found.for_purpose(purpose_of_fit if purpose is None else purpose)
+    if output is not None:
+        write_whole(output, (channel_to_toml(found) + "\n").encode("utf-8"))
+    if as_json:
+        print_json({**found.to_json(), "output": None if output is None else str(output), "warnings": told})
+        return
+    click.echo(found.summary())
+    if output is not None:
+        click.echo(f"written to {output}; prove it with: askance certify file {output}")
+
+
+def _guessed(
+    model: Path | None, shares: tuple[str, ...], given: dict[str, Any]
+) -> tuple[Enumerated, dict[str, Any], str]:
+    """The model, the guess as `optimal_channel` takes it, and the purpose of the pilot that was fitted, or ""."""
+    from askance.design import Prior
+    from askance.planning.model_file import read_model
+
+    if (model is None) == (not shares):
+        raise InputError(
+            f"given of MODEL and --share: {'neither' if model is None else 'both'}; allowed: one of them.",
+            remedy="Write --share no=0.9 --share yes=0.1, or name the file of a model.",
+        )
+    if model is None:
+        return *_guessed_shares(shares, given), ""
+    described = read_model(model)
+    guess = read_guess(described, given)
+    if "fit" not in guess:
+        return described, guess, ""
+    return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
+
+
+def _guessed_shares(texts: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:
+    """Every distribution over the answers, and the guess."""
+    import numpy as np
+
+    from askance.models.enumerated import Enumerated
+
+    other = [f"--{name}" for name, value in given.items() if value is not None]
+    if other:
+        raise InputError(
+            f"--share is the guess, and {', '.join(other)} is given too.", remedy="Give one of them; others need MODEL."
+        )
+    shares = read_shares(texts)
+    p = np.array([float(share) for share in shares.values()])
+    return Enumerated.saturated(list(shares)), {"theta": np.log(p[1:] / p[0])}

@@ -1,0 +1,229 @@
+"""`askance plan`: how many respondents, and what they buy, before anybody is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from askance.channels import registry
+from askance.channels.finite import FiniteChannel
+from askance.channels.survey_designs import NO_YES
+from askance.cli.planning.plan_common import (
+    GOALS,
+    check_plot,
+    goal_options,
+    goals_of,
+    read_columns,
+    said_in_flags,
+    show_plan,
+)
+from askance.cli.planning.plan_model import model_command, shares_command
+from askance.cli.planning.plan_private import field_command, regression_command
+from askance.cli.shared.guided import GuidedGroup
+from askance.cli.shared.numbers import NUMBER, SEED, read_number
+from askance.errors import InputError
+
+if TYPE_CHECKING:
+    from askance.planning import SurveyGuess
+
+_NUMERIC = "Choose numeric columns with --x NAME, and drop incomplete rows first."
+
+
+@click.group(
+    "plan",
+    cls=GuidedGroup,
+    short_help="How many respondents are needed, and what devices send.",
+    sections={
+        "One question": ["survey", "shares", "model"],
+        "Records on devices": ["regression", "field"],
+    },
+    examples=[
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        "askance plan shares --share no=0.8 --share yes=0.2 --privacy-level 1 --respondents 2000",
+        "askance plan field people.toml --privacy-level 2 -o channel.toml",
+    ],
+)
+def plan_group() -> None:
+    """Before anybody is asked: respondents needed for a goal, or what a number of respondents buys, channel by channel.
+
+    Errors are predicted at a guess of the truth, for large numbers of respondents; what is too few for that is marked.
+    For private regressions and fields, this also writes the file that tells devices what to send.
+    """
+
+
+plan_group.add_command(model_command)
+plan_group.add_command(shares_command)
+plan_group.add_command(regression_command)
+plan_group.add_command(field_command)
+
+
+@plan_group.command(
+    "survey",
+    short_help="Respondents or error for one sensitive yes/no question, all designs side by side.",
+    examples=[
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
+        "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
+    ],
+)
+@click.option(
+    "--prevalence", type=NUMBER, required=True, metavar="P", help="guessed share of yes in the population, as in 0.2"
+)
+@goal_options(
+    "difference to detect  [default with --coefficient: its guess]", "instead of a goal: what so many respondents buy"
+)
+@click.option(
+    "--design",
+    "designs",
+    multiple=True,
+    metavar="NAME[:P=V,…]",
+    help="a design, as in forced-response:truth=2/3,yes=1/6 (repeatable)  [default: all yes/no designs]",
+)
+@click.option(
+    "--privacy-level",
+    metavar="LEVEL",
+    help="compare all designs at this level, above 0, at most 30  [default: as textbooks set them]",
+)
+@click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
+@click.option("--coefficient", metavar="NAME", help="plan for this coefficient of a regression instead")
+@click.option(
+    "--x",
+    "covariates",
+    multiple=True,
+    metavar="NAME:LAW",
+    help="a covariate: age:normal(40,15), educ:uniform(0,10), female:bernoulli(0.5); with --data a column (repeatable)",
+)
+@click.option(
+    "--data",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="a table with a sample of the covariates, instead of laws",
+)
+@click.option(
+    "--effects", metavar="NAME=B,…", default="", help="guessed coefficients, in log-odds per unit  [default: 0 each]"
+)
+@click.option(
+    "--method",
+    metavar="NAME",
+    default="one-step",
+    show_default=True,
+    help="how estimates will be made: one-step, marginal (both by the likelihood), moments, or best",
+)
+@click.option(
+    "--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the sample drawn from the laws of --x"
+)
+def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
+    """Plan a survey with one sensitive yes/no question, all designs side by side.
+
+    Give one goal (--standard-error, --width or --power), and respondents are worked out; or --respondents, and what
+    they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
+    """
+    from askance.planning import Share, plan_survey
+
+    coefficient = given["coefficient"]
+    if coefficient is not None and given["share"]:
+        raise InputError("--coefficient and --share are both given.", remedy="Plan for one of them at a time.")
+    check_plot(plot)
+    goal = _goal(given)
+    with said_in_flags("--share"):
+        guess = _guess(given)
+        plan = plan_survey(
+            guess.model,
+            _channels(given["designs"], given["privacy_level"]),
+            guess.theta,
+            guess.x,
+            target=Share(NO_YES[1]) if coefficient is None else coefficient,
+            method=given["method"],
+            confidence=given["confidence"],
+            effect=given["effect"],
+            **goal,
+        )
+    where = f"at prevalence {given['prevalence']:g}"
+    show_plan(plan, plot, as_json, where, prevalence=given["prevalence"])
+
+
+def _goal(given: dict[str, Any]) -> dict[str, Any]:
+    """The goal as `plan_survey` takes it; exactly one."""
+    goals = goals_of(given)
+    if given["respondents"] is not None:
+        goals["n"] = given["respondents"]
+    if not goals and given["effect"] is not None:
+        return {"power": 0.8}
+    if len(goals) != 1:
+        flags = "--standard-error, --width, --respondents, --power"
+        found = ", ".join(f"--{name}" for name in (*GOALS, "respondents") if given[name] is not None) or "none"
+        found = found.replace("_", "-")
+        raise InputError(f"goals given: {found}; allowed: exactly one of {flags}.", remedy="Plan once for each.")
+    return goals
+
+
+def _guess(given: dict[str, Any]) -> SurveyGuess:
+    import numpy as np
+
+    from askance.planning.survey_guess import guess_survey, sample_covariates
+
+    effects = _read_effects(given["effects"])
+    coefficient = given["coefficient"]
+    if given["data"] is not None:
+        columns = read_columns(given["data"], given["covariates"], "--data", _NUMERIC)
+    else:
+        columns = sample_covariates(given["covariates"], np.random.default_rng(given["seed"]))
+    if given["effect"] is not None and coefficient in columns:
+        effects.setdefault(coefficient, given["effect"])  # the truth in which it is to be detected
+    return guess_survey(given["prevalence"], effects, columns)
+
+
+def _read_effects(text: str) -> dict[str, float]:
+    effects: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        try:
+            effects[name] = read_number(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER,….", remedy="Write age=0.02,female=-0.5.")
+    return effects
+
+
+def _channels(texts: tuple[str, ...], privacy_level: str | None) -> list[FiniteChannel]:
+    from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
+
+    channels = []
+    for text in texts or yes_no_kinds():
+        kind, colon, parameters = text.partition(":")
+        if colon and privacy_level is not None:
+            raise InputError(
+                f"--design {text} has parameters, and --privacy-level {privacy_level} would replace them.",
+                remedy="Give one of them.",
+            )
+        if colon:
+            channels.append(_build(kind, parameters))
+        elif kind == "direct":
+            channels.append(registry.entry(kind).build({"outputs": list(NO_YES)}))
+        elif kind == "randomized-response" and privacy_level is not None:
+            channels.append(registry.entry(kind).build({"outputs": list(NO_YES), "privacy_level": privacy_level}))
+        else:
+            channels.append(textbook_design(kind) if privacy_level is None else design_at_level(kind, privacy_level))
+    return channels
+
+
+def _build(kind: str, text: str) -> FiniteChannel:
+    """A design with parameters written as NAME=VALUE, …; commas inside a value belong to it."""
+    entry = registry.entry(kind)
+    kinds = {parameter.name: parameter.kind for parameter in entry.parameters}
+    found: list[list[str]] = []
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if equals:
+            found.append([name.strip().replace("-", "_"), value])
+        elif found:
+            found[-1][1] += "," + part
+        else:
+            raise InputError(f"--design {kind}:{text}: {part!r} is no NAME=VALUE.", remedy="Write warner:question=2/3.")
+    given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
+    if "outputs" in kinds:
+        given.setdefault("outputs", list(NO_YES))
+    return registry.build_answer_channel({"kind": kind, **given})

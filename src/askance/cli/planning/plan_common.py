@@ -1,0 +1,200 @@
+"""What all `askance plan` commands about respondents share: goals, tables of numbers, and how plans are printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from askance.cli.shared.numbers import NUMBER, WholeNumber
+from askance.cli.shared.printing import print_json, print_table, terminal_width
+from askance.cli.shared.write_guards import PICTURES, require_writable
+from askance.errors import AskanceError, InputError
+
+if TYPE_CHECKING:
+    from askance._arrays import FloatArray
+    from askance.planning import Plan
+    from askance.survey.tables import Columns
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Flags of goals, and what Python calls them.
+GOALS = {"standard_error": "standard_error", "width": "interval_width", "power": "power"}
+
+
+# How messages of Python are said in flags, in this order. Names in quotes are the user's own and stay.
+_IN_FLAGS = (
+    (
+        r"Give n, or one of standard_error, interval_width and power",
+        "Give --respondents, or one of --standard-error, --width and --power",
+    ),
+    (
+        r"Give privacy_level, such as 1; or n and a goal; or channels that have a level",
+        "Give --privacy-level, such as 1; or --respondents and a goal",
+    ),
+    (r"; for the smallest level give channels by name", ""),
+    (
+        r"Build it with its parameters and give the channel itself",
+        "Leave it out; `askance plan survey` takes yes/no designs with parameters: --design warner:question=2/3",
+    ),
+    (r"^Say which difference", "Say with --effect which difference"),
+    (r"Describe it with x\b", "Describe it with --x"),
+    (r"Leave channels out", "Leave --channel out"),
+    (r"take the larger n\b", "take the larger number of respondents"),
+    (r"; see optimal_channel", "; see `askance optimal`"),
+    (r"\(effect=…\)", "(--effect)"),
+    (r"""\bmethod=["']([a-z-]+)["']""", r"--method \1"),
+    (r"^(method|confidence|effect|power|theta|prevalence)(?= is )", r"--\1"),
+    (r"^power(?= [\d.e-]+ (?:would|is))", "--power"),
+    (r"(?<=, )n(?= and )|\bn(?= and a goal)|^n(?= is )", "--respondents"),
+    (r"(?<=, --respondents and )power\b|(?<=, )power(?=; allowed)", "--power"),
+    (r"(?<!['\w-])privacy_level(?!['\w])", "--privacy-level"),
+    (r"(?<!['\w-])standard_error(?!['\w])", "--standard-error"),
+    (r"(?<!['\w-])interval_width(?!['\w])", "--width"),
+)
+#: The difference that a test is to detect, where nothing more can be said of it.
+_EFFECT = "difference to detect  [default for a parameter: its guess]"
+
+
+def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked") -> Callable[[_Function], _Function]:
+    """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json.
+
+    Args:
+        effect: the help of --effect.
+        respondents: the help of --respondents.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        for option in reversed(
+            [
+                click.option("--respondents", type=WholeNumber(), metavar="N", help=respondents),
+                click.option(
+                    "--standard-error", type=NUMBER, metavar="S", help="goal: this standard error, as in 0.02"
+                ),
+                click.option(
+                    "--width", type=NUMBER, metavar="W", help="goal: a confidence interval that wide from end to end"
+                ),
+                click.option(
+                    "--power", type=NUMBER, metavar="P", help="goal: detect --effect with this probability, as in 0.8"
+                ),
+                click.option("--effect", type=NUMBER, metavar="E", help=effect),
+                click.option(
+                    "--confidence",
+                    type=NUMBER,
+                    metavar="P",
+                    default=0.95,
+                    show_default=True,
+                    help="confidence of intervals; tests raise a false alarm in the rest",
+                ),
+                click.option(
+                    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the plan (.png, .svg, .pdf)"
+                ),
+                click.option("--json", "as_json", is_flag=True, help="print JSON"),
+            ]
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+@contextmanager
+def said_in_flags(share: str) -> Iterator[None]:
+    """What Python refuses, in the words of the command line.
+
+    Args:
+        share: how the share of an output is asked for, as in "--target share:LABEL".
+    """
+    try:
+        yield
+    except AskanceError as error:
+        raise type(error)(_in_flags(error.message, share), remedy=_in_flags(error.remedy, share)) from None
+
+
+def _in_flags(text: str, share: str) -> str:
+    """A message with flags in place of names of arguments.
+
+    >>> _in_flags("standard_error is 0; allowed: above 0.", "--share")
+    '--standard-error is 0; allowed: above 0.'
+    """
+    for pattern, words in _IN_FLAGS:
+        text = re.sub(pattern, words, text)
+    text = text.replace("Give a target, such as the name of a parameter or Share(output)", f"Give one, as in {share}")
+    return text.replace("Share(output)", share)
+
+
+def goals_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The goals that were given, by the names that Python has for them."""
+    return {GOALS[name]: given[name] for name in GOALS if given[name] is not None}
+
+
+def read_columns(path: Path, names: tuple[str, ...], flag: str, remedy: str) -> dict[str, FloatArray]:
+    """Numeric columns of a table: the named ones, or all."""
+    from askance.survey import read_table
+
+    return numeric_columns(read_table(path), path, names, flag, remedy)
+
+
+def numeric_columns(
+    table: Columns, path: Path, names: tuple[str, ...], flag: str, remedy: str
+) -> dict[str, FloatArray]:
+    """The same of a table that was read; `path` is where it came from."""
+    import numpy as np
+
+    if not len(table):
+        raise InputError(f"{flag} {path} has no rows.", remedy=remedy)
+    columns: dict[str, FloatArray] = {}
+    for name in names or table.names:
+        column = table[name]
+        if column.kind not in ("number", "boolean") or column.missing.any():
+            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
+            raise InputError(f"{flag} {path}: {name} holds {found}; allowed: numbers.", remedy=remedy)
+        columns[name] = np.asarray(column.values, dtype=np.float64)
+    return columns
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a place where no picture can be drawn, before the work."""
+    if plot is not None:
+        require_writable(plot, "--plot", PICTURES)
+
+
+def show_plan(
+    plan: Plan, plot: Path | None, as_json: bool, guess: str = "", warnings: Sequence[str] = (), **more: Any
+) -> None:
+    """Draw and print a plan.
+
+    Args:
+        plan: the plan.
+        plot: where the picture goes, if anywhere.
+        as_json: whether to print JSON.
+        guess: more words about what was guessed.
+        warnings: that came with it, put last in the JSON.
+        more: fields that are put first in the JSON.
+    """
+    if plot is not None:
+        _draw(plan, plot)
+    if as_json:
+        print_json({**more, **plan.to_json(), "warnings": list(warnings)})
+        return
+    from askance.planning.plan_table import PARAMETERS, guess_of, has_parameters, notes_of, table_within, title_of
+
+    columns, *rows = table_within(plan, terminal_width())
+    print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", columns, rows, whole=True)
+    notes = notes_of(plan)
+    if has_parameters(plan) and PARAMETERS not in columns:
+        notes.append("parameters of the designs: in a wider window, or with --json")
+    click.echo("\n".join(notes))
+    if plot is not None:
+        click.echo(f"picture  {plot}")
+
+
+def _draw(plan: Plan, path: Path) -> None:
+    try:
+        plan.plot(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(f"--plot {path}: {reason}.", remedy="Give the path of a .png, .svg or .pdf file.") from None

@@ -1,0 +1,120 @@
+"""Commands whose help ends with examples, and that say what is wrong in words of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from askance._checks import did_you_mean
+from askance.cli.shared.errors import by_flags
+from askance.errors import AskanceError, InputError
+
+# A word of a command line; what is quoted stays in one piece, and so do an option and its value.
+_PIECE = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
+_WORDS = re.compile(rf"""-{_PIECE} (?!-){_PIECE}|{_PIECE}""")
+
+
+class GuidedCommand(click.Command):
+    """A command whose help ends with examples.
+
+    Args:
+        given: as for `click.Command`.
+        examples: command lines that can be typed as they are.
+        sections: titles, and what belongs below them: names of options, or of commands where it is a group. What is not
+            named stands first, below the usual title.
+    """
+
+    def __init__(
+        self,
+        *given: Any,
+        examples: Sequence[str] = (),
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **named: Any,
+    ) -> None:
+        super().__init__(*given, **named)
+        self.examples, self.sections = tuple(examples), dict(sections or {})
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options, section by section."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {str(option.name): option.get_help_record(ctx) for option in options}
+        rows = {name: record for name, record in records.items() if record is not None}
+        _write_sections(formatter, "Options", rows, {} if isinstance(self, click.Group) else self.sections)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, last."""
+        super().format_epilog(ctx, formatter)
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(_continued(example, formatter.width, formatter.current_indent))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; what the library refuses is said in flags."""
+        try:
+            return super().invoke(ctx)
+        except AskanceError as error:
+            raise by_flags(error, self) from None
+
+
+class GuidedGroup(GuidedCommand, click.Group):
+    """A group that suggests the command that was probably meant."""
+
+    command_class = GuidedCommand
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which are allowed."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            known = self.list_commands(ctx)
+            raise InputError(
+                f"`{ctx.command_path}` has no command {name!r}; allowed: {', '.join(known)}.",
+                remedy=did_you_mean(name, known, f"See `{ctx.command_path} --help`."),
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands first, section by section: they are what is looked for."""
+        self.format_commands(ctx, formatter)
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands with what they are for; nothing is cut."""
+        rows = {name: (name, self.commands[name].get_short_help_str(limit=200)) for name in self.list_commands(ctx)}
+        _write_sections(formatter, "Commands", rows, self.sections)
+
+
+def _write_sections(
+    formatter: click.HelpFormatter,
+    title: str,
+    rows: Mapping[str, tuple[str, str]],
+    sections: Mapping[str, Iterable[str]],
+) -> None:
+    """Rows that no section names, then every section in the order of its names."""
+    named = {name for names in sections.values() for name in names}
+    parts = {title: [name for name in rows if name not in named], **sections}
+    for heading, names in parts.items():
+        found = [rows[name] for name in names if name in rows]
+        if found:
+            with formatter.section(heading):
+                formatter.write_dl(found)
+
+
+def _continued(line: str, width: int, indent: int) -> str:
+    """A command line in lines of a width, which a shell reads as one.
+
+    >>> _continued("echo one --two three", 14, 0).split("\\n")
+    ['echo one \\\\', '    --two three', '']
+    """
+    lines, margin = [" " * indent], " " * (indent + 4)
+    for word in _WORDS.findall(line):
+        if lines[-1].strip() and len(lines[-1]) + len(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(margin)
+        lines[-1] += (" " if lines[-1].strip() else "") + word
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Commands for a researcher's table and for states."""

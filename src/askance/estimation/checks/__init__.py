@@ -1,0 +1,1 @@
+"""Whether reports can have come through their channel."""

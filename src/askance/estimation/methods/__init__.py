@@ -1,0 +1,1 @@
+"""Moments, one step, marginal likelihood, supervision, projection: from a problem to θ̂."""

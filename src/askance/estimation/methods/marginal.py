@@ -1,0 +1,256 @@
+"""Maximum marginal likelihood: the efficient, non-convex estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import as_count, as_list, as_parameter, require_generator
+from askance.channels.statistics.choices import require_choice
+from askance.design.covariances import invert_information
+from askance.errors import ConvergenceWarning, InputError, MultipleMaximaWarning, NotIdentifiedError, RepairWarning
+from askance.estimation.methods.common import (
+    check_prior_scale,
+    choose_covariance_kind,
+    likelihood_covariance,
+    says_less_than_the_prior,
+)
+from askance.estimation.methods.moments import solve_moments
+from askance.estimation.protocols import CovarianceKind, Problem, zeros
+from askance.estimation.results.fit import Diagnostics, Fit, LocalMaximum, Outcome
+from askance.estimation.solvers.newton import Solution, newton
+from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
+
+#: How one start is climbed from.
+Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
+
+# Two ends are the same maximum when their distributions differ by less than this in every output.
+_SAME_MAXIMUM = 1e-4
+_ESCAPE_MESSAGE = (
+    "the likelihood keeps growing, or stays flat, as θ runs off to infinity (some outputs look impossible); θ is the "
+    "posterior mode under a weak prior, and intervals describe that posterior"
+)
+
+
+def fit_marginal(
+    problem: Problem,
+    *,
+    solver: Solver = "newton",
+    starts: int | list[ArrayLike] = 8,
+    rng: np.random.Generator | None = None,
+    covariance: CovarianceKind | None = None,
+    prior_scale: float = PRIOR_SCALE,
+) -> Fit:
+    """θ̂ = argmax Ê log Σ_y S(o|y) p_θ(y|x), from several starts.
+
+    The likelihood may have several maxima. The best one found is returned, all are listed in the diagnostics, and a
+    `MultipleMaximaWarning` says when starts disagree.
+
+    Args:
+        problem: model and evidence.
+        solver: "newton" (exact Hessian), "em" (slow, monotone) or "lbfgs" (many parameters).
+        starts: number of random starts beside θ = 0 and the moment estimate, or a list of starting points.
+        rng: generator of the random starts (default: a fixed one, so that results repeat).
+        covariance: "expected" (default: Σ_marg at θ̂), "observed" or "robust".
+        prior_scale: standard deviation of the weak prior, used only when the likelihood has no finite maximum.
+    """
+    check_prior_scale(prior_scale)
+    kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
+    require_choice(solver, "solver", tuple(_SOLVERS))
+    n = problem.n_observations
+    points = _starting_points(problem, starts, rng)
+    _require_identified(problem)
+    if isinstance(starts, (int, np.integer)):
+        points = _explored(problem, points, _SOLVERS[solver])
+    ends = [_SOLVERS[solver](problem, point) for point in points]
+    finite = [end for end in ends if not end.escaped]
+    spread = _covariance_without_prior(problem, ends, kind, prior_scale)
+    messages: tuple[str, ...] = ()
+    used, repaired = str(kind), spread is None
+    if spread is None:
+        warnings.warn(f"marginal: {_ESCAPE_MESSAGE}.", RepairWarning, stacklevel=3)
+        messages, used = (_ESCAPE_MESSAGE,), "posterior"
+        likelihood = problem.likelihood(problem.standard.prior_precision(prior_scale) / n)
+        finite = [newton(likelihood, point, problem.standard) for point in points]
+        spread = np.asarray(np.linalg.inv(likelihood.hessian(_best(finite).theta)) / n)
+    best = _best(finite)
+    maxima = _distinct(problem, finite, None if repaired else prior_scale)
+    escaped = sum(end.escaped for end in ends)
+    if len(maxima) > 1:
+        text = (
+            f"the likelihood has several maxima ({len(maxima)} found from {len(points)} starts); the best is returned"
+        )
+        warnings.warn(f"marginal: {text}.", MultipleMaximaWarning, stacklevel=3)
+        messages += (text,)
+    if not best.converged:
+        warnings.warn(f"marginal: {solver} stopped after {best.iterations} steps.", ConvergenceWarning, stacklevel=3)
+    return problem.fit(
+        Outcome(
+            theta=best.theta,
+            covariance=spread,
+            method="marginal",
+            covariance_kind=used,
+            converged=best.converged,
+            raw_statistics=None,
+            diagnostics=Diagnostics(best.iterations, repaired, False, maxima, escaped, messages),
+        )
+    )
+
+
+def _best(ends: list[Solution]) -> Solution:
+    """The end where the likelihood is largest."""
+    return min(ends, key=lambda end: end.value)
+
+
+def _covariance_without_prior(
+    problem: Problem, ends: list[Solution], kind: CovarianceKind, prior_scale: float
+) -> FloatArray | None:
+    """Of the best end, shape (d, d); None where a prior is needed, since the likelihood has no finite maximum."""
+    finite = [end for end in ends if not end.escaped]
+    best_finite = min((end.value for end in finite), default=np.inf)
+    if any(end.escaped and end.value < best_finite - 1e-10 for end in ends):
+        return None
+    # On the very boundary the likelihood is flat far out, and a solver may stop there: see what the data say.
+    try:
+        spread = likelihood_covariance(problem, problem.likelihood(), _best(finite).theta, kind)
+    except NotIdentifiedError:  # so flat that some direction is lost; at other θ it was seen (`_require_identified`)
+        return None
+    return None if says_less_than_the_prior(problem, spread, prior_scale) else spread
+
+
+def _starting_points(
+    problem: Problem, starts: int | list[ArrayLike], rng: np.random.Generator | None
+) -> list[FloatArray]:
+    """θ = 0, the moment estimate where there is one, and random points about three log-odds wide; or what was given."""
+    dimension = len(problem.parameter_names)
+    if not isinstance(starts, (int, np.integer)):
+        given = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
+        if not given:
+            raise InputError("starts is empty.", remedy="Give at least one point, or a number of random ones.")
+        return [problem.inward(as_parameter(start, dimension, f"starts[{i}]")) for i, start in enumerate(given)]
+    count = as_count(starts, "starts", maximum=100_000)
+    generator = np.random.default_rng(0) if rng is None else require_generator(rng)
+    points = [zeros(problem)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RepairWarning)
+            points.append(solve_moments(problem).theta)
+    except NotIdentifiedError:
+        pass  # no unbiased β: the likelihood may identify θ all the same
+    drawn = generator.normal(scale=3.0, size=(count, dimension))
+    return points + [problem.standard.to_parameters(point) for point in drawn]
+
+
+def _require_identified(problem: Problem) -> None:
+    """Refuse, before any search, a model of which the reports say nothing in some direction.
+
+    At a single θ the information may be singular by accident (of symmetry, at 0): it counts when it is so at random
+    ones as well.
+    """
+    likelihood, generator = problem.likelihood(), np.random.default_rng(0)
+    refusal: NotIdentifiedError | None = None
+    for scale in (0.0, 1.0, 1.0):
+        drawn = generator.normal(scale=scale, size=len(problem.parameter_names))
+        information = likelihood.expected_information(problem.standard.to_parameters(drawn))
+        try:
+            invert_information(information, problem.parameter_names, "the channel")
+        except NotIdentifiedError as error:
+            refusal = error
+        else:
+            return
+    assert refusal is not None
+    raise refusal
+
+
+def _explored(
+    problem: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
+) -> list[FloatArray]:
+    """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
+    sample = problem.exploration()
+    if sample is problem:
+        return points
+    ends = [climb(sample, point) for point in points]
+    chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
+    others = [
+        np.array(maximum.theta)
+        for maximum in _distinct(sample, ends, None)
+        if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
+    ]
+    found = ends[chosen].theta if ends[chosen].converged else points[chosen]
+    return [found, *others]
+
+
+def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None) -> tuple[LocalMaximum, ...]:
+    """The different maxima among the ends that converged, best first.
+
+    Far out the likelihood is flat, and a solver may stop on a plateau, which is no maximum: with a prior scale, an end
+    other than the best counts only where the likelihood is more curved than that prior.
+    """
+    n = problem.n_observations
+    found: list[tuple[Solution, int]] = []
+    for end in sorted((end for end in ends if end.converged), key=lambda end: end.value):
+        for i, (other, count) in enumerate(found):
+            if problem.distance(other.theta, end.theta) < _SAME_MAXIMUM:
+                found[i] = (other, count + 1)
+                break
+        else:
+            if not found or prior_scale is None or _is_peak(problem, end.theta, prior_scale):
+                found.append((end, 1))
+    return tuple(LocalMaximum(tuple(end.theta.tolist()), -end.value * n, count) for end, count in found)
+
+
+def _is_peak(problem: Problem, theta: FloatArray, prior_scale: float) -> bool:
+    """Whether n H − Λ is positive definite: in every direction the likelihood falls faster than the weak prior does."""
+    curvature = problem.n_observations * problem.likelihood().hessian(theta)
+    excess = curvature - problem.standard.prior_precision(prior_scale)
+    return bool(np.linalg.eigvalsh(excess).min() > 0)
+
+
+def climb_newton(problem: Problem, start: FloatArray) -> Solution:
+    """Newton steps with the exact Hessian."""
+    return newton(problem.likelihood(), start, problem.standard, escaped=problem.ran_off)
+
+
+def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -> Solution:
+    """EM: expected statistics given the reports, then moment matching; the likelihood never falls."""
+    likelihood, standard = problem.likelihood(), problem.standard
+    theta = start
+    for iteration in range(max_iterations):
+        matching = problem.match(problem.expected_statistics(theta))
+        step = newton(matching, theta, standard, escaped=problem.ran_off)
+        moved = standard.size(step.theta - theta)
+        theta = step.theta
+        if step.escaped or problem.ran_off(theta):
+            return Solution(theta, likelihood.value(theta), False, True, iteration)
+        if moved < 1e-10:
+            return Solution(theta, likelihood.value(theta), True, False, iteration)
+    return Solution(theta, likelihood.value(theta), False, False, max_iterations)
+
+
+def climb_lbfgs(problem: Problem, start: FloatArray) -> Solution:
+    """L-BFGS with the exact gradient, in standardised parameters."""
+    from scipy.optimize import minimize
+
+    likelihood, standard = problem.likelihood(), problem.standard
+    result = minimize(
+        lambda scaled: likelihood.value(standard.to_parameters(scaled)),
+        standard.matrix @ start,
+        jac=lambda scaled: standard.gradient(likelihood.gradient(standard.to_parameters(scaled))),
+        method="L-BFGS-B",
+        options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
+    )
+    theta = standard.to_parameters(result.x)
+    flat = bool(np.abs(standard.gradient(likelihood.gradient(theta))).max() < 1e-6)
+    gone = problem.ran_off(theta)
+    return Solution(theta, float(result.fun), flat and not gone, gone, int(result.nit))
+
+
+_SOLVERS: dict[str, Callable[[Problem, FloatArray], Solution]] = {
+    "newton": climb_newton,
+    "em": climb_em,
+    "lbfgs": climb_lbfgs,
+}

@@ -1,0 +1,145 @@
+"""One scoring step on the marginal likelihood from the moment estimate: efficient, and no non-convex search."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.design.covariances import Weighting
+from askance.errors import RepairWarning
+from askance.estimation.methods.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
+from askance.estimation.methods.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, solve_moments
+from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
+from askance.estimation.results.fit import Fit, Outcome
+from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
+
+# The step may not move any standardised parameter by more than this many log-odds. It shrinks like 1/√n, so the limit
+# matters only where the reports say too little for a step to be trusted.
+_LONGEST_STEP = 2.0
+# Where the moment estimate is far off (a few extreme covariates can do that), more steps are taken until the maximum of
+# the likelihood is this near, in squared standard errors.
+_NEAR_ENOUGH = 0.01
+_MOST_STEPS = 30
+
+
+def fit_one_step(
+    problem: Problem,
+    *,
+    weighting: Weighting = "best",
+    covariance: CovarianceKind | None = None,
+    prior_scale: float = PRIOR_SCALE,
+) -> Fit:
+    """θ̂ = θ_mom + J(θ_mom)⁻¹ ∇ℓ(θ_mom), with J = Cov E[φ|o] the information of a report.
+
+    One step from a √n-consistent start has the covariance of the maximum of the marginal likelihood, Σ_marg. It is
+    safeguarded: limited in length, and halved until the likelihood does not fall. Where the moment estimate needed
+    its weak prior, so does the step. Where one step leaves more than a tenth of a standard error to go, the start was
+    poor: further steps are taken, and the fit says how many.
+
+    Args:
+        problem: model and evidence.
+        weighting: which β for the start.
+        covariance: "expected" (default: Σ_marg at θ̂), "observed" or "robust".
+        prior_scale: standard deviation of the weak prior, in log-odds.
+    """
+    kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = solve_moments(problem, weighting=weighting, prior_scale=prior_scale)
+    for warning in caught:
+        text = str(warning.message).replace("moments:", "one-step:", 1)
+        warnings.warn(text, warning.category, stacklevel=3)
+    messages = start.diagnostics.messages
+    end = None if start.diagnostics.repaired else _without_prior(problem, start.theta, kind, prior_scale)
+    used, repaired = str(kind), end is None
+    if end is None:
+        if not start.diagnostics.repaired:
+            messages += (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
+            warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}; {POSTERIOR_MESSAGE}.", RepairWarning, stacklevel=3)
+        end, used = _with_prior(problem, start.theta, prior_scale), "posterior"
+    if end.share < 1:
+        messages += (f"the first scoring step was damped to {end.share:.3g} of its length",)
+    if end.steps > 1:
+        messages += (f"one scoring step was not enough here; {end.steps} were taken",)
+    if repaired and "robust" in problem.covariance_kinds and len(problem.covariance_kinds) == 1:
+        messages += ("weights and clusters are not part of the posterior's spread",)
+    return problem.fit(
+        Outcome(
+            theta=end.theta,
+            covariance=np.asarray(end.covariance),
+            method="one-step",
+            covariance_kind=used,
+            converged=start.converged,
+            raw_statistics=start.raw_statistics,
+            raw_covariance=start.raw_covariance,
+            diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
+        )
+    )
+
+
+class _End(NamedTuple):
+    """Where scoring steps end: θ̂, the share of the first step that was taken, how many there were, and Cov θ̂."""
+
+    theta: FloatArray
+    share: float
+    steps: int
+    covariance: FloatArray
+
+
+def _without_prior(problem: Problem, start: FloatArray, kind: CovarianceKind, prior_scale: float) -> _End | None:
+    """The end of plain steps; None where the likelihood has no finite maximum, though the moments lie inside."""
+    likelihood = problem.likelihood()
+    theta, share, steps = _score(problem, likelihood, start, None)
+    if steps > 1:
+        if problem.ran_off(theta):
+            return None
+        expected = likelihood_covariance(problem, likelihood, theta, "expected")
+        if says_less_than_the_prior(problem, expected, prior_scale):
+            return None
+    return _End(theta, share, steps, likelihood_covariance(problem, likelihood, theta, kind))
+
+
+def _with_prior(problem: Problem, start: FloatArray, prior_scale: float) -> _End:
+    """The end of steps under the weak prior, with the covariance of the posterior."""
+    n = problem.n_observations
+    precision = problem.standard.prior_precision(prior_scale) / n
+    likelihood = problem.likelihood(precision)
+    theta, share, steps = _score(problem, likelihood, start, precision)
+    spread = np.asarray(np.linalg.inv(likelihood.expected_information(theta) + precision) / n)
+    return _End(theta, share, steps, spread)
+
+
+def _score(
+    problem: Problem, likelihood: Likelihood, start: FloatArray, precision: FloatArray | None
+) -> tuple[FloatArray, float, int]:
+    """Scoring steps from a start: where they end, the share of the first that was taken, and how many there were."""
+    theta, share, steps = start, 1.0, 0
+    for steps in range(_MOST_STEPS + 1):
+        information = likelihood.expected_information(theta) + (0.0 if precision is None else precision)
+        gradient = likelihood.gradient(theta)
+        step = np.asarray(-np.linalg.solve(information, gradient), dtype=np.float64)
+        # n gᵀJ⁻¹g is the squared distance that is left, in standard errors.
+        if steps and float(-gradient @ step) * problem.n_observations < _NEAR_ENOUGH:
+            break
+        taken = _safeguarded(likelihood, problem, theta, step)
+        share = taken if steps == 0 else share
+        theta = theta + taken * step
+        if not taken or problem.ran_off(theta):
+            break
+    return theta, share, steps
+
+
+def _safeguarded(likelihood: Likelihood, problem: Problem, theta: FloatArray, step: FloatArray) -> float:
+    """The share of a step that may be taken: limited in length, and the likelihood does not fall."""
+    share = min(1.0, _LONGEST_STEP / max(problem.standard.size(step), 1e-300))
+    before = likelihood.value(theta)
+    rounding = 1e-13 * (1 + abs(before))
+    while not likelihood.value(theta + share * step) <= before + rounding:
+        share /= 2
+        if share < 1e-3:
+            return 0.0
+    return share

@@ -1,0 +1,31 @@
+"""When the outputs themselves are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from askance.errors import IncompatibleEvidenceError
+from askance.estimation.methods.common import choose_covariance_kind
+from askance.estimation.methods.moments import fit_moments
+from askance.estimation.protocols import CovarianceKind, Problem
+from askance.estimation.results.fit import Fit
+from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
+
+
+def fit_supervised(
+    problem: Problem, *, covariance: CovarianceKind | None = None, prior_scale: float = PRIOR_SCALE
+) -> Fit:
+    """Maximum likelihood from outputs y: moments through the identity channel, where β = φ and Σ = I⁻¹.
+
+    Args:
+        problem: model and evidence through `Direct`: the outputs themselves.
+        covariance: "expected" (default: I⁻¹/n) or "robust".
+        prior_scale: standard deviation of the weak prior, used only when some output never occurred.
+    """
+    if not problem.is_direct():
+        raise IncompatibleEvidenceError(
+            f"the evidence came through {problem.channel!r}; supervised fits need the outputs themselves.",
+            remedy="Use Direct(outputs) as the channel where the truth was told, or method='one-step'.",
+        )
+    kind = choose_covariance_kind(problem, covariance, ("expected", "robust"))
+    return replace(fit_moments(problem, covariance=kind, prior_scale=prior_scale), method="supervised")

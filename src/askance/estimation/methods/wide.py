@@ -1,0 +1,129 @@
+"""Regressions with thousands of coefficients: L-BFGS with a ridge, no covariance."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.design.covariances import Weighting
+from askance.errors import ConvergenceWarning, InputError
+from askance.estimation.problems.conditional import Block
+from askance.estimation.problems.conditional_moments import ConditionalMatching
+from askance.estimation.problems.covariate_scale import require_sizes
+from askance.estimation.problems.responses_problem import ResponsesProblem
+from askance.estimation.problems.sum_over_rows import SumOverRows
+from askance.estimation.results.fit import Diagnostics, Outcome
+from askance.estimation.results.regression_fit import RegressionFit
+
+_NO_COVARIANCE = (
+    "the model has too many coefficients for a covariance: estimates are penalised and come without standard errors"
+)
+
+
+def fit_wide(
+    problem: ResponsesProblem,
+    method: str,
+    *,
+    ridge: float = 0.04,
+    weighting: Weighting = "best",
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+) -> RegressionFit:
+    """Minimise Ê A(θ; x) − μ̂ᵀθ (moments), or the negative average log-likelihood (marginal), plus ½ ridge ‖θ‖²/n.
+
+    Args:
+        problem: model and evidence, typically with sparse covariates.
+        method: "moments" (convex) or "marginal" (from the moment estimate).
+        ridge: precision of a normal prior on every coefficient but intercepts; 1/C of scikit-learn. The default is a
+            standard deviation of 5 log-odds.
+        weighting: which β.
+        tolerance: on the largest entry of the gradient.
+        max_iterations: of L-BFGS.
+    """
+    if method not in ("moments", "marginal"):
+        raise InputError(
+            f"method is {method!r}; allowed for {problem.model.dimension} coefficients: moments, marginal.",
+            remedy="Choose one of them, or use fewer covariates.",
+        )
+    if not 0 <= ridge < np.inf:
+        raise InputError(f"ridge is {ridge}; allowed: 0 or more, finite.", remedy="The default is 0.04.")
+    equations = problem.moments(weighting)
+    penalty = np.tile([0.0 if term == "Intercept" else ridge for term in problem.model.terms], problem.rows.n_free)
+    penalty /= problem.n_observations
+    theta, converged, iterations = _descend(
+        ConditionalMatching(problem, equations.statistics),
+        np.zeros(problem.model.dimension),
+        penalty,
+        tolerance,
+        max_iterations,
+    )
+    if method == "marginal":
+        theta, converged, more = _descend(problem.likelihood(), theta, penalty, tolerance, max_iterations)
+        iterations += more
+    if not converged:
+        warnings.warn(f"{method}: L-BFGS stopped after {iterations} steps.", ConvergenceWarning, stacklevel=3)
+    d = problem.model.dimension
+    return problem.fit(
+        Outcome(
+            theta=theta,
+            covariance=np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
+            method=method,
+            covariance_kind="none",
+            converged=converged,
+            raw_statistics=equations.statistics,
+            diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
+        )
+    )
+
+
+def _descend(
+    objective: SumOverRows, start: FloatArray, penalty: FloatArray, tolerance: float, max_iterations: int
+) -> tuple[FloatArray, bool, int]:
+    """L-BFGS in coordinates where all curvatures are alike, until no entry of the gradient exceeds the tolerance.
+
+    The curvature along coefficient j is at most ¼ Ê x_j² plus the penalty: a rare category has little of it, and
+    without scaling such columns are what L-BFGS spends its steps on.
+    """
+    from scipy.optimize import minimize
+
+    scale = 1.0 / np.sqrt(0.2 * _second_moments(objective.problem) + penalty + 1e-12)
+
+    def gradient(theta: FloatArray) -> FloatArray:
+        return np.asarray(objective.gradient(theta) + penalty * theta)
+
+    def value_and_gradient(scaled: FloatArray) -> tuple[float, FloatArray]:
+        theta = scaled * scale
+        return objective.value(theta) + 0.5 * float(penalty @ theta**2), gradient(theta) * scale
+
+    def stop_when_flat(intermediate_result: Any) -> None:
+        # The optimiser has just evaluated this point, so its gradient is at hand.
+        if np.abs(gradient(intermediate_result.x * scale)).max() <= tolerance:
+            raise StopIteration
+
+    result = minimize(
+        value_and_gradient,
+        start / scale,
+        jac=True,
+        method="L-BFGS-B",
+        callback=stop_when_flat,
+        options={"maxiter": max_iterations, "gtol": 0.0, "ftol": 0.0, "maxls": 50},
+    )
+    theta = np.asarray(result.x * scale)
+    return theta, bool(np.abs(gradient(theta)).max() <= tolerance), int(result.nit)
+
+
+def _second_moments(problem: ResponsesProblem) -> FloatArray:
+    """Ê x_j² for every parameter, shape (d,)."""
+
+    def squares(block: Block) -> tuple[FloatArray, ...]:
+        square = block.x**2 if isinstance(block.x, np.ndarray) else block.x.multiply(block.x)
+        ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+        return (np.asarray(square.T @ ones).ravel(),)
+
+    with np.errstate(over="ignore", under="ignore"):
+        means = problem.rows.total(squares)[0] / problem.rows.total_weight
+    require_sizes(problem.rows, problem.model, means, zeros=True)
+    return np.tile(means, problem.rows.n_free)

@@ -1,0 +1,1 @@
+"""Models with evidence: moment equations and likelihoods."""

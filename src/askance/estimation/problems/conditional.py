@@ -1,0 +1,191 @@
+"""Sums over reports with covariates, block by block.
+
+Notation: m outputs, K = m − 1 of them with parameters (the first is the reference), p terms, k observations. For a row
+with covariates x and report o: P = p_θ(y|x) and T the target, both without the reference, shape (K,). All objectives
+have the gradient Σ w (P − T) ⊗ x and curvatures Σ w V ⊗ x xᵀ for some K × K matrix V of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from askance._arrays import CodeArray, FloatArray
+from askance.estimation.problems.basis import Basis
+from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.totals import BLOCK, add, total
+from askance.models.softmax import Covariates
+
+#: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
+RowCurvature: TypeAlias = Callable[["Block", FloatArray], FloatArray]
+#: Block → derivative of every row with respect to its logits: (n,) when K = 1, else (n, K).
+RowScore: TypeAlias = Callable[["Block"], FloatArray]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, which rows they are, and `squares`.
+
+    `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
+    equal reports, weighted ones a single report that counts more.
+    """
+
+    x: Covariates
+    codes: CodeArray
+    weights: FloatArray | None
+    rows: slice
+    squares: FloatArray | None
+
+
+class Rows:
+    """The rows of `Responses` with sums over them.
+
+    Args:
+        responses: the evidence.
+        n_outputs: m.
+        basis: what covariates are turned into before they are multiplied; None: they are taken as they are.
+    """
+
+    def __init__(self, responses: Responses, n_outputs: int, basis: Basis | None = None) -> None:
+        self.n_free = n_outputs - 1
+        self.n_terms = int(responses.chunks[0].x.shape[1])
+        self.n_rows = sum(len(chunk.codes) for chunk in responses.chunks)
+        self.basis = basis
+        self.total_weight = float(responses.n_observations)
+        # Sampling weights are scaled to a mean of 1: only their proportions matter.
+        shares = in_proportion([chunk.weights for chunk in responses.chunks])
+        totals = [
+            share if c.multiplicity is None else c.multiplicity if share is None else c.multiplicity * share
+            for c, share in zip(responses.chunks, shares, strict=True)
+        ]
+        is_weighted = any(share is not None for share in shares)
+        whole = sum(float(part.sum()) for part in totals if part is not None)
+        scale = responses.n_observations / whole if is_weighted else 1.0
+        self._blocks: list[Block] = []
+        start = 0
+        for chunk, share, weights in zip(responses.chunks, shares, totals, strict=True):
+            scaled = None if weights is None else weights * scale
+            squares = scaled if scaled is None or share is None else scaled * share * scale
+            for low in range(0, len(chunk.codes), BLOCK):
+                piece = slice(low, min(low + BLOCK, len(chunk.codes)))
+                self._blocks.append(
+                    Block(
+                        _view(chunk.x, piece),
+                        chunk.codes[piece],
+                        None if scaled is None else scaled[piece],
+                        slice(start + piece.start, start + piece.stop),
+                        None if squares is None else squares[piece],
+                    )
+                )
+            start += len(chunk.codes)
+
+    def in_basis(self, basis: Basis | None) -> Rows:
+        """The same rows, with covariates in another basis."""
+        other = copy(self)
+        other.basis = basis
+        other.__dict__.pop("moments", None)
+        return other
+
+    def blocks(self) -> Iterator[Block]:
+        """Block by block, with covariates in the basis."""
+        for block in self._blocks:
+            yield block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
+
+    def total(self, f: Callable[[Block], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+        """Σ of f over all blocks, each of its arrays by itself."""
+        return total(self.blocks(), f, add)
+
+    @cached_property
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Ê x, shape (p,), and Ê x xᵀ, shape (p, p)."""
+
+        def sums(block: Block) -> tuple[FloatArray, ...]:
+            ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+            return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
+
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            first, second = self.total(sums)
+            return first / self.total_weight, second / self.total_weight
+
+
+def _view(x: Covariates, piece: slice) -> Covariates:
+    """Some rows without a copy of them: slices of a sparse matrix would be copies."""
+    if isinstance(x, np.ndarray):
+        return x[piece]
+    ends = x.indptr[piece.start : piece.stop + 1]
+    inside = slice(int(ends[0]), int(ends[-1]))
+    shape = (piece.stop - piece.start, x.shape[1])
+    return type(x)((x.data[inside], x.indices[inside], ends - ends[0]), shape=shape, copy=False)
+
+
+def logits(block: Block, coefficients: FloatArray) -> FloatArray:
+    """x·θ_y without the reference: shape (n,) when K = 1, else (n, K). `coefficients` is θ as (K, p)."""
+    if len(coefficients) == 1:
+        return np.asarray(block.x @ coefficients[0])
+    return np.asarray(block.x @ coefficients.T)
+
+
+def softmax(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P, of the shape of z, and A = log(1 + Σ exp z), shape (n,)."""
+    if z.ndim == 1:
+        # exp of minus |z| never overflows. The reference's probability is exp(−A), which keeps its digits.
+        small = np.exp(-np.abs(z))
+        share = 1.0 / (1.0 + small)
+        return np.where(z >= 0, share, small * share), np.maximum(z, 0.0) + np.log1p(small)
+    top = np.maximum(z.max(axis=1), 0.0)
+    e = np.exp(z - top[:, None])
+    total = e.sum(axis=1) + np.exp(-top)
+    return e / total[:, None], top + np.log(total)
+
+
+def multinomial_curvature(p: FloatArray) -> FloatArray:
+    """diag P − P Pᵀ of every row."""
+    if p.ndim == 1:
+        return p * (1.0 - p)
+    return np.asarray(np.eye(p.shape[1]) * p[:, None, :] - p[:, :, None] * p[:, None, :])
+
+
+def outer(v: FloatArray) -> FloatArray:
+    """v vᵀ of every row."""
+    return v * v if v.ndim == 1 else np.asarray(v[:, :, None] * v[:, None, :])
+
+
+def weighted(block: Block, values: FloatArray) -> FloatArray:
+    """Values times the weights of the rows."""
+    return times(values, block.weights)
+
+
+def times(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Values, (n, …), times one weight per row."""
+    if weights is None:
+        return values
+    return np.asarray(values * weights.reshape(-1, *([1] * (values.ndim - 1))))
+
+
+def moment(x: Covariates, v: FloatArray) -> FloatArray:
+    """Σ v ⊗ x, shape (K, p), for v (n,) or (n, K)."""
+    return np.asarray(x.T @ v)[None, :] if v.ndim == 1 else np.ascontiguousarray((x.T @ v).T)
+
+
+def gram(x: Covariates, V: FloatArray) -> FloatArray:
+    """Σ V ⊗ x xᵀ, shape (K, p, K, p), for V (n,) or (n, K, K)."""
+    if V.ndim == 1:
+        return _gram(x, V)[None, :, None, :]
+    k, p = V.shape[1], x.shape[1]
+    result = np.empty((k, p, k, p))
+    for a in range(k):
+        for b in range(a, k):
+            result[a, :, b, :] = result[b, :, a, :] = _gram(x, V[:, a, b])
+    return result
+
+
+def _gram(x: Covariates, v: FloatArray) -> FloatArray:
+    """Σ v x xᵀ, shape (p, p)."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(x.T @ (x * v[:, None]))
+    return np.asarray((x.T @ x.multiply(v[:, None])).toarray())

@@ -1,0 +1,190 @@
+"""A random field and its noised tables as a problem to solve: where to start, and the posterior mode."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from askance._arrays import FloatArray, IntArray
+from askance.estimation.problems.field_evidence import TableEvidence
+from askance.estimation.problems.field_likelihood import GaussianLoss, TableLoss
+from askance.estimation.problems.field_tables import MeasuredField
+from askance.estimation.solvers.field_descent import descend, inverse_root
+from askance.models.table_maps import matrix_product
+
+#: Where a gradient is below this many posterior standard deviations, the solver has arrived.
+ARRIVED = 0.01
+# The ridge of matching alone is this many times the deviation of the noise, over the prior's.
+_RIDGE = 0.5
+# Up to so many parameters times cells of the junction tree, a matrix of curvatures costs less than what it saves.
+_CHEAP = 1 << 20
+# How often the solver looks at the curvature anew, and its steps in between.
+_ROUNDS, _STEPS = 20, 60
+
+
+@dataclass(frozen=True)
+class FieldOptimum:
+    """Where the solver ended, and what it cost."""
+
+    theta: FloatArray
+    converged: bool
+    evaluations: int
+
+
+class FieldProblem:
+    """Field, evidence and prior: θ has the posterior ∝ exp −(g(μ(θ)) + ½ ‖θ‖²/prior_scale²), with g a `TableLoss`.
+
+    Args:
+        measured: the field, and the tables that were measured.
+        evidence: these tables, with their noise.
+        prior_scale: standard deviation of the prior on every parameter.
+        dense: whether matrices (d, d) are used.
+    """
+
+    def __init__(self, measured: MeasuredField, evidence: TableEvidence, prior_scale: float, dense: bool) -> None:
+        self.measured, self.evidence, self.dense = measured, evidence, dense
+        self.prior_scale, self.precision = prior_scale, 1 / prior_scale**2
+        self.dimension = measured.field.dimension
+
+    def gaussian(self, theta: FloatArray) -> GaussianLoss:
+        """The loss of the debiased tables, with the noise they have near θ."""
+        measured = self.measured
+        weights = self.evidence.precision(measured.mean(theta), lambda: measured.covariance(theta))
+        return GaussianLoss(self.evidence.statistics, weights)
+
+    def hessian(self, loss: TableLoss, theta: FloatArray, slopes: FloatArray) -> FloatArray:
+        """Jᵀ∇²g J + Λ: the curvature, but for what vanishes with the residual; shape (d, d)."""
+        curvature = loss.curvature(self.measured.mean(theta))
+        matrix = matrix_product(slopes.T, curvature @ slopes)
+        matrix.flat[:: len(matrix) + 1] += self.precision
+        return matrix
+
+    def value(self, loss: TableLoss, theta: FloatArray) -> float:
+        """g(μ(θ)) + ½ θᵀΛθ."""
+        return loss.value(self.measured.mean(theta)) + 0.5 * self.precision * float(theta @ theta)
+
+    def value_and_gradient(self, loss: TableLoss, theta: FloatArray) -> tuple[float, FloatArray]:
+        """And Jᵀ∇g + Λθ, shape (d,)."""
+        mean = self.measured.mean(theta)
+        gradient = self.measured.pull_back(theta, loss.gradient(mean)) + self.precision * theta
+        return loss.value(mean) + 0.5 * self.precision * float(theta @ theta), gradient
+
+    # -- starting --------------------------------------------------------------------------------------------------
+
+    def start(self) -> FieldOptimum:
+        """Near the optimum: what has the measured tables where that is plain to see, else the ridge's."""
+        theta = self._plain_start()
+        return self.ridge(1.0) if theta is None else FieldOptimum(theta, True, 0)
+
+    def _plain_start(self) -> FloatArray | None:
+        """θ = log p(residual | separator), where every table of the junction tree is a clique that was measured.
+
+        The field then has the measured tables, as far as they agree, but that cells below their noise are lifted to it.
+        """
+        field, theta = self.measured.field, np.zeros(self.dimension)
+        seen = {frozenset(clique): number for number, clique in enumerate(self.evidence.cliques)}
+        own = {frozenset(clique): number for number, clique in enumerate(field.cliques)}
+        ends = [0, *accumulate(math.prod(field.sizes[v] for v in clique) for clique in self.evidence.cliques)]
+        for table in field.tree.tables:
+            group = frozenset(table.variables)
+            if group not in seen or group not in own:
+                return None
+            clique, part = self.evidence.cliques[seen[group]], slice(ends[seen[group]], ends[seen[group] + 1])
+            noise = math.sqrt(float(np.mean(self.evidence.standard_errors[part] ** 2)))
+            shares = np.maximum(self.evidence.statistics[part], max(noise, 1e-12))
+            shaped = shares.reshape([field.sizes[v] for v in clique])
+            summed = shaped.sum(axis=tuple(clique.index(v) for v in table.residual), keepdims=True)
+            given = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
+            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = given.ravel()
+        return theta
+
+    def ridge(self, tolerance: float) -> FieldOptimum:
+        """Least A(θ) − μ̂ᵀθ + ½ λ‖θ‖², every table weighed alike; the tolerance is in deviations of the noise."""
+        measured, evidence = self.measured, self.evidence
+        noise = math.sqrt(float(np.mean(evidence.standard_errors**2)))
+        ridge = max(_RIDGE * noise / self.prior_scale, 1e-12)
+        target = measured.own_statistics(evidence.statistics)
+        # Parameters of tables that nobody has measured stay at 0.
+        free = np.flatnonzero(np.isfinite(target))
+        target = np.where(np.isfinite(target), target, 0.0)
+        root = self._root_at_zero(free, ridge)
+
+        def theta_of(z: FloatArray) -> FloatArray:
+            theta = np.zeros(self.dimension)
+            theta[free] = _times(root.T, z)
+            return theta
+
+        def value_and_gradient(z: FloatArray) -> tuple[float, FloatArray]:
+            theta = theta_of(z)
+            gradient = (measured.own_mean(theta) - target + ridge * theta)[free]
+            value = measured.log_partition(theta) - float(target @ theta) + 0.5 * ridge * float(theta @ theta)
+            return value, _times(root, gradient)
+
+        found = descend(value_and_gradient, np.zeros(len(free)), tolerance * noise, 500)
+        return FieldOptimum(theta_of(found.point), found.slope <= 10 * tolerance * noise, found.evaluations)
+
+    def _root_at_zero(self, free: IntArray, ridge: float) -> FloatArray:
+        """R with RᵀR = the inverse curvature at θ = 0, where it is cheap to have; elsewhere 1."""
+        if self.dimension * self.measured.cells > _CHEAP:
+            return np.ones(())
+        curvature = self.measured.own_information(np.zeros(self.dimension))[np.ix_(free, free)]
+        curvature.flat[:: len(free) + 1] += ridge
+        return inverse_root(curvature)
+
+    # -- solving ---------------------------------------------------------------------------------------------------
+
+    def solve(self, start: FieldOptimum, given: TableLoss | None) -> FieldOptimum:
+        """The posterior mode, by L-BFGS in coordinates in which the posterior is about a unit sphere.
+
+        Without a loss it is the Gaussian one, whose weights are those at the start in the first round, and then those
+        at what the first round found.
+        """
+        theta, evaluations, root, settled = start.theta, start.evaluations, None, given is not None
+        for _ in range(_ROUNDS):
+            loss = given if given is not None else self.gaussian(theta)
+            if root is None:
+                root = self._root(loss, theta)
+            # Weights at the start are a guess, and so may be what they lead to.
+            arrived = ARRIVED if settled else 3 * ARRIVED
+            theta, steps, slope = self._round(loss, theta, root, arrived)
+            evaluations += steps
+            if slope > arrived:
+                root = None  # the sphere was no good guide any more
+                continue
+            if settled:
+                return FieldOptimum(theta, True, evaluations)
+            settled = True
+        return FieldOptimum(theta, False, evaluations)
+
+    def _round(
+        self, loss: TableLoss, origin: FloatArray, root: FloatArray, arrived: float
+    ) -> tuple[FloatArray, int, float]:
+        def value_and_gradient(z: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = self.value_and_gradient(loss, origin + _times(root.T, z))
+            return value, _times(root, gradient)
+
+        found = descend(value_and_gradient, np.zeros(self.dimension), arrived, _STEPS)
+        return origin + _times(root.T, found.point), found.evaluations, found.slope
+
+    def _root(self, loss: TableLoss, theta: FloatArray) -> FloatArray:
+        """R with RᵀR = H⁻¹, shape (d, d); of large fields a number, by a guess."""
+        if not self.dense:
+            return np.asarray(1 / math.sqrt(self.precision + self.evidence.n_observations))
+        return inverse_root(self.hessian(loss, theta, self.measured.jacobian(theta)))
+
+    def step(self, loss: TableLoss, start: FieldOptimum) -> FieldOptimum:
+        """One scoring step from the start, halved until the posterior rises."""
+        theta, root = start.theta, self._root(loss, start.theta)
+        value, gradient = self.value_and_gradient(loss, theta)
+        direction, share = -_times(root.T, _times(root, gradient)), 1.0
+        while self.value(loss, theta + share * direction) > value and share > 1e-6:
+            share /= 2
+        return FieldOptimum(theta + share * direction, share > 1e-6, start.evaluations + 1)
+
+
+def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """The product with a matrix or number, by this thread alone: BLAS would call others, and wait for busy ones."""
+    return np.asarray(np.einsum("ij,j->i", matrix, vector) if matrix.ndim else matrix * vector)

@@ -1,0 +1,259 @@
+"""Reports with covariates and a softmax model, as a problem to solve."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.channels.labels import Direct
+from askance.design.covariances import Weighting
+from askance.errors import (
+    AskanceWarning,
+    EmptyDataError,
+    IncompatibleEvidenceError,
+    InputError,
+    NotIdentifiedError,
+    ShapeError,
+)
+from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
+from askance.estimation.problems.conditional import (
+    Block,
+    RowCurvature,
+    Rows,
+    RowScore,
+    gram,
+    logits,
+    moment,
+    multinomial_curvature,
+    outer,
+    softmax,
+    times,
+    weighted,
+)
+from askance.estimation.problems.conditional_likelihood import ConditionalLikelihood
+from askance.estimation.problems.conditional_moments import (
+    THINNED_FROM,
+    THINNED_TO,
+    ConditionalMatching,
+    ConditionalMoments,
+)
+from askance.estimation.problems.covariate_scale import find_basis, standardise
+from askance.estimation.protocols import CovarianceKind
+from askance.estimation.results.fit import Outcome
+from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.solvers.parameter_scale import Standard
+from askance.evidence.possible import require_possible
+from askance.evidence.responses import Responses
+from askance.evidence.totals import total
+from askance.models.softmax import Softmax
+
+#: With more parameters than this their covariance is not formed and Newton steps are too expensive.
+WIDE_FROM = 2000
+
+
+class ResponsesProblem:
+    """A `Softmax` model with `Responses`; refuses empty evidence, other outputs and collinear covariates.
+
+    Where covariates are far from 0 or nearly collinear (a year and its square), the problem is about covariates in
+    another `Basis`, and about their θ̃; `fit` and `inward` lead out of it and into it.
+
+    Args:
+        model: what to fit.
+        evidence: what was seen.
+        basis_of: a problem whose basis is to be taken; default: a basis is looked for.
+    """
+
+    def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
+        channel = evidence.channel
+        if model.outputs != channel.outputs:
+            raise IncompatibleEvidenceError(
+                f"the model is about {model.outputs!r}, the channel about {channel.outputs!r}.",
+                remedy="Build both from the same labels, in the same order.",
+            )
+        if not evidence.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
+        if evidence.chunks[0].x.shape[1] != len(model.terms):
+            raise ShapeError(
+                f"x has {evidence.chunks[0].x.shape[1]} columns, the model {len(model.terms)} terms.",
+                remedy="Give one column per term, in the order of the model.",
+            )
+        self.model, self.evidence, self.channel = model, evidence.collapse(), channel
+        self.parameter_names = model.parameter_names
+        self.n_observations = evidence.n_observations
+        self.rows = Rows(self.evidence, len(model.outputs))
+        size = len(channel.observations)
+        (self.counts,) = self.rows.total(
+            lambda block: (np.bincount(block.codes, weights=block.weights, minlength=size).astype(np.float64),)
+        )
+        require_possible(channel, (self.counts > 0).astype(np.int64))
+        first = self.evidence.chunks[0]
+        self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
+        special = self.has_weights or self.has_clusters
+        self.covariance_kinds: tuple[CovarianceKind, ...] = (
+            ("robust",) if special else ("expected", "observed", "robust")
+        )
+        if basis_of is not None:
+            self.rows = self.rows.in_basis(basis_of.rows.basis)
+        elif model.dimension <= WIDE_FROM:
+            basis = find_basis(self.rows, model)  # collinear covariates are refused before anything is fitted
+            self.rows = self.rows if basis is None else self.rows.in_basis(basis)
+        self._information_at_zero: FloatArray | None = None
+
+    @cached_property
+    def standard(self) -> Standard:
+        """Coordinates of standardised covariates."""
+        return standardise(self.rows, self.model)
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """q̂: the (weighted) share of each observation, smoothed so that none is 0, shape (k,)."""
+        return np.asarray((self.counts + 0.5) / (self.counts.sum() + 0.5 * len(self.counts)))
+
+    def moments(self, weighting: Weighting) -> ConditionalMoments:
+        """The moment equations."""
+        return ConditionalMoments(self, weighting)
+
+    def likelihood(self, precision: FloatArray | None = None) -> ConditionalLikelihood:
+        """The marginal likelihood."""
+        return ConditionalLikelihood(self, precision)
+
+    def exploration(self) -> ResponsesProblem:
+        """The problem of a thinned sample, where there are many rows."""
+        if self.rows.n_rows < THINNED_FROM:
+            return self
+        try:
+            sample = ResponsesProblem(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO), self)
+            _ = sample.standard
+            return sample
+        except NotIdentifiedError:  # a rare category may be missing from the sample
+            return self
+
+    def expected_statistics(self, theta: FloatArray) -> FloatArray:
+        """E-step: Ê r ⊗ x with r the posterior of the output given the report."""
+        likelihood, coefficients = self.likelihood(), self.model.blocks(theta)
+
+        def expected(block: Block) -> tuple[FloatArray, ...]:
+            p, A = softmax(logits(block, coefficients))
+            return (moment(block.x, weighted(block, likelihood.posterior(block, p, A)[0])),)
+
+        return np.asarray(self.rows.total(expected)[0].ravel() / self.rows.total_weight)
+
+    def match(self, statistics: FloatArray) -> ConditionalMatching:
+        """The convex objective of the M-step."""
+        return ConditionalMatching(self, statistics)
+
+    def information(self, theta: FloatArray) -> FloatArray:
+        """Ê Cov[φ | x] under the model, per report, shape (d, d)."""
+        if self._information_at_zero is not None and not theta.any():
+            return self._information_at_zero
+        result = self.curvature(theta, lambda block, p: multinomial_curvature(p))
+        if not theta.any():
+            self._information_at_zero = result
+        return result
+
+    def curvature(self, theta: FloatArray, of_row: RowCurvature) -> FloatArray:
+        """Ê V ⊗ x xᵀ with V = of_row(block, P), shape (d, d)."""
+        d, coefficients = self.model.dimension, self.model.blocks(theta)
+
+        def curved(block: Block) -> tuple[FloatArray, ...]:
+            share, _ = softmax(logits(block, coefficients))
+            return (gram(block.x, weighted(block, of_row(block, share))),)
+
+        return np.asarray(self.rows.total(curved)[0].reshape(d, d) / self.rows.total_weight)
+
+    def ran_off(self, theta: FloatArray) -> bool:
+        """Whether θ has run off to infinity."""
+        return self.standard.ran_off(theta, self.information)
+
+    def distance(self, a: FloatArray, b: FloatArray) -> float:
+        """The largest difference between predicted probabilities, over the first rows."""
+        block = next(self.rows.blocks())
+        p, _ = softmax(logits(block, self.model.blocks(a)))
+        q, _ = softmax(logits(block, self.model.blocks(b)))
+        return float(np.abs(p - q).max())
+
+    def is_direct(self) -> bool:
+        """Whether the outputs themselves were seen."""
+        return self.channel.for_purpose("") == Direct(self.channel.outputs)
+
+    def score_covariance(self, score: RowScore) -> FloatArray:
+        """n · Cov of the mean of score(block) ⊗ x, (n,) or (n, K) a block, with weights and clusters; shape (d, d)."""
+        if self.has_clusters:
+            return self._clustered(score)
+        d = self.model.dimension
+        (squares,) = self.rows.total(lambda block: (gram(block.x, times(outer(score(block)), block.squares)),))
+        return np.asarray(squares.reshape(d, d) * (self.n_observations / self.rows.total_weight**2))
+
+    def _clustered(self, score: RowScore) -> FloatArray:
+        labels = np.concatenate([np.asarray(chunk.clusters) for chunk in self.evidence.chunks])
+        names, place = np.unique(labels, return_inverse=True)
+        count, d = len(names), self.model.dimension
+        if count < 2:
+            raise InputError(
+                f"there is one cluster, {names[0]!r}, which says nothing of how clusters differ; allowed: at least 2.",
+                remedy="Name another column, or leave clusters out.",
+            )
+        if count <= d:
+            warnings.warn(
+                f"{count} clusters for {d} parameters: cluster-robust standard errors are not to be trusted.",
+                AskanceWarning,
+                stacklevel=2,
+            )
+
+        def sums_of(block: Block) -> ClusterSums:
+            s = weighted(block, score(block)).reshape(len(block.codes), -1)
+            dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
+            return cluster_sums(place[block.rows], (s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
+
+        sums = total(self.rows.blocks(), sums_of, merge_clusters).sums
+        centred = sums - sums.mean(axis=0)
+        # The usual correction for few clusters.
+        scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)
+        return np.asarray(centred.T @ centred * scale)
+
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Parameters of the covariates as they were given, in the coordinates of the problem."""
+        return theta if self.rows.basis is None else self.rows.basis.inward(theta)
+
+    def fit(self, outcome: Outcome) -> RegressionFit:
+        """Put a result together, in terms of the covariates as they were given."""
+        clustered = outcome.covariance_kind == "robust" and self.has_clusters
+        basis = self.rows.basis
+        told = outcome if basis is None else _outward(outcome, basis)
+        return RegressionFit(
+            model=self.model,
+            theta=told.theta,
+            covariance=told.covariance,
+            n_observations=self.n_observations,
+            method=outcome.method,
+            covariance_kind="cluster-robust" if clustered else outcome.covariance_kind,
+            converged=outcome.converged,
+            log_likelihood=-self.rows.total_weight * self.likelihood().value(outcome.theta),
+            raw_statistics=told.raw_statistics,
+            channel=self.channel.specification(),
+            privacy_level=self.channel.privacy_level,
+            diagnostics=told.diagnostics,
+            evidence=self.evidence,
+            in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
+        )
+
+
+def _outward(outcome: Outcome, basis: Basis) -> Outcome:
+    """An outcome about θ̃ as one about θ."""
+    maxima = tuple(
+        replace(maximum, theta=tuple(basis.parameters(np.array(maximum.theta)).tolist()))
+        for maximum in outcome.diagnostics.maxima
+    )
+    raw = outcome.raw_statistics
+    return replace(
+        outcome,
+        theta=basis.parameters(outcome.theta),
+        covariance=basis.covariance(outcome.covariance),
+        raw_statistics=None if raw is None else basis.statistics(raw),
+        diagnostics=replace(outcome.diagnostics, maxima=maxima),
+    )

@@ -1,0 +1,265 @@
+"""The respondents that a fit is averaged over: covariates, how many have them, and their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import is_missing, shorten
+from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
+from askance.estimation.problems.basis import Basis
+from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.totals import BLOCK, add, total
+from askance.models.softmax import Covariates, Softmax
+
+# More groups than this are a continuous column by mistake.
+_MOST_GROUPS = 1000
+#: Names under which people, R and other libraries keep the column of ones.
+INTERCEPT_NAMES = frozenset({"intercept", "(intercept)", "const", "constant", "_cons"})
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows: covariates (n, p), how many respondents each stands for, their weight, and codes of clusters."""
+
+    x: Covariates
+    count: FloatArray
+    weight: FloatArray
+    clusters: IntArray | None
+
+    @property
+    def total(self) -> FloatArray:
+        """Respondents times weight, shape (n,)."""
+        return self.count * self.weight
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Respondents in pieces; the rows of all pieces are numbered through.
+
+    Attributes:
+        pieces: covariates as they were given, counts, weights and clusters.
+        basis: that θ is about; None: θ is about the covariates as they were given.
+    """
+
+    pieces: tuple[Piece, ...]
+    basis: Basis | None = None
+
+    @classmethod
+    def of_evidence(cls, evidence: Responses) -> Sample:
+        """Those who gave the reports, with their multiplicities, weights and clusters."""
+        clusters: list[IntArray | None] = [None] * len(evidence.chunks)
+        if any(chunk.clusters is not None for chunk in evidence.chunks):
+            labels = [np.asarray(chunk.clusters) for chunk in evidence.chunks]
+            codes = np.unique(np.concatenate(labels), return_inverse=True)[1].reshape(-1)
+            clusters = list(np.split(codes, np.cumsum([len(part) for part in labels])[:-1]))
+        pieces = []
+        shares = in_proportion([chunk.weights for chunk in evidence.chunks])
+        for chunk, share, cluster in zip(evidence.chunks, shares, clusters, strict=True):
+            ones = np.ones(len(chunk.codes))
+            count = ones if chunk.multiplicity is None else np.asarray(chunk.multiplicity, dtype=np.float64)
+            pieces.append(Piece(chunk.x, count, ones if share is None else share, cluster))
+        return cls(tuple(pieces))
+
+    @classmethod
+    def of_matrix(cls, x: Covariates, weights: ArrayLike | None = None) -> Sample:
+        """One respondent per row of x (checked already), with sampling weights."""
+        ones = np.ones(x.shape[0])
+        if weights is None:
+            return cls((Piece(x, ones, ones, None),))
+        given = np.asarray(weights, dtype=np.float64)
+        if given.shape != ones.shape:
+            raise ShapeError(
+                f"weights has shape {given.shape} for {len(ones)} rows of x.", remedy="Give one weight per row."
+            )
+        if not (np.isfinite(given).all() and (given > 0).all()):
+            raise InputError(
+                f"weights are between {given.min()} and {given.max()}; allowed: above 0, finite.",
+                remedy="Leave out respondents of weight 0.",
+            )
+        (share,) = in_proportion([given])
+        assert share is not None
+        return cls((Piece(x, ones, share, None),))
+
+    def covariates(self, block: Piece) -> Covariates:
+        """Those that θ is about, shape (n, p)."""
+        return block.x if self.basis is None else self.basis.covariates(block.x)
+
+    def direction(self, j: int) -> FloatArray:
+        """How they change with column j of x, shape (p,)."""
+        if self.basis is not None:
+            return np.asarray(self.basis.to_terms[j])
+        unit = np.zeros(self.pieces[0].x.shape[1])
+        unit[j] = 1.0
+        return unit
+
+    def blocks(self) -> Iterator[tuple[Piece, slice]]:
+        """Piece by piece in blocks that stay in the cache, each with its place among all rows."""
+        start = 0
+        for piece in self.pieces:
+            n = len(piece.count)
+            for low in range(0, n, BLOCK):
+                part = slice(low, min(low + BLOCK, n))
+                clusters = None if piece.clusters is None else piece.clusters[part]
+                block = Piece(piece.x[part], piece.count[part], piece.weight[part], clusters)
+                yield block, slice(start + part.start, start + part.stop)
+            start += n
+
+    def total(self, f: Callable[[Piece, slice], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+        """Σ of f over all blocks and their places, each of its arrays by itself."""
+        return total(self.blocks(), lambda block: f(*block), add)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, collapsed ones counted once."""
+        return sum(len(piece.count) for piece in self.pieces)
+
+    def column(self, j: int) -> FloatArray:
+        """Column j of x over all rows."""
+        return np.concatenate([column_of(piece.x, j) for piece in self.pieces])
+
+
+def column_of(x: Covariates, j: int) -> FloatArray:
+    """Column j of a dense or sparse matrix, shape (n,)."""
+    return np.asarray(x[:, j] if isinstance(x, np.ndarray) else x[:, [j]].toarray().ravel(), dtype=np.float64)
+
+
+def is_matrix(x: Any) -> bool:
+    """Whether x is an array of numbers (or lists of them) or a sparse matrix, not a table with named columns."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.names is None
+    return isinstance(x, list | tuple) or hasattr(x, "tocsr")
+
+
+def read_matrix(x: Any, model: Softmax) -> Covariates:
+    """Check covariates given by the caller: a table of finite numbers with the columns of the model."""
+    if hasattr(x, "tocsr"):
+        matrix = x.tocsr()
+        values = matrix.data
+    else:
+        try:
+            values = matrix = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("x holds something that is not a number.", remedy="Give numbers only.") from None
+    if matrix.ndim != 2 or matrix.shape[1] != len(model.terms):
+        raise ShapeError(
+            f"x has shape {matrix.shape}; allowed: (rows, {len(model.terms)}), the columns {shorten(model.terms)}.",
+            remedy="Give one column per term, in this order; a single respondent is a table of one row.",
+        )
+    if not matrix.shape[0]:
+        raise EmptyDataError("x has no rows.", remedy="Give at least one respondent.")
+    if not np.isfinite(values).all():
+        raise MissingValueError(
+            f"x holds {values[~np.isfinite(values)][0]}.", remedy="Drop or fill incomplete rows first, and count them."
+        )
+    return matrix
+
+
+def without_intercept(model: Softmax, sample: Sample) -> list[int]:
+    """The columns of x but the intercept: it is known by its name, or else by being constant and not 0."""
+    named = [j for j, term in enumerate(model.terms) if term.lower() in INTERCEPT_NAMES]
+    if named:
+        return [j for j in range(len(model.terms)) if j not in named]
+    columns = ((j, sample.column(j)) for j in range(len(model.terms)))
+    return [j for j, column in columns if column[0] == 0 or (column != column[0]).any()]
+
+
+def find_terms(model: Softmax, terms: Sequence[str]) -> list[int]:
+    """The columns of the named terms."""
+    for term in terms:
+        if term not in model.terms:
+            raise InputError(
+                f"there is no term {term!r}; allowed: {shorten(model.terms)}.", remedy="Name columns of x."
+            )
+    return [model.terms.index(term) for term in terms]
+
+
+def is_binary(column: FloatArray) -> bool:
+    """Whether a column holds nothing but 0 and 1."""
+    return bool(((column == 0) | (column == 1)).all())
+
+
+def group_rows(
+    sample: Sample, by: Any, model: Softmax, data: Any = None, *, given: bool
+) -> tuple[tuple[Any, ...], IntArray]:
+    """Labels of the groups, and for every row the number of its group.
+
+    Args:
+        sample: the respondents.
+        by: nothing, the name or number of a column of x, the name of a column of `data`, or one label per row.
+        model: names the columns of x.
+        data: the table with named columns that x was made from, if any.
+        given: whether the caller gave x, so that labels can belong to its rows.
+    """
+    if by is None:
+        return ("all",), np.zeros(sample.n_rows, dtype=np.int64)
+    labels = _labels_of(sample, by, model, data, given=given)
+    if labels.shape != (sample.n_rows,):
+        raise ShapeError(
+            f"by has shape {labels.shape} for {sample.n_rows} rows of x.", remedy="Give one label per row."
+        )
+    if labels.dtype.kind in "OU":  # blanks at the ends are not seen: with them one group would be two
+        labels = np.frompyfunc(lambda each: each.strip() if isinstance(each, str) else each, 1, 1)(labels)
+    if any(map(is_missing, labels.tolist())):
+        raise MissingValueError("by holds missing labels.", remedy="Leave these rows out, or name their group.")
+    try:
+        names, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError("by mixes texts and numbers.", remedy="Turn all labels into texts.") from None
+    if len(names) > _MOST_GROUPS:
+        raise InputError(
+            f"by has {len(names)} different values; allowed: at most {_MOST_GROUPS}.",
+            remedy="Cut the values into brackets, and give their labels.",
+        )
+    return tuple(_plain(name) for name in names.tolist()), np.asarray(codes.reshape(-1), dtype=np.int64)
+
+
+def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: bool) -> AnyArray:
+    names = _column_names(data)
+    if isinstance(by, str) and by in names:
+        column = data[by]
+        if np.any(getattr(column, "missing", False)):
+            raise MissingValueError(f"column {by!r} holds missing labels.", remedy="Leave these rows out.")
+        values = getattr(column, "values", column)
+        return np.asarray(column if callable(values) else values)
+    if isinstance(by, str):
+        if by not in model.terms:
+            known = dict.fromkeys([*names, *model.terms])
+            raise InputError(
+                f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
+                remedy="Put it into the formula: a model that does not know the groups cannot tell their shares apart.",
+            )
+        return sample.column(model.terms.index(by))
+    if isinstance(by, int | np.integer) and not isinstance(by, bool):
+        if not 0 <= by < len(model.terms):
+            raise InputError(
+                f"by is column {by}; allowed: 0 to {len(model.terms) - 1}.", remedy="Columns are counted from 0."
+            )
+        return sample.column(int(by))
+    if not given:
+        raise InputError(
+            "by is an array of labels, but the stored reports have no order that labels could follow.",
+            remedy="Give x together with by, or name a column of x.",
+        )
+    return np.asarray(by)
+
+
+def _column_names(data: Any) -> list[str]:
+    if data is None:
+        return []
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    if isinstance(data, np.ndarray):
+        return list(data.dtype.names or ())
+    # Arrow, this library, pandas and polars, in this order: Arrow's `columns` are the columns themselves.
+    found = (getattr(data, name) for name in ("column_names", "names", "columns") if hasattr(data, name))
+    return [str(name) for name in next(found, ())]
+
+
+def _plain(label: Any) -> Any:
+    """1 instead of 1.0."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label

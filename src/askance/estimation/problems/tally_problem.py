@@ -1,0 +1,131 @@
+"""Tallies and a model without covariates, as a problem to solve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.channels.labels import Direct
+from askance.channels.observation import ObservationFunction
+from askance.design.covariances import Weighting, invert_information, observation_function
+from askance.errors import EmptyDataError
+from askance.estimation.problems.likelihood import MarginalLikelihood
+from askance.estimation.problems.matching import MomentMatching, is_outside
+from askance.estimation.protocols import CovarianceKind
+from askance.estimation.results.fit import DistributionFit, Outcome, distribution_fit
+from askance.estimation.solvers.noisy import NoisyMoments, with_unbiased_moments
+from askance.estimation.solvers.parameter_scale import Standard
+from askance.evidence.tally import Tally
+from askance.models.enumerated import Enumerated
+
+
+class TallyProblem:
+    """An `Enumerated` model with a `Tally`; refuses empty tallies, other outputs and redundant statistics."""
+
+    def __init__(self, model: Enumerated, evidence: Tally) -> None:
+        evidence.channel.require_outputs_of(model)
+        if not evidence.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
+        self.model, self.evidence = model, evidence
+        self.parameter_names = model.parameter_names
+        self.n_observations = evidence.n_observations
+        self.channel = evidence.channel
+        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
+        information = model.fisher_information(np.zeros(model.dimension))
+        invert_information(information, model.parameter_names, "the model")
+        self.standard = Standard.of_model(model.statistic_ranges, information)
+
+    def moments(self, weighting: Weighting) -> TallyMoments:
+        """The moment equations."""
+        return TallyMoments(self.model, self.evidence, weighting)
+
+    def likelihood(self, precision: FloatArray | None = None) -> MarginalLikelihood:
+        """The marginal likelihood."""
+        return MarginalLikelihood(self.model, self.evidence.channel, self.evidence.frequencies, precision)
+
+    def exploration(self) -> TallyProblem:
+        """Itself: tallies are small."""
+        return self
+
+    def expected_statistics(self, theta: FloatArray) -> FloatArray:
+        """Φ times the expected distribution of outputs given the reports."""
+        expected = self.likelihood().expected_outputs(theta)
+        return np.asarray(self.model.table @ (expected / expected.sum()))
+
+    def match(self, statistics: FloatArray) -> MomentMatching:
+        """The convex objective of the M-step."""
+        return MomentMatching(self.model, statistics)
+
+    def distance(self, a: FloatArray, b: FloatArray) -> float:
+        """The largest difference between the probabilities of an output."""
+        return float(np.abs(self.model.probabilities(a) - self.model.probabilities(b)).max())
+
+    def ran_off(self, theta: FloatArray) -> bool:
+        """Whether θ has run off to infinity."""
+        return self.standard.ran_off(theta, self.model.fisher_information)
+
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """θ as it is."""
+        return theta
+
+    def is_direct(self) -> bool:
+        """Whether the outputs themselves were tallied."""
+        return self.evidence.channel.for_purpose("") == Direct(self.evidence.channel.outputs)
+
+    def fit(self, outcome: Outcome) -> DistributionFit:
+        """Put a result together."""
+        outcome = with_unbiased_moments(outcome, lambda: self.moments("best"))
+        log_likelihood = -self.n_observations * self.likelihood().value(outcome.theta)
+        return distribution_fit(self.model, self.channel, self.n_observations, outcome, log_likelihood)
+
+
+class TallyMoments:
+    """μ̂ = R q̂ and the fit to it."""
+
+    def __init__(self, model: Enumerated, evidence: Tally, weighting: Weighting) -> None:
+        self._model, self._evidence = model, evidence
+        self._standard = Standard.of_ranges(model.statistic_ranges)
+        self.beta: ObservationFunction = observation_function(
+            model, evidence.channel, evidence.smoothed_frequencies, weighting
+        )
+        self.statistics: FloatArray = self.beta.mean(evidence.frequencies)
+
+    def start(self) -> FloatArray:
+        """θ = 0."""
+        return np.zeros(self._model.dimension)
+
+    def matching(self, precision: FloatArray | None = None) -> MomentMatching:
+        """A(θ) − μ̂ᵀθ, with or without a ridge."""
+        return MomentMatching(self._model, self.statistics, precision)
+
+    def is_outside(self, theta: FloatArray) -> bool:
+        """Whether μ̂ᵀθ ≥ max_y φ(y)ᵀθ, up to a hair, or θ has run off."""
+        return is_outside(self._model, self.statistics, theta, self._standard)
+
+    def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
+        """μ̂ is Gaussian around μ(θ) with the covariance of the mean of β over the (smoothed) reports."""
+        model = self._model
+        noise = self.beta.covariance(self._evidence.smoothed_frequencies) / self._evidence.n_observations
+
+        return NoisyMoments(
+            self.statistics,
+            noise,
+            precision,
+            model.mean_statistics,
+            model.fisher_information,
+            lambda at, direction: third_moments(model, at, direction),
+            self._standard,
+        )
+
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """I⁻¹ Cov(β) I⁻¹ / n, with β over the reports (robust) or under the model (expected)."""
+        model, evidence = self._model, self._evidence
+        frequencies = evidence.frequencies if kind == "robust" else evidence.channel.apply(model.probabilities(theta))
+        inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
+        return np.asarray(inverse @ self.beta.covariance(frequencies) @ inverse / evidence.n_observations)
+
+
+def third_moments(model: Enumerated, theta: FloatArray, direction: FloatArray) -> FloatArray:
+    """The derivative of I(θ) along a direction: E[(φ − μ)(φ − μ)ᵀ (φ − μ)ᵀv], shape (d, d)."""
+    centred = model.table - model.mean_statistics(theta)[:, None]
+    return np.asarray((centred * (model.probabilities(theta) * (direction @ centred))) @ centred.T)

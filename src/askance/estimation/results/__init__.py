@@ -1,0 +1,1 @@
+"""Fits, and what they are asked for."""

@@ -1,0 +1,249 @@
+"""Averages over respondents with delta-method errors: prevalence and marginal effects.
+
+Notation: P the probabilities of a row, shape (m,), w its weight, W = Σ w. The derivative of P_y with respect to the
+logit of output b is P_y (1[y = b] − P_b), and the logit of b is x·θ_b, so that every gradient below is a sum
+Σ w V_yb x for some V of the row.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from askance._arrays import AnyArray, FloatArray, IntArray
+from askance.errors import AskanceWarning, InputError
+from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
+from askance.estimation.problems.sample import Piece, Sample, column_of, is_binary
+from askance.estimation.results.fit import normal_quantile
+from askance.estimation.results.results import MarginalEffects, Prevalence
+from askance.estimation.results.share_intervals import share_interval
+from askance.evidence.totals import total
+from askance.models.softmax import Covariates, Softmax
+
+# Columns times coefficients: more take too long.
+_MOST_SLOPES = 1_000_000
+# A variance below this share of the terms it is a sum of may be nothing but their rounding.
+_LOST = 2.0**12 * np.finfo(np.float64).eps
+
+
+def prevalence(
+    model: Softmax,
+    theta: FloatArray,
+    covariance: FloatArray,
+    sample: Sample,
+    groups: tuple[tuple[object, ...], IntArray],
+    by: str | None = None,
+    *,
+    confidence: float,
+    population: bool,
+) -> Prevalence:
+    """Mean of p_θ(y | x) over the respondents of every group."""
+    z = normal_quantile(confidence)
+    names, codes = groups
+    size = len(names)
+    mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
+    variance = _variance(slope, covariance)
+    if population:
+        variance = variance + _sampling_variance(model, theta, sample, codes, mean)
+    errors = np.sqrt(variance)
+    lower, upper = share_interval(mean, errors, z, n_respondents[:, None])
+    outputs = tuple(model.outputs.labels)
+    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by)
+
+
+def group_means(
+    model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, size: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean probabilities (g, m), their gradients (g, m, d) and the number of respondents (g,) of every group."""
+    m, p = len(model.outputs), len(model.terms)
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        group, x, w = codes[place], sample.covariates(block), block.total
+        P = model.probabilities(theta, x)
+        slope = np.empty((size, m, m - 1, p))
+        for y in range(m):
+            for b in range(1, m):
+                slope[:, y, b - 1] = _group_sums(w * P[:, y] * ((y == b) - P[:, b]), x, group, size)
+        return _by_group(np.column_stack([w, block.count, w[:, None] * P]), group, size), slope
+
+    sizes, slope = sample.total(sums)
+    weight, counted, mean = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
+    return mean / weight[:, None], (slope / weight[:, None, None, None]).reshape(size, m, -1), counted
+
+
+def _by_group(values: FloatArray, group: IntArray, size: int) -> FloatArray:
+    """Σ of values (n, m) over the rows of every group, shape (g, m)."""
+    columns = [np.bincount(group, weights=column, minlength=size) for column in values.T]
+    return np.asarray(np.stack(columns, axis=1), dtype=np.float64)
+
+
+def _variance(slope: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Delta method: gᵀ Σ g for every gradient along the last axis; NaN where Σ is not known."""
+    if not is_known(covariance):
+        return np.full(slope.shape[:-1], np.nan)
+    flat = slope.reshape(-1, slope.shape[-1])
+    return with_digits(quadratic(flat, covariance), quadratic(abs(flat), abs(covariance))).reshape(slope.shape[:-1])
+
+
+def quadratic(rows: Covariates, matrix: FloatArray) -> FloatArray:
+    """gᵀ M g of every row g, shape (n,)."""
+    half = rows @ matrix
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ri,ri->r", half, rows))
+    return np.asarray(rows.multiply(half).sum(axis=1)).ravel()
+
+
+def with_digits(variances: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Variances, or NaN where they are lost in the rounding of sums of such sizes; with a warning.
+
+    Variances of the coefficients of covariates far from 0 nearly cancel. A fit at hand has others (`in_basis`).
+    """
+    lost = variances < _LOST * sizes
+    if lost.any():
+        warnings.warn(
+            "some standard errors are not given: the covariates are so far from 0 that a covariance of coefficients "
+            "has no digits left for them. Fit again, or count the covariates from a number among them.",
+            AskanceWarning,
+            stacklevel=5,
+        )
+    return np.where(lost, np.nan, variances)
+
+
+def is_known(covariance: FloatArray) -> bool:
+    """Whether there is a covariance; looks at its diagonal only, because of large fits that have none."""
+    return not bool(np.isnan(np.diagonal(covariance)).any())
+
+
+def _group_sums(v: FloatArray, x: Covariates, group: IntArray, size: int) -> FloatArray:
+    """Σ v x over the rows of every group, shape (g, p)."""
+    if size == 1:
+        return np.asarray(x.T @ v)[None, :]
+    from scipy.sparse import csr_array
+
+    sums = csr_array((v, (group, np.arange(len(v)))), shape=(size, len(v))) @ x
+    return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
+
+
+def _sampling_variance(
+    model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray
+) -> FloatArray:
+    """Variance of the weighted mean of P over samples of respondents (or of whole clusters), shape (g, m)."""
+    size = len(mean)
+
+    def residuals(block: Piece, place: slice) -> FloatArray:
+        P = model.probabilities(theta, sample.covariates(block))
+        return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
+
+    def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        squares = block.count[:, None] * residuals(block, place) ** 2
+        return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
+
+    def in_clusters(block: tuple[Piece, slice]) -> ClusterSums:
+        piece, place = block
+        assert piece.clusters is not None
+        parts = np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
+        return cluster_sums(piece.clusters * size + codes[place], parts)
+
+    if sample.pieces[0].clusters is None:
+        (sizes,) = sample.total(alone)
+        weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
+    else:
+        found = total(sample.blocks(), in_clusters, merge_clusters)
+        home = found.clusters % size
+        sums = _by_group(np.column_stack([found.sums[:, -1:], np.ones(len(home)), found.sums[:, :-1] ** 2]), home, size)
+        weight, units, squares = sums[:, 0], sums[:, 1], sums[:, 2:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correction = np.where(units > 1, units / (units - 1), np.nan)
+    return np.asarray(squares * (correction / weight**2)[:, None])
+
+
+def marginal_effects(
+    model: Softmax,
+    theta: FloatArray,
+    covariance: FloatArray,
+    sample: Sample,
+    reference: Sample,
+    columns: list[int],
+    *,
+    confidence: float,
+) -> MarginalEffects:
+    """Mean effect of every given column; `reference` decides which ones are binary."""
+    from scipy.special import erfc
+
+    z = normal_quantile(confidence)
+    if len(columns) * model.dimension > _MOST_SLOPES:
+        raise InputError(
+            f"there are {len(columns)} columns to compute effects of, in a model of {model.dimension} coefficients.",
+            remedy="Name the terms of interest: marginal_effects(terms=[…]).",
+        )
+    binary = [is_binary(reference.column(j)) for j in columns]
+    estimate = np.zeros((len(columns), len(model.outputs)))
+    slope = np.zeros((len(columns), len(model.outputs), model.dimension))
+    for i, (j, changes) in enumerate(zip(columns, binary, strict=True)):
+        estimate[i], slope[i] = (change if changes else derivative)(model, theta, sample, j)
+    errors = np.sqrt(_variance(slope, covariance))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value = np.asarray(erfc(np.abs(estimate / errors) / math.sqrt(2)))
+    return MarginalEffects(
+        tuple(model.terms[j] for j in columns),
+        tuple("0 → 1" if changes else "slope" for changes in binary),
+        tuple(model.outputs.labels),
+        estimate,
+        errors,
+        p_value,
+        estimate - z * errors,
+        estimate + z * errors,
+        confidence,
+    )
+
+
+def derivative(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
+    """Mean of ∂P_y/∂x_j = P_y (θ_yj − Σ_b P_b θ_bj), shape (m,), and its gradient (m, d)."""
+    m, p = len(model.outputs), len(model.terms)
+    along = sample.direction(j)
+    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        w, x = block.total, sample.covariates(block)
+        P = model.probabilities(theta, x)
+        away = coefficient - (P @ coefficient)[:, None]  # θ_yj − Σ_b P_b θ_bj, shape (n, m)
+        slope = np.empty((m, m - 1, p))
+        for y in range(m):
+            for b in range(1, m):
+                moved = (y == b) - P[:, b]
+                through_x = w * P[:, y] * (moved * away[:, y] - P[:, b] * away[:, b])
+                slope[y, b - 1] = x.T @ through_x + along * (w @ (P[:, y] * moved))
+        return np.asarray(w.sum()), w @ (P * away), slope
+
+    weight, value, slope = sample.total(sums)
+    return value / weight, slope.reshape(m, -1) / weight
+
+
+def change(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
+    """Mean of P_y at x_j = 1 minus P_y at x_j = 0, shape (m,), and its gradient (m, d)."""
+    m, p = len(model.outputs), len(model.terms)
+    along = sample.direction(j)
+    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+
+    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+        w, x, own = block.total, sample.covariates(block), column_of(block.x, j)
+        without = model.logits(theta, x) - own[:, None] * coefficient
+        value, slope = np.zeros(m), np.zeros((m, m - 1, p))
+        for sign, level in ((1.0, 1.0), (-1.0, 0.0)):
+            P = _normalised(without + level * coefficient)
+            value += sign * (w @ P)
+            for y in range(m):
+                for b in range(1, m):
+                    v = w * P[:, y] * ((y == b) - P[:, b])
+                    slope[y, b - 1] += sign * (x.T @ v + along * ((level - own) @ v))
+        return np.asarray(w.sum()), value, slope
+
+    weight, value, slope = sample.total(sums)
+    return value / weight, slope.reshape(m, -1) / weight
+
+
+def _normalised(scores: FloatArray) -> FloatArray:
+    e: AnyArray = np.exp(scores - scores.max(axis=1)[:, None])
+    return np.asarray(e / e.sum(axis=1)[:, None])

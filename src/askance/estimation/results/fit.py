@@ -1,0 +1,355 @@
+"""The result of estimation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance._arrays import ArrayLike, FloatArray
+from askance.channels.finite import FiniteChannel
+from askance.channels.statistics.base import StatisticsChannel
+from askance.errors import InputError
+from askance.estimation.checks.sound import require_covariance, require_sound
+from askance.estimation.results.share_intervals import share_interval
+from askance.models.enumerated import Enumerated
+from askance.models.softmax import Softmax
+
+# Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
+_DEPENDENT = 1e-12
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, shape (d,) each."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+def normal_quantile(confidence: float) -> float:
+    """z with P(|N(0,1)| ≤ z) = confidence."""
+    from scipy.special import ndtri
+
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+    return float(ndtri((1 + confidence) / 2))
+
+
+class NormalEstimate:
+    """θ̂, shape (d,), around which the truth is normal with a covariance, shape (d, d)."""
+
+    theta: FloatArray
+    covariance: FloatArray
+    n_observations: int
+    privacy_level: float
+    #: Why the reports cannot have come through the channel; empty where they can.
+    alarm: str
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What a reader must know before anything else: the alarm, where there is one."""
+        return (self.alarm,) if self.alarm else ()
+
+    def __post_init__(self) -> None:
+        require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Square roots of the diagonal of the covariance, shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """θ̂ ± z · standard error; see `covariance` for what it covers."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.theta - reach, self.theta + reach)
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """Test of linear hypotheses on θ.
+
+    Attributes:
+        statistic: (Lθ̂ − c)ᵀ (L Σ Lᵀ)⁻¹ (Lθ̂ − c).
+        degrees_of_freedom: number of restrictions.
+        p_value: probability of a larger statistic under χ².
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ProbabilityTable:
+    """Estimated probability of every output with its interval; arrays of shape (m,)."""
+
+    labels: tuple[Any, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True)
+class LocalMaximum:
+    """One maximum of a non-convex likelihood: where, how high (total log-likelihood), how many starts ended there."""
+
+    theta: tuple[float, ...]
+    log_likelihood: float
+    starts: int
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What happened on the way.
+
+    Attributes:
+        iterations: steps of the solver.
+        repaired: whether a weak prior acted because the data alone led outside the model.
+        damped: whether the one-step estimator took less than its full step.
+        maxima: the different maxima found by the starts of a non-convex fit, best first.
+        escaped_starts: how many starts ran off to infinity.
+        messages: what a reader should know, in plain words.
+    """
+
+    iterations: int = 0
+    repaired: bool = False
+    damped: bool = False
+    maxima: tuple[LocalMaximum, ...] = ()
+    escaped_starts: int = 0
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """What a method found; a problem makes a `Fit` of it. Attributes as in `Fit`."""
+
+    theta: FloatArray
+    covariance: FloatArray
+    method: str
+    covariance_kind: str
+    converged: bool
+    raw_statistics: FloatArray | None
+    diagnostics: Diagnostics
+    raw_covariance: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit(NormalEstimate):
+    """θ̂ with its covariance, and how it came about.
+
+    Attributes:
+        model: what was fitted.
+        theta: θ̂, shape (d,).
+        covariance: estimated Cov(θ̂), shape (d, d); NaN where no valid one is known.
+        n_observations: number of reports.
+        method: the estimator.
+        covariance_kind: "expected", "observed", "robust" or "posterior" (a prior acted).
+        converged: whether the solver converged; never silently false.
+        log_likelihood: Σ log P(o) at θ̂; −∞ where sums of reports have none.
+        raw_statistics: μ̂ = mean of β, unbiased, as it came out of the channel; None where no β is used.
+        channel: specification of the channel.
+        privacy_level: of the channel; infinite when there is no guarantee.
+        diagnostics: what happened on the way.
+        alarm: why the reports cannot have come through the channel; empty where they can.
+    """
+
+    model: Enumerated | Softmax
+    theta: FloatArray
+    covariance: FloatArray
+    n_observations: int
+    method: str
+    covariance_kind: str
+    converged: bool
+    log_likelihood: float
+    raw_statistics: FloatArray | None
+    channel: Mapping[str, Any]
+    privacy_level: float
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    alarm: str = ""
+
+    def wald_test(
+        self,
+        parameters: Sequence[str] | str | None = None,
+        value: ArrayLike = 0.0,
+        *,
+        contrasts: ArrayLike | None = None,
+    ) -> WaldTest:
+        """Test that the named parameters (default: all), or the rows of `contrasts` times θ, equal `value`."""
+        from scipy.special import chdtrc
+
+        L = self._contrasts(parameters, contrasts)
+        target = np.asarray(value, dtype=np.float64)
+        if target.shape not in ((), (len(L),)) or not np.isfinite(target).all():
+            raise InputError(
+                f"value has shape {target.shape} or is not finite; allowed: a number, or {len(L)} of them.",
+                remedy="Test against 0 by leaving it out.",
+            )
+        spread = L @ self.covariance @ L.T
+        size = np.sqrt(np.diag(spread))
+        testable = np.isfinite(spread).all() and (size > 0).all()
+        if not testable or np.linalg.eigvalsh(spread / np.outer(size, size))[0] < _DEPENDENT:
+            raise InputError(
+                f"the hypotheses {np.round(L, 6).tolist()} cannot be tested: a row is zero, repeats others, or this "
+                "fit has no covariance for it.",
+                remedy="Name every parameter once in `parameters`, or give independent rows in `contrasts`.",
+            )
+        difference = L @ self.theta - target
+        statistic = float(difference @ np.linalg.solve(spread, difference))
+        return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)))
+
+    def _contrasts(self, parameters: Sequence[str] | str | None, contrasts: ArrayLike | None) -> FloatArray:
+        """L, one row per hypothesis on θ."""
+        dimension = len(self.theta)
+        if contrasts is None:
+            names = self.model.parameter_names if parameters is None else parameters
+            names = (names,) if isinstance(names, str) else names
+            if not len(names):
+                raise InputError("parameters is empty.", remedy="Name at least one, or leave it out to test all.")
+            return np.eye(dimension)[[self._position(name) for name in names]]
+        rows = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
+        if rows.shape[1] != dimension:
+            raise InputError(
+                f"contrasts has {rows.shape[1]} columns; allowed: {dimension}, one per parameter.",
+                remedy="Give one row per hypothesis.",
+            )
+        return rows
+
+    @property
+    def p_values(self) -> FloatArray:
+        """Two-sided p-value of θ_j = 0 for each parameter, shape (d,)."""
+        from scipy.special import erfc
+
+        return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
+
+    def _position(self, name: str) -> int:
+        if name not in self.model.parameter_names:
+            raise InputError(
+                f"there is no parameter {name!r}; allowed: {', '.join(self.model.parameter_names)}.",
+                remedy="Parameters are named after statistics, or after category and term.",
+            )
+        return self.model.parameter_names.index(name)
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people."""
+        lower, upper = self.confidence_interval(confidence)
+        width = max(len("parameter"), *(len(name) for name in self.model.parameter_names))
+        level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
+        height = f"log-likelihood {self.log_likelihood:.2f}   " if math.isfinite(self.log_likelihood) else ""
+        lines = [
+            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
+            f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   {height}"
+            f"converged {'yes' if self.converged else 'NO'}",
+            "",
+            f"{'parameter':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {'p':>8}  "
+            f"{f'{100 * confidence:g} % interval':>22}",
+        ]
+        rows = zip(
+            self.model.parameter_names, self.theta, self.standard_errors, self.p_values, lower, upper, strict=True
+        )
+        for name, estimate, error, p, low, high in rows:
+            lines.append(
+                f"{name:<{width}}  {estimate:>10.4f}  {error:>10.4f}  {estimate / error:>8.2f}  {p:>8.2g}  "
+                f"{f'{low:.4f} … {high:.4f}':>22}"
+            )
+        lines += ["", f"standard errors: {self.covariance_kind}"]
+        lines += [f"note: {message}" for message in self.diagnostics.messages]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistributionFit(Fit):
+    """A fit of a model without covariates: one distribution over the outputs.
+
+    Attributes:
+        raw_covariance: of `raw_statistics`, shape (d, d), where they belong to no distribution and a prior acted; None
+            elsewhere.
+
+    >>> from askance import ForcedResponse, Tally, estimate
+    >>> design = ForcedResponse("2/3", "1/6")
+    >>> fit = estimate(Enumerated.saturated(design.outputs), Tally(design, [600, 400]))
+    >>> fit.probabilities().estimate.round(3)  # (400/1000 − 1/6) / (2/3) say yes
+    array([0.65, 0.35])
+    >>> fit.privacy_level == design.privacy_level
+    True
+    """
+
+    model: Enumerated
+    raw_covariance: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.raw_covariance is not None:
+            require_covariance(self.raw_covariance, len(self.theta), "raw_covariance")
+
+    @property
+    def statistics(self) -> FloatArray:
+        """μ(θ̂): the statistics of the fitted model, always possible ones; compare `raw_statistics`."""
+        return self.model.mean_statistics(self.theta)
+
+    def probabilities(self, confidence: float = 0.95) -> ProbabilityTable:
+        """p_θ̂(y) of every output, with delta-method errors and intervals within [0, 1] (`share_interval`).
+
+        Where a prior acted and every output has a share of its own, errors are those of the unbiased shares
+        (`unbiased_shares`), and intervals hold what these, moved to 0 or 1 where they are beyond, do not contradict,
+        and p_θ̂: the posterior of a share whose unbiased estimate is below 0 is too narrow, and forcing many shares
+        above 0 takes from those that are large.
+        """
+        p, unbiased = self.model.probabilities(self.theta), self.unbiased_shares
+        if unbiased is not None:
+            shares, errors = unbiased
+            possible = shares.clip(0.0, 1.0)
+            lower, upper = share_interval(possible, errors, normal_quantile(confidence), self.n_observations)
+            ends = np.minimum(lower, p), np.maximum(upper, p)
+            return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, *ends)
+        slopes = p[:, None] * (self.model.table.T - self.statistics)
+        errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
+        lower, upper = share_interval(p, errors, normal_quantile(confidence), self.n_observations)
+        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
+
+    @cached_property
+    def unbiased_shares(self) -> tuple[FloatArray, FloatArray] | None:
+        """Shares that add up to 1 and have the right mean, but may be below 0, and their errors, each of shape (m,).
+
+        Only where a prior acted and the statistics say the share of every output, Σ_y p(y) (1, φ(y)) = (1, μ); None
+        elsewhere: then `probabilities` are such shares themselves, or there are none.
+        """
+        if self.raw_covariance is None or self.raw_statistics is None:
+            return None
+        system = np.vstack([np.ones(self.model.table.shape[1]), self.model.table])
+        if len(system) != system.shape[1]:
+            return None
+        inverse = np.linalg.inv(system)
+        shares = inverse @ np.concatenate([[1.0], self.raw_statistics])
+        inner = inverse[:, 1:]
+        variances = ((inner @ self.raw_covariance) * inner).sum(axis=1)
+        return shares, np.sqrt(variances.clip(0.0))
+
+
+def distribution_fit(
+    model: Enumerated,
+    channel: FiniteChannel | StatisticsChannel,
+    n_observations: int,
+    outcome: Outcome,
+    log_likelihood: float,
+) -> DistributionFit:
+    """What a method found, from so many reports through a channel, put together."""
+    return DistributionFit(
+        model=model,
+        theta=outcome.theta,
+        covariance=outcome.covariance,
+        n_observations=n_observations,
+        method=outcome.method,
+        covariance_kind=outcome.covariance_kind,
+        converged=outcome.converged,
+        log_likelihood=log_likelihood,
+        raw_statistics=outcome.raw_statistics,
+        raw_covariance=outcome.raw_covariance,
+        channel=channel.specification(),
+        privacy_level=channel.privacy_level,
+        diagnostics=outcome.diagnostics,
+    )

@@ -1,0 +1,151 @@
+"""Compare two nested regressions by their likelihoods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.channels.registry import build_answer_channel
+from askance.errors import IncompatibleEvidenceError, InputError
+from askance.estimation.results.results import LikelihoodRatioTest
+from askance.evidence.responses import Responses
+
+if TYPE_CHECKING:
+    from askance.estimation.results.regression_fit import RegressionFit
+
+#: Methods that maximise the likelihood; "one-step" comes close.
+MAXIMISERS = ("marginal", "supervised")
+_ONE_STEP = (
+    "one-step estimates come close to the maxima of the likelihood but are not there: the statistic has the same "
+    "limit, and differs in small samples; method='marginal' gives the exact one"
+)
+_ROBUST = "the test trusts the model; the robust standard errors of these fits do not enter it"
+
+
+def likelihood_ratio_test(full: RegressionFit, restricted: RegressionFit) -> LikelihoodRatioTest:
+    """2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ²; see `RegressionFit.likelihood_ratio_test`."""
+    from scipy.special import chdtrc
+
+    _require_same_data(full, restricted)
+    dropped = _dropped(full, restricted)
+    notes: list[str] = []
+    for fit in (full, restricted):
+        _require_likelihood(fit)
+        if fit.method == "one-step" and _ONE_STEP not in notes:
+            notes.append(_ONE_STEP)
+        if fit.covariance_kind == "robust" and _ROBUST not in notes:
+            notes.append(_ROBUST)
+    statistic = 2 * (full.log_likelihood - restricted.log_likelihood)
+    if statistic < 0:
+        rounding = 1e-9 * abs(full.log_likelihood)
+        if statistic < -rounding and _ONE_STEP not in notes:
+            raise InputError(
+                f"the larger model has the smaller log-likelihood ({full.log_likelihood:.6f} against "
+                f"{restricted.log_likelihood:.6f}): its fit stopped at a lower maximum.",
+                remedy="Fit it again with more starts.",
+            )
+        if statistic < -rounding:
+            notes.append(f"the statistic came out as {statistic:.3g}, which no maximum can give, and was set to 0")
+        statistic = 0.0
+    freedom = full.model.dimension - restricted.model.dimension
+    return LikelihoodRatioTest(statistic, freedom, float(chdtrc(freedom, statistic)), dropped, tuple(notes))
+
+
+def _dropped(full: RegressionFit, restricted: RegressionFit) -> tuple[str, ...]:
+    if full.model.outputs != restricted.model.outputs:
+        raise InputError(
+            f"the fits are about different outputs: {full.model.outputs!r} and {restricted.model.outputs!r}.",
+            remedy="Fit both to the same labels, in the same order.",
+        )
+    extra = [term for term in restricted.model.terms if term not in full.model.terms]
+    if extra:
+        raise InputError(
+            f"the fits are not nested: {', '.join(extra)} is only in the restricted one; allowed: terms out of "
+            f"{', '.join(full.model.terms)}.",
+            remedy="Call it on the larger fit, with a fit of some of its terms.",
+        )
+    dropped = tuple(term for term in full.model.terms if term not in restricted.model.terms)
+    if not dropped:
+        raise InputError("both fits have the same terms: nothing is restricted.", remedy="Leave out some terms.")
+    return dropped
+
+
+def _require_likelihood(fit: RegressionFit) -> None:
+    """Refuse fits whose difference of likelihoods does not follow χ²."""
+    if fit.method not in (*MAXIMISERS, "one-step"):
+        raise InputError(
+            f"the method of a fit is {fit.method!r}; allowed: {', '.join(MAXIMISERS)}, one-step.",
+            remedy="Fit both with method='marginal', or use wald_test.",
+        )
+    if is_weighted(fit):
+        raise InputError(
+            "a fit has sampling weights or clusters (or was loaded from a file with robust errors, and may have them): "
+            "its likelihood is not that of independent reports.",
+            remedy="Use wald_test, which takes them into account.",
+        )
+    if fit.covariance_kind == "none":
+        raise InputError(
+            "a fit was held by a ridge (too many coefficients for a covariance): it does not maximise the likelihood.",
+            remedy="Compare models with fewer coefficients.",
+        )
+    if fit.diagnostics.repaired:
+        raise InputError(
+            "a fit was held by a weak prior, because the likelihood has no finite maximum.",
+            remedy="Leave out the terms that separate the answers, or merge rare categories.",
+        )
+    if not fit.converged:
+        raise InputError("a fit did not converge.", remedy="Fit it again with more starts or another solver.")
+
+
+def is_weighted(fit: RegressionFit) -> bool:
+    """Whether sampling weights or clusters make the likelihood a pseudo-likelihood.
+
+    A fit without its evidence cannot tell; robust errors, which come with weights, are then taken for a yes.
+    """
+    if fit.evidence is None:
+        return fit.covariance_kind in ("robust", "cluster-robust")
+    return fit.covariance_kind == "cluster-robust" or any(
+        chunk.weights is not None or chunk.clusters is not None for chunk in fit.evidence.chunks
+    )
+
+
+def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
+    if full.n_observations != restricted.n_observations:
+        raise IncompatibleEvidenceError(
+            f"the fits are of {full.n_observations} and {restricted.n_observations} reports.",
+            remedy="Fit both to the same respondents: drop rows with missing values for both.",
+        )
+    if dict(full.channel) != dict(restricted.channel) and build_answer_channel(full.channel) != build_answer_channel(
+        restricted.channel
+    ):
+        raise IncompatibleEvidenceError(
+            f"the fits are of different designs: {full.channel.get('kind')} and {restricted.channel.get('kind')}, or "
+            "other probabilities.",
+            remedy="Fit both to the same reports.",
+        )
+    if full.evidence is None or restricted.evidence is None:
+        return
+    common = [term for term in restricted.model.terms if term in full.model.terms]
+    a = _sums(full.evidence, [full.model.terms.index(term) for term in common])
+    b = _sums(restricted.evidence, [restricted.model.terms.index(term) for term in common])
+    if not np.allclose(a, b, rtol=1e-8, atol=1e-8 * float(np.abs(a).max())):
+        raise IncompatibleEvidenceError(
+            "the fits are of different respondents: reports or shared covariates differ.",
+            remedy="Fit both to the same rows.",
+        )
+
+
+def _sums(evidence: Responses, columns: list[int]) -> FloatArray:
+    """For every report its count, and the sums of the columns: equal when the rows are, in any order."""
+    size = len(evidence.channel.observations)
+    total = np.zeros((size, 1 + len(columns)))
+    for chunk in evidence.chunks:
+        ones = np.ones(len(chunk.codes))
+        weight = ones if chunk.multiplicity is None else chunk.multiplicity
+        for o in range(size):
+            w = weight * (chunk.codes == o)
+            total[o, 0] += w.sum()
+            total[o, 1:] += np.asarray(chunk.x.T @ w)[columns]
+    return total

@@ -1,0 +1,265 @@
+"""The fit of a regression, with what a researcher asks of it."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import shorten
+from askance._threads import one_thread
+from askance.channels.finite import FiniteChannel
+from askance.channels.registry import build_answer_channel
+from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
+from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.problems.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
+from askance.estimation.results import effects, prediction
+from askance.estimation.results.fit import Fit
+from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
+from askance.estimation.results.regression_summary import regression_summary
+from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
+from askance.evidence.responses import Responses
+from askance.models.softmax import Covariates, Softmax
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionFit(Fit):
+    """A fit of a model with covariates.
+
+    Wherever x is asked for, it is an array or a SciPy sparse matrix with one column per term; when the fit knows its
+    `design`, a data frame or a dict of columns does as well.
+
+    Attributes:
+        evidence: the reports it was fitted to; None after loading from a file.
+        design: turns data into x by its `matrix(data)`; None after loading from a file.
+        in_basis: the estimate in a basis that keeps its digits, where x itself does not; None after loading from a
+            file.
+
+    >>> import numpy as np
+    >>> from askance import ForcedResponse, Responses, Softmax, estimate
+    >>> rng = np.random.default_rng(3)
+    >>> model = Softmax(["no", "yes"], ["Intercept", "female", "age"])
+    >>> x = np.column_stack([np.ones(4000), rng.integers(0, 2, 4000), rng.normal(size=4000)])
+    >>> answers = (rng.random(4000) < model.probabilities([-1.0, 0.5, 0.3], x)[:, 1]).astype(int)
+    >>> channel = ForcedResponse("2/3", "1/6")
+    >>> reports = channel.simulate(np.array(["no", "yes"])[answers], rng)
+    >>> fit = estimate(model, Responses(channel).add(x, reports))
+    >>> women_and_men = fit.prevalence(by="female")
+    >>> women_and_men.groups, women_and_men.estimate[:, 1].round(2)
+    ((0, 1), array([0.27, 0.38]))
+    >>> fit.marginal_effects().kinds
+    ('0 → 1', 'slope')
+    >>> fit.predict([[1, 0, 0.0]]).estimate.round(2)
+    array([[0.73, 0.27]])
+    """
+
+    model: Softmax
+    evidence: Responses | None = None
+    design: Any = None
+    in_basis: BasisEstimate | None = None
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
+        return 2 * self.model.dimension - 2 * self.log_likelihood if self._is_maximum_likelihood else math.nan
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian criterion, d log n − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
+        penalty = self.model.dimension * math.log(self.n_observations)
+        return penalty - 2 * self.log_likelihood if self._is_maximum_likelihood else math.nan
+
+    @property
+    def _is_maximum_likelihood(self) -> bool:
+        free = not self.diagnostics.repaired and self.covariance_kind != "none"  # held by no prior and no ridge
+        return self.method in MAXIMISERS and free and not is_weighted(self)
+
+    def summary(self, confidence: float = 0.95) -> str:
+        """A table for people, at most 100 columns wide."""
+        return regression_summary(self, confidence)
+
+    def prevalence(
+        self,
+        x: Any = None,
+        by: Any = None,
+        weights: ArrayLike | None = None,
+        confidence: float = 0.95,
+        *,
+        population: bool = False,
+    ) -> Prevalence:
+        """Average of p_θ̂(y | x) over respondents: how common every answer is, overall or by group.
+
+        The errors are conditional on the sampled x: they hold for these respondents (or those given), and come from
+        the uncertainty of θ̂ alone. With `population=True` the variance of the mean over another sample of
+        respondents like these is added (over other clusters, where the evidence has clusters), and the errors are
+        about the population they were drawn from. That sum presumes that the model is right, so that θ̂ and the
+        sampled x are uncorrelated. Intervals are those of `share_interval`.
+
+        Args:
+            x: covariates of the respondents to average over; default: those who gave the reports, as often and with
+                the weights that they were given with.
+            by: groups: the name of a column of the formula, the name or number of a column of x, or, when x is given,
+                one label per row. A column that the formula does not have (of clusters, weights, or the data given
+                for x) brings an `UnmodelledGroupsWarning`.
+            weights: sampling weights of the rows of x, when x is given.
+            confidence: of the intervals.
+            population: whether to add the sampling variance of x.
+        """
+        sample, data = self._sample(x, weights, "prevalence")
+        if x is None and isinstance(by, str) and by not in self.model.terms:
+            sample, data = self._in_order_of_the_table(sample)
+        groups = group_rows(sample, by, self.model, data, given=x is not None)
+        name = by if isinstance(by, str) else None
+        self._warn_about_unmodelled(name)
+        theta, covariance, basis = self._in_basis()
+        sample = replace(sample, basis=basis)
+        with one_thread:
+            return effects.prevalence(
+                self.model, theta, covariance, sample, groups, name, confidence=confidence, population=population
+            )
+
+    def marginal_effects(
+        self,
+        x: Any = None,
+        confidence: float = 0.95,
+        *,
+        weights: ArrayLike | None = None,
+        terms: Sequence[str] | None = None,
+    ) -> MarginalEffects:
+        """Average effect of every column of x on the probability of every output.
+
+        The derivative ∂p/∂x_j for most columns; for those that hold nothing but 0 and 1, the change when they go from
+        0 to 1, all else as it is. The intercept is left out. Effects are per column: that age and age² belong to one
+        respondent, or that several columns code one region, is not known here, so that the effect of such a column
+        alone may be one that nobody can experience. Errors are conditional on x.
+
+        Args:
+            x: covariates of the respondents to average over; default: those who gave the reports.
+            confidence: of the intervals.
+            weights: sampling weights of the rows of x, when x is given.
+            terms: which columns; default: all but the intercept.
+        """
+        shared = shared_variables(self.model.terms, getattr(self.design, "columns", ()))
+        if shared and terms is None:
+            warnings.warn(
+                f"{shorten(shared)} enter several columns (squares, interactions, levels): each row is the effect of "
+                "one column with the others held, not of the variable; compare predictions instead.",
+                AskanceWarning,
+                stacklevel=2,
+            )
+        sample, _ = self._sample(x, weights, "marginal_effects")
+        reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
+        columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
+        theta, covariance, basis = self._in_basis()
+        sample = replace(sample, basis=basis)
+        with one_thread:
+            return effects.marginal_effects(
+                self.model, theta, covariance, sample, reference, columns, confidence=confidence
+            )
+
+    def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
+        """p_θ̂(y | x) of every row of x, with delta-method intervals computed on the log-odds scale."""
+        theta, covariance, basis = self._in_basis()
+        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        with one_thread:
+            return prediction.predict(self.model, theta, covariance, rows, confidence)
+
+    def posterior(self, x: Any, observed: ArrayLike, confidence: float = 0.95) -> Posteriors:
+        """P(hidden answer = y | x, o) of every respondent: for analysis, not for publication.
+
+        Warning: these are guesses of a model about groups of similar respondents (same x, same report), not knowledge
+        about any one of them. Respondents answered because they were promised that nobody can tell their answer;
+        publishing these numbers, or linking them to names, may break that promise. Through a private channel they stay
+        close to what the covariates alone say: the odds of any two outputs change by a factor of at most
+        e^privacy_level when a report is heard. The covariates themselves are under no such guarantee.
+
+        Args:
+            x: covariates, one row per respondent.
+            observed: what each of them reported, labels out of the channel's observations.
+            confidence: of the intervals, which describe the uncertainty of θ̂.
+        """
+        theta, covariance, basis = self._in_basis()
+        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        with one_thread:
+            return prediction.posterior(self.model, theta, covariance, rows, observed, self._channel(), confidence)
+
+    def likelihood_ratio_test(self, restricted: RegressionFit) -> LikelihoodRatioTest:
+        """Test that the terms missing in `restricted` have no effect: 2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ².
+
+        Both must be fits of the same reports by method "marginal" (or "supervised"); one-step fits are allowed, with a
+        note. Fits with sampling weights or clusters are refused: their likelihood is not that of the sample.
+
+        Args:
+            restricted: a fit with some of the terms of this one.
+        """
+        return likelihood_ratio_test(self, restricted)
+
+    def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None]:
+        """θ̂ and its covariance with their digits, and the basis they are about."""
+        kept = self.in_basis
+        return (self.theta, self.covariance, None) if kept is None else (kept.theta, kept.covariance, kept.basis)
+
+    def _channel(self) -> FiniteChannel:
+        return build_answer_channel(self.channel) if self.evidence is None else self.evidence.channel
+
+    def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> tuple[Sample, Any]:
+        """The respondents, and the data with named columns that they came in, if any."""
+        if x is not None:
+            return Sample.of_matrix(self._matrix(x), weights), None if is_matrix(x) else x
+        if weights is not None:
+            raise InputError(
+                "weights are given without x; the stored reports keep their own weights.",
+                remedy="Give x with its weights, or leave weights out.",
+            )
+        if self.evidence is None:
+            raise InputError(
+                f"{asked} needs the covariates, which are never written to a file with a fit.",
+                remedy=f"Give them: fit.{asked}(x), with the columns {shorten(self.model.terms)}.",
+            )
+        return Sample.of_evidence(self.evidence), None
+
+    def _in_order_of_the_table(self, sample: Sample) -> tuple[Sample, Any]:
+        """The respondents of the fit in the order of the table that a formula was fitted to, and that table."""
+        table = getattr(self.design, "respondents", None)
+        if table is None or all(bool((piece.count == 1).all()) for piece in sample.pieces):
+            return sample, table
+        # Equal rows were folded into one, which is not done to weights and clusters.
+        return Sample.of_matrix(self._matrix(table)), table
+
+    def _warn_about_unmodelled(self, by: str | None) -> None:
+        known = getattr(self.design, "columns", None)
+        if by is None or known is None or by in known or by in self.model.terms:
+            return
+        warnings.warn(
+            f"the formula does not have {by!r}: its groups differ here only as far as their covariates do, and errors "
+            "do not know of other differences. Put it into the formula to estimate its shares.",
+            UnmodelledGroupsWarning,
+            stacklevel=3,
+        )
+
+    def _matrix(self, x: Any) -> Covariates:
+        if is_matrix(x):
+            return read_matrix(x, self.model)
+        if self.design is None:
+            raise InputError(
+                f"x is a {type(x).__name__}, and this fit does not know how its columns make up the terms; allowed: an "
+                f"array with the columns {shorten(self.model.terms)}.",
+                remedy="Make the array, or fit with a formula; a loaded fit no longer has one.",
+            )
+        return read_matrix(self.design.matrix(x), self.model)
+
+
+def shared_variables(terms: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns of a table that several terms are made of.
+
+    >>> shared_variables(["Intercept", "age", "I(age ** 2)", "female"], ["age", "female"])
+    ['age']
+    """
+    pattern = r"(?<![\w.]){}(?![\w.])"
+    return [
+        column for column in columns if sum(bool(re.search(pattern.format(re.escape(column)), t)) for t in terms) > 1
+    ]

@@ -1,0 +1,180 @@
+"""What a regression is asked for, as small tables: arrays with names, and plain JSON values of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.estimation.results.result_tables import effects_summary, predictions_summary, prevalence_summary
+
+#: What comes with every guess about a single respondent.
+POSTERIOR_WARNING = (
+    "These are guesses of a model about groups of similar respondents, not knowledge about any one of them. The "
+    "respondents were promised that nobody can tell their answer: publishing these numbers, or linking them to names, "
+    "may break that promise."
+)
+
+
+class Result:
+    """A frozen dataclass of arrays and plain values."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field as plain JSON values; NaN and infinity become null."""
+        return {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def as_json(value: Any) -> Any:
+    """A value as plain JSON: arrays and tuples become lists, NaN and infinity null.
+
+    >>> as_json((np.array([1.0, np.nan]), "a"))
+    [[1.0, None], 'a']
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [as_json(item) for item in value]
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Prevalence(Result):
+    """Average probability of every output, overall or by group; arrays of shape (groups, m).
+
+    Attributes:
+        groups: labels of the groups; ("all",) when there are none.
+        outputs: labels of the m outputs.
+        n_respondents: how many respondents each group was averaged over, shape (groups,).
+        estimate: Ê p_θ̂(y | x).
+        standard_error: of the estimate.
+        lower: lower ends of the intervals, computed on the log-odds scale.
+        upper: upper ends.
+        confidence: of the intervals.
+        population: whether the sampling of x is part of the errors; otherwise they are conditional on these x.
+        by: the name of the column that made the groups, where it has one.
+    """
+
+    groups: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    n_respondents: FloatArray
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+    population: bool
+    by: str | None = None
+
+    def summary(self) -> str:
+        """A table for people, in percent: of two answers the second alone, of more all."""
+        return prevalence_summary(self)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalEffects(Result):
+    """Average effect of every column of x but the intercept; arrays of shape (terms, m); rows sum to 0.
+
+    Attributes:
+        terms: names of the columns.
+        kinds: "slope" (the derivative) or "0 → 1" (the discrete change of a binary column), one per term.
+        outputs: labels of the m outputs.
+        estimate: the average effect on the probability of each output.
+        standard_error: of the estimate.
+        p_value: two-sided, of no effect.
+        lower: lower ends of the intervals.
+        upper: upper ends.
+        confidence: of the intervals.
+    """
+
+    terms: tuple[str, ...]
+    kinds: tuple[str, ...]
+    outputs: tuple[Any, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    p_value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+
+    def summary(self) -> str:
+        """A table for people, in percentage points: of two answers the second alone, of more all."""
+        return effects_summary(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions(Result):
+    """p_θ̂(y | x) of every row; arrays of shape (n, m).
+
+    Attributes:
+        outputs: labels of the m outputs.
+        estimate: the probabilities.
+        standard_error: of the estimate.
+        lower: lower ends of the intervals, computed on the log-odds scale: they stay between 0 and 1.
+        upper: upper ends.
+        confidence: of the intervals.
+    """
+
+    outputs: tuple[Any, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+
+    def summary(self) -> str:
+        """A table for people, in percent: of two answers the second alone, of more all."""
+        return predictions_summary(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors(Result):
+    """P(hidden answer = y | x, o) of every row; arrays of shape (n, m). Read `message` before using it.
+
+    Attributes:
+        outputs: labels of the m outputs.
+        estimate: the probabilities given covariates and report.
+        standard_error: of the estimate, from the uncertainty of θ̂.
+        lower: lower ends of the intervals, computed on the log-odds scale.
+        upper: upper ends.
+        prior: p_θ̂(y | x): the same without the report.
+        confidence: of the intervals.
+        privacy_level: of the channel: a report changes the odds of two outputs by a factor of at most e^level.
+        message: why these numbers need care.
+    """
+
+    outputs: tuple[Any, ...]
+    estimate: FloatArray
+    standard_error: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    prior: FloatArray
+    confidence: float
+    privacy_level: float
+    message: str
+
+
+@dataclass(frozen=True)
+class LikelihoodRatioTest(Result):
+    """Test that the terms left out of a restricted fit have no effect.
+
+    Attributes:
+        statistic: 2 (ℓ(θ̂) − ℓ(θ̂ restricted)).
+        degrees_of_freedom: number of restrictions.
+        p_value: probability of a larger statistic under χ².
+        dropped: the terms that were tested.
+        notes: what a reader should know.
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    dropped: tuple[str, ...]
+    notes: tuple[str, ...] = ()

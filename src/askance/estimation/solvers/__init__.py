@@ -1,0 +1,1 @@
+"""Newton, descent, and coordinates in which steps have one size."""

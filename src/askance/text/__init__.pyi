@@ -1,0 +1,33 @@
+from askance.text.chain.features import ChainFeatures as ChainFeatures
+from askance.text.chain.fit import ChainParameters as ChainParameters
+from askance.text.chain.model import ChainModel as ChainModel
+from askance.text.corpus.corpus import Corpus as Corpus
+from askance.text.corpus.features import FeatureConfig as FeatureConfig
+from askance.text.corpus.features import TokenFeatures as TokenFeatures
+from askance.text.corpus.region_sampling import sample_regions as sample_regions
+from askance.text.corpus.regions import Region as Region
+from askance.text.corpus.regions import RegionCounts as RegionCounts
+from askance.text.corpus.word_classes import WordClasses as WordClasses
+from askance.text.counts.covariance import moment_covariance as moment_covariance
+from askance.text.counts.identifiability import identifiability as identifiability
+from askance.text.counts.likelihood import CountLikelihood as CountLikelihood
+from askance.text.counts.miscount_estimate import estimate_miscounts as estimate_miscounts
+from askance.text.counts.miscounts import Miscounts as Miscounts
+from askance.text.counts.moments import moment_counts as moment_counts
+from askance.text.io.annotation_tools import read_annotations as read_annotations
+from askance.text.io.annotation_tools import write_annotations as write_annotations
+from askance.text.io.region_file import read_regions as read_regions
+from askance.text.io.region_file import write_regions as write_regions
+from askance.text.io.tagged_text import read_sentences as read_sentences
+from askance.text.io.tagged_text import read_tagged as read_tagged
+from askance.text.io.tagged_text import write_tagged as write_tagged
+from askance.text.sheets.filled_sheet import read_sheet as read_sheet
+from askance.text.sheets.question_sheet import write_sheet as write_sheet
+from askance.text.sheets.questions import Stretch as Stretch
+from askance.text.sheets.questions import draw_stretches as draw_stretches
+from askance.text.sheets.questions import next_stretches as next_stretches
+from askance.text.tagger.evaluation import Evaluation as Evaluation
+from askance.text.tagger.evaluation import evaluate_tags as evaluate_tags
+from askance.text.tagger.tagger import CountTagger as CountTagger
+
+__all__: list[str]

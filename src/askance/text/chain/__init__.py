@@ -1,0 +1,1 @@
+"""The tagger in which neighbouring tags depend on each other."""

@@ -1,0 +1,316 @@
+"""Training a chain on all that is known: labels, allowed tags, counts, each with its weight, in one fit."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from askance._cores import processors
+from askance.errors import ConvergenceWarning
+from askance.text.chain.counts import CountEvidence
+from askance.text.chain.edges import WEIGHTS, cheap_edges
+from askance.text.chain.evidence import ChainObjective, Evidence
+from askance.text.chain.features import ChainFeatures
+from askance.text.chain.fit import ChainFit, ChainParameters, ChainProblem, descend
+from askance.text.chain.labels import token_evidence
+from askance.text.chain.model import ChainModel
+from askance.text.chain.potentials import TokenPlaces
+from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.miscounts import MiscountsBy, miscount_rates
+from askance.text.node.training import NodeOptions, fit_counts, fit_moments
+from askance.text.training import Progress, Watch
+
+#: "likelihood": edges are fitted with everything else. "cheap": pairs of tags expected given the counts, weighted.
+Edges: TypeAlias = Literal["likelihood", "cheap"]
+
+# Every so manieth region is held out when the weight of cheap edges is chosen.
+_HELD_OUT = 10
+# Where sums run over candidates, these are chosen anew after so many steps.
+_STEPS_OF_A_ROUND = 8
+# A larger share of regions that are left out is worth a warning.
+_MANY = 0.05
+# Held-out regions are looked at after so many steps: a look costs as much as a step.
+_STEPS_BETWEEN_LOOKS = 4
+
+
+@dataclass(frozen=True)
+class ChainOptions:
+    """How a chain is trained.
+
+    Attributes:
+        l2: λ of λ/2 ‖θ‖².
+        l1: μ of μ ‖θ‖₁.
+        context: words around a region that are looked at with it, on each side; None: the sentence.
+        budget: states × entries² up to which sums over counts are exact.
+        max_iterations: of the likelihood.
+        tolerance: on the relative gain of an iteration.
+        miscounts: how often people miscount.
+    """
+
+    l2: float
+    l1: float
+    context: int | None
+    budget: float
+    max_iterations: int
+    tolerance: float
+    miscounts: MiscountsBy | None
+
+
+class ChainTask:
+    """The likelihood of regions under chains with given features.
+
+    Args:
+        regions: what is known.
+        features: of words.
+        options: how it is looked at.
+    """
+
+    def __init__(self, regions: RegionCounts, features: ChainFeatures, options: ChainOptions) -> None:
+        self.regions, self.features, self.options = regions, features, options
+        self.places = TokenPlaces.of(regions.corpus, features.distances)
+        single = regions.lengths == 1
+        rates = miscount_rates(regions, options.miscounts)[:2]
+        self.evidence: list[Evidence] = []
+        self.counts: CountEvidence | None = None
+        missed, extra = (each if each.any() else None for each in rates)
+        if missed is not None or extra is not None:  # a count of one token that may be wrong is no label
+            single &= (rates[0] == 0) & (rates[1] == 0)
+        if single.any():
+            self.evidence += token_evidence(regions.take(single), self.places)
+        if not single.all():
+            self.counts = CountEvidence(
+                regions.take(~single),
+                context=options.context,
+                budget=options.budget,
+                missed=None if missed is None else missed[~single],
+                extra=None if extra is None else extra[~single],
+            )
+            self.evidence.append(self.counts)
+        self.objective = ChainObjective(self.evidence, self.places, len(regions.tagset), processors())
+
+    @property
+    def exact_regions(self) -> int:
+        """Regions whose sums are exact; what is known of single tokens always is."""
+        counted = 0 if self.counts is None else int((~self.counts.exact).sum())
+        return len(self.regions) - counted
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that is known is left out."""
+        return self.counts is not None and len(self.evidence) == 1 and self.counts.left_out == len(self.counts.exact)
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether some sums run over candidates."""
+        return self.counts is not None and not bool(self.counts.exact.all())
+
+    def model(self, parameters: ChainParameters) -> ChainModel:
+        """A chain with these parameters."""
+        return ChainModel(self.features, self.regions.tagset, parameters)
+
+    def prepare(self, parameters: ChainParameters) -> None:
+        """Choose candidates anew, where sums run over candidates."""
+        if self.counts is not None and self.has_candidates:
+            self.counts.prepare(self.model(parameters).potentials(self.regions.corpus))
+
+    def log_likelihood(self, parameters: ChainParameters) -> float:
+        """Of all that is known, but for regions that are left out."""
+        return self.objective(self.model(parameters).potentials(self.regions.corpus)).value
+
+    @property
+    def lost(self) -> float:
+        """What is taken off for regions that are left out, where log-likelihoods are compared."""
+        return 0.0 if self.counts is None else self.counts.lost
+
+    def comparable(self, parameters: ChainParameters) -> float:
+        """The log-likelihood with candidates chosen for these parameters, less what is lost."""
+        self.prepare(parameters)
+        return self.log_likelihood(parameters) + self.lost
+
+
+def climb(
+    task: ChainTask,
+    start: ChainParameters,
+    *,
+    progress: Callable[[int, float], None] | None = None,
+    stop: Callable[[ChainParameters], bool] | None = None,
+) -> ChainFit:
+    """Maximise the penalised likelihood from a start.
+
+    Where sums run over candidates the fit goes in rounds: candidates are chosen, the likelihood of what they leave is
+    climbed for a few steps, and so on, until a round gains as little as so many steps may.
+    """
+    options, designs = task.options, task.features.matrices(task.regions.corpus.words)
+    problem = ChainProblem(designs, task.objective, options.l2, l1=options.l1)
+    done, evaluations, before = 0, 0, -np.inf
+    while True:
+        task.prepare(start)
+        if task.is_empty:
+            return ChainFit(start, -np.inf, -np.inf, done, False, evaluations, False)
+        left = options.max_iterations - done
+        fit = descend(
+            problem,
+            start,
+            max_iterations=min(left, _STEPS_OF_A_ROUND) if task.has_candidates else left,
+            tolerance=options.tolerance,
+            progress=None if progress is None else _later(progress, done),
+            stop=stop,
+        )
+        start, done, evaluations = fit.parameters, done + fit.iterations, evaluations + fit.evaluations
+        reached = fit.objective + task.lost
+        small = reached - before <= _STEPS_OF_A_ROUND * options.tolerance * abs(reached)
+        settled = fit.converged if not task.has_candidates else small or (fit.converged and before > -np.inf)
+        if settled or fit.stopped or done >= options.max_iterations or not task.has_candidates:
+            return ChainFit(start, fit.objective, fit.log_likelihood, done, settled, evaluations, fit.stopped)
+        before = reached
+
+
+def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, float], None]:
+    return lambda step, value: progress(done + step, value)
+
+
+@dataclass(frozen=True)
+class TrainedChain:
+    """A chain and how it came about; attributes as in `Training`, the log-likelihood that of all regions."""
+
+    model: ChainModel
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    exact_regions: int
+    edge_weight: float
+    held_out: float
+    stopped_early: bool
+
+
+class _Begun(NamedTuple):
+    """Where the likelihood of a chain is climbed from.
+
+    Attributes:
+        parameters: of the chain; without edges, or with cheap ones.
+        steps: taken so far.
+        edge_weight: of cheap edges; NaN where there are none.
+        converged: whether the model without edges did.
+    """
+
+    parameters: ChainParameters
+    steps: int
+    edge_weight: float
+    converged: bool
+
+
+def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _Begun:
+    """A chain from moments; where sums run over candidates, or edges are cheap, from the model without edges."""
+    regions = task.regions
+    design = task.features.word.matrix(regions.corpus.words)
+    fit = fit_moments(regions, design, node, tell, rough=True)
+    start = ChainParameters.zeros(len(task.features), len(regions.tagset))
+    start.theta[: len(fit.theta)] = fit.theta
+    if not (cheap or task.has_candidates):
+        return _Begun(start, fit.iterations, math.nan, bool(fit.converged))
+    climbed = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
+    start.theta[: len(fit.theta)] = climbed.theta
+    tell("cheap edges", 0.4)
+    start, weight = with_cheap_edges(task, start)
+    return _Begun(start, fit.iterations + climbed.fit.iterations, weight, bool(climbed.fit.converged))
+
+
+def train_chain(
+    task: ChainTask,
+    node: NodeOptions,
+    held_out: RegionCounts | None,
+    tell: Progress,
+    *,
+    cheap: bool = False,
+    optional: bool = False,
+) -> TrainedChain:
+    """Train a chain from moments; where sums run over candidates, or edges are cheap, from the model without edges.
+
+    Args:
+        task: the likelihood.
+        node: how the model without edges is trained.
+        held_out: regions that stop the training when their likelihood gets worse.
+        tell: told what is going on.
+        cheap: whether edges stay as cheap as they are.
+        optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
+    """
+    begun, regions, most = _begin(task, node, tell, cheap), task.regions, task.options.max_iterations
+    start, steps, weight = begun.parameters, begun.steps, begun.edge_weight
+    # What is said of single tokens side by side wants edges whatever held-out counts say.
+    if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
+        task.prepare(start)
+        value = task.log_likelihood(start)
+        seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
+        return TrainedChain(task.model(start), steps, begun.converged, value, task.exact_regions, weight, seen, False)
+    watch = None
+    if held_out is not None:
+        watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
+
+    def report(step: int, value: float) -> None:
+        tell("likelihood of the chain", 0.5 + 0.5 * step / most)
+
+    chain = climb(task, start, progress=report, stop=watch)
+    steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
+    _warn_of_left_out(task)
+    if watch is not None:
+        if not chain.stopped:
+            watch.look(kept)  # the last steps were not looked at
+        if watch.best is not kept:
+            kept = watch.best
+            task.prepare(kept)
+            value = task.log_likelihood(kept)
+    return TrainedChain(
+        task.model(kept),
+        steps,
+        bool(chain.converged),
+        value,
+        task.exact_regions,
+        math.nan,
+        math.nan if watch is None else watch.highest,
+        chain.stopped,
+    )
+
+
+def _warn_of_left_out(task: ChainTask) -> None:
+    """Say where many regions could not be summed over."""
+    counts = task.counts
+    if counts is not None and counts.left_out > _MANY * len(counts.exact):
+        warnings.warn(
+            f"{counts.left_out} of {len(counts.exact)} regions leave too much open to be summed over and are not used. "
+            "Count shorter stretches or more tags, raise budget, or train without edges (method node).",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def _held_out_value(held_out: RegionCounts, task: ChainTask) -> Callable[[ChainParameters], float]:
+    """The log-likelihood of held-out regions, per region."""
+    other = ChainTask(held_out, task.features, task.options)
+    return lambda parameters: other.comparable(parameters) / len(held_out)
+
+
+def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainParameters, float]:
+    """Parameters with cheap edges, and the weight of these; NaN, and no edges, where there is too little to choose on.
+
+    Edges are made from all that is known of nine sentences in ten, and their weight is chosen on the tenth.
+    """
+    sentence = np.searchsorted(task.regions.corpus.starts, task.regions.start, side="right") - 1
+    number = np.unique(sentence, return_inverse=True)[1]
+    if int(number.max()) < _HELD_OUT - 1:
+        return start, math.nan
+    tenth = number % _HELD_OUT == 0
+    made, held_out = (ChainTask(task.regions.take(each), task.features, task.options) for each in (~tenth, tenth))
+    made.prepare(start)
+    potentials = task.model(start).potentials(task.regions.corpus)
+    edges = cheap_edges(made.objective(potentials))
+    choices = [
+        ChainParameters(start.theta, (weight * edges).astype(start.edges.dtype), start.first, start.last)
+        for weight in WEIGHTS
+    ]
+    best = int(np.argmax([held_out.comparable(each) for each in choices]))
+    return choices[best], WEIGHTS[best]

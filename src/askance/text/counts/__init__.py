@@ -1,0 +1,1 @@
+"""What counts of tags say: equations, likelihood, moments, miscounts."""

@@ -1,0 +1,111 @@
+"""How well rates of miscounts are known: standard errors from the curvature of the likelihood."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.errors import AskanceWarning
+from askance.text.counts.miscounts import Miscounts
+
+# Rates move by this share of themselves where the curvature is looked at.
+_MOVE = 0.02
+# Rates closer than this to a bound have no curvature there that would be an error.
+_BOUND = 1e-4
+# A standard error above this is worth a warning: the interval is then some 20 points wide.
+_WIDE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedMiscounts(Miscounts):
+    """Rates that were estimated, with their standard errors; equal to any `Miscounts` of the same rates.
+
+    Attributes:
+        missed_error: standard error of `missed`, NaN where the estimate is at 0 or 0.5.
+        extra_error: standard error of `extra`, likewise.
+
+    >>> EstimatedMiscounts(0.1, 0.02, 0.01, 0.005) == Miscounts(0.1, 0.02)
+    True
+    """
+
+    missed_error: float = math.nan
+    extra_error: float = math.nan
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Miscounts) and (self.missed, self.extra) == (other.missed, other.extra)
+
+    def __hash__(self) -> int:
+        return hash((self.missed, self.extra))
+
+
+def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatArray) -> FloatArray:
+    """Square roots of the diagonal of (−∂²ℓ/∂rates²)⁻¹ by differences of the gradient; NaN for rates at a bound.
+
+    Args:
+        gradient: ∂ℓ/∂rates of the log-likelihood ℓ, shape as rates.
+        rates: where ℓ is highest, within 0 to 0.5, any shape.
+
+    Returns:
+        Standard errors, shape as rates; infinite where ℓ is flat.
+
+    >>> missed, of = np.array([20.0]), 100.0  # a binomial share: the error is √(p (1 − p) / n) = 0.04
+    >>> standard_errors(lambda p: missed / p - (of - missed) / (1 - p), missed / of).round(3)
+    array([0.04])
+    """
+    errors = np.full(rates.shape, np.nan)
+    free = np.flatnonzero((rates > _BOUND) & (rates < 0.5 - _BOUND))
+    here = gradient(rates)
+    curvature = np.empty((len(free), len(free)))
+    for row, place in enumerate(free.tolist()):
+        step = np.zeros_like(rates)
+        step.flat[place] = _MOVE * float(rates.flat[place])
+        change = gradient(rates - step) - here  # downwards, where no bound is
+        curvature[row] = change.flat[free] / step.flat[place]
+    try:
+        variance = np.diag(np.linalg.inv((curvature + curvature.T) / 2))
+    except np.linalg.LinAlgError:  # nothing tells some rates apart
+        variance = np.full(len(free), np.inf)
+    # Where the likelihood has no maximum nothing is known.
+    errors.flat[free] = np.sqrt(np.where(variance > 0, variance, np.inf))
+    return errors
+
+
+def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
+    """Say whose rates are hardly known; the warning stands where the caller of the caller is."""
+    wide = {name: float(np.fmax(each.missed_error, each.extra_error)) for name, each in sorted(found.items())}
+    wide = {name: error for name, error in wide.items() if error > _WIDE}
+    if wide:
+        listed = ", ".join(f"{name or 'all'} ± {100 * 1.96 * error:.0f}" for name, error in wide.items())
+        warnings.warn(
+            f"rates of miscounts are hardly known (in points of per cent: {listed}); let more stretches be counted "
+            "twice, with the same tags asked.",
+            AskanceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_bound(found: Mapping[str, EstimatedMiscounts]) -> None:
+    """Say whose rates end at 0.5, where miscounts explain nothing; it stands where the caller of the caller is."""
+    highest = 0.5 - _BOUND
+    too_low = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.missed >= highest]
+    too_high = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.extra >= highest]
+    if too_low:
+        warnings.warn(
+            f"half of the words or more would have been missed ({', '.join(too_low)}), the most that is taken for "
+            "miscounts: have words none of the tags that were counted? Then read the sheets again, with a name for "
+            'them: askance questions --read … --rest other, or read_sheet(paths, rest="other").',
+            AskanceWarning,
+            stacklevel=3,
+        )
+    if too_high:
+        warnings.warn(
+            f"half of the counts or more would be one too high ({', '.join(too_high)}), the most that is taken for "
+            "miscounts: were other words counted than those of the stretches, or words with two tags twice?",
+            AskanceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""Files of text: tagged, annotated, with regions."""

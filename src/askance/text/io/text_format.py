@@ -1,0 +1,99 @@
+"""Formats of text files: by name, and for JSON by the first object."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from askance._checks import did_you_mean, shown
+from askance.errors import FormatError, InputError
+from askance.text.io.annotation_spans import Tool
+from askance.text.io.annotation_tools import tool_of_file
+from askance.text.io.lines import OpenText, Source, name_of
+
+TextFormat: TypeAlias = Literal["tsv", "conllu", "jsonl", "text", "doccano", "label-studio", "prodigy"]
+
+_SUFFIXES: dict[str, TextFormat] = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".conllu": "conllu",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".txt": "text",
+}
+# Columns that blanks or tabs separate, in an order that differs from file to file.
+_COLUMNS = (".conll", ".iob", ".iob2", ".bio", ".bmes", ".pos")
+
+
+def format_of(source: Source, format: str | None = None) -> TextFormat:
+    """The format that is asked for, or else the one that the name of the file tells.
+
+    >>> format_of("train.tsv.gz"), format_of("input", "text")
+    ('tsv', 'text')
+    """
+    for known in get_args(TextFormat):
+        if format == known:
+            return known  # type: ignore[no-any-return]
+    allowed = ", ".join(get_args(TextFormat))
+    if format is not None:
+        raise InputError(
+            f"format is {shown(format)}; allowed: {allowed}.", remedy=did_you_mean(format, get_args(TextFormat), "")
+        )
+    suffixes = [suffix.lower() for suffix in Path(name_of(source)).suffixes]
+    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if not last or last[0] not in _SUFFIXES:
+        raise InputError(
+            f"the name of {name_of(source)} tells no format; allowed: {', '.join(_SUFFIXES)}, also with .gz.",
+            remedy=_remedy(name_of(source), last[0] if last else "", allowed),
+        )
+    return _SUFFIXES[last[0]]
+
+
+def tabs_for_blanks(name: str, target: str) -> str:
+    """The command that separates columns by tabs instead of blanks.
+
+    >>> print(tabs_for_blanks("my corpus.conll.gz", "tabs.tsv"))
+    zcat 'my corpus.conll.gz' | tr -s ' ' '\\t' > tabs.tsv
+    """
+    command = r"tr -s ' ' '\t'"
+    quoted, place = shlex.quote(name), shlex.quote(target)
+    return f"zcat {quoted} | {command} > {place}" if name.endswith(".gz") else f"{command} < {quoted} > {place}"
+
+
+def _remedy(name: str, suffix: str, allowed: str) -> str:
+    """What to do about a name that tells no format."""
+    if suffix in _COLUMNS:
+        return (
+            "Turn it into .tsv, words first and columns separated by tabs: "
+            f"{tabs_for_blanks(name, Path(name.removesuffix('.gz')).with_suffix('.tsv').name)}. If it has the ten "
+            "columns of CoNLL-U, call it .conllu."
+        )
+    return f"Give it such an ending; Python and `askance tag` may also be told the format: {allowed}."
+
+
+def format_within(source: OpenText, format: str | None = None) -> TextFormat:
+    """The format, where need be by the first object of a file of JSON, which can be read again after."""
+    if format is not None:
+        return format_of(source, format)
+    suffixes = [suffix.lower() for suffix in Path(source.name).suffixes if suffix.lower() != ".gz"]
+    if suffixes[-1:] == [".json"]:
+        found = tool_of_file(source)
+        if found is None:
+            raise InputError(
+                f"{name_of(source)} is like no export of an annotation tool; allowed: {', '.join(get_args(Tool))}.",
+                remedy="Export it again as JSON, or rename it .jsonl where every line is an object.",
+            )
+        return found
+    kind = format_of(source)
+    if kind != "jsonl":
+        return kind
+    try:
+        return tool_of_file(source) or kind
+    except FormatError:  # whoever reads the lines will say what is wrong with them
+        return kind
+
+
+def tool_of_format(kind: TextFormat) -> Tool | None:
+    """The annotation tool whose format it is, if any."""
+    return kind if kind in ("doccano", "label-studio", "prodigy") else None

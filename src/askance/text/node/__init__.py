@@ -1,0 +1,1 @@
+"""The tagger that looks at one token at a time."""

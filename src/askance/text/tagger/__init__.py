@@ -1,0 +1,1 @@
+"""Taggers from counts: training, files, evaluation."""

@@ -1,0 +1,201 @@
+"""How good tags are: accuracy with an interval, tag by tag, and what is taken for what."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from askance._arrays import IntArray
+from askance._checks import shorten
+from askance.errors import EmptyDataError, ForeignTagsWarning, ShapeError
+from askance.text.corpus.corpus import NO_TAG, Corpus
+from askance.text.tagger.accuracy_interval import SentenceTally, accuracy_interval
+
+
+@dataclass(frozen=True)
+class TagScore:
+    """One tag: precision, recall, F1 (NaN where they have no meaning) and how many tokens have it in truth."""
+
+    tag: str
+    precision: float
+    recall: float
+    f1: float
+    tokens: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Tags against true ones.
+
+    Attributes:
+        accuracy: share of tokens with the right tag.
+        standard_error: of the accuracy, sentences being drawn at random: words of one sentence are right or wrong
+            together more often than by chance, so that tokens cannot be counted as independent.
+        unknown_word_accuracy: among tokens whose word was not seen in training; NaN where there are none.
+        tokens: how many were looked at.
+        unknown_tokens: how many of them have an unknown word.
+        sentences: how many there were.
+        tags: scores of every tag.
+        confusions: (true tag, given tag, how often), the most frequent mistake first.
+        tally: how many sentences have true tags, and hold a mistake or a right token.
+    """
+
+    accuracy: float
+    standard_error: float
+    unknown_word_accuracy: float
+    tokens: int
+    unknown_tokens: int
+    sentences: int
+    tags: tuple[TagScore, ...]
+    confusions: tuple[tuple[str, str, int], ...]
+    tally: SentenceTally
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Of the accuracy, within 0 and 1 (`accuracy_interval`); NaN where there are fewer than two sentences.
+
+        Where every tag is right it is 1 − q to 1 with q = 1 − (α/2)^(1/sentences), α = 1 − confidence.
+        """
+        return accuracy_interval(self.accuracy, self.standard_error, self.tally, confidence)
+
+    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Plain values."""
+        lower, upper = self.interval(confidence)
+        return {
+            "accuracy": self.accuracy,
+            "std_error": _or_none(self.standard_error),
+            "lower": _or_none(lower),
+            "upper": _or_none(upper),
+            "confidence": confidence,
+            "unknown_word_accuracy": _or_none(self.unknown_word_accuracy),
+            "tokens": self.tokens,
+            "unknown_tokens": self.unknown_tokens,
+            "sentences": self.sentences,
+            "tags": [
+                {
+                    "tag": score.tag,
+                    "precision": _or_none(score.precision),
+                    "recall": _or_none(score.recall),
+                    "f1": _or_none(score.f1),
+                    "tokens": score.tokens,
+                }
+                for score in self.tags
+            ],
+            "confusions": [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions],
+        }
+
+
+def evaluate_tags(
+    gold: Corpus, given: npt.ArrayLike, tagset: tuple[str, ...], is_unknown: npt.ArrayLike | None = None
+) -> Evaluation:
+    """Compare tags with those of a corpus; tokens without a true tag are left out.
+
+    Args:
+        gold: with tags, of any tag set: names are compared.
+        given: code of every token in `tagset`, shape (N,).
+        tagset: names of the given tags.
+        is_unknown: which types of the corpus were not seen in training, shape (types,).
+
+    >>> gold = Corpus.of([["a", "b"], ["c"]], tags=[["X", "Y"], ["X"]])
+    >>> found = evaluate_tags(gold, [0, 0, 0], ("X",))
+    >>> round(found.accuracy, 3), found.confusions, [(s.tag, s.tokens) for s in found.tags]
+    (0.667, (('Y', 'X', 1),), [('X', 2), ('Y', 1)])
+    """
+    codes = np.asarray(given)
+    if gold.tags is None or codes.shape != gold.tags.shape:
+        raise ShapeError(
+            f"there are {codes.shape} given tags and {None if gold.tags is None else gold.tags.shape} true ones; "
+            "allowed: one each for every token.",
+            remedy="Give a corpus with tags, and its own predictions.",
+        )
+    names = tuple(sorted({*tagset, *gold.tagset}))
+    place = {name: k for k, name in enumerate(names)}
+    true = np.append([place[name] for name in gold.tagset], NO_TAG)[gold.tags]  # NO_TAG is −1: the last entry
+    told = np.array([place[name] for name in tagset], dtype=np.int64)[codes]
+    seen = true != NO_TAG
+    if not seen.any():
+        raise EmptyDataError("no token has a true tag.", remedy="Give a corpus with tags.")
+    table = np.bincount(true[seen] * len(names) + told[seen], minlength=len(names) ** 2)
+    table = table.reshape(len(names), len(names))
+    right = (true == told) & seen
+    accuracy = float(right.sum() / seen.sum())
+    unknown = np.zeros(len(seen), dtype=bool) if is_unknown is None else np.asarray(is_unknown)[gold.tokens] & seen
+    error, tally = _by_sentence(gold, right, seen)
+    return Evaluation(
+        accuracy,
+        error,
+        float(right[unknown].mean()) if unknown.any() else math.nan,
+        int(seen.sum()),
+        int(unknown.sum()),
+        len(gold),
+        tuple(_score(table, k, name) for k, name in enumerate(names)),
+        _confusions(table, names),
+        tally,
+    )
+
+
+def warn_of_foreign_tags(found: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
+    """Say how many tokens have true tags that a tagger with this tag set can never give, and what it gives instead.
+
+    Tags of the tagger that no token has in truth are told only then: a small test need not have all tags.
+    """
+    lacking = {score.tag: score.tokens for score in found.tags if score.tokens and score.tag not in tagset}
+    if not lacking:
+        return
+    true = {score.tag for score in found.tags if score.tokens}
+    idle = Counter[str]()
+    for _, given, count in found.confusions:
+        if given not in true:
+            idle[given] += count
+    text = (
+        f"{sum(lacking.values()):,} of {found.tokens:,} tokens have a true tag that the tagger does not know and can "
+        f"never give: {shorten(list(lacking))}."
+    )
+    if idle:
+        text += f" {idle.total():,} tokens were given a tag that no token has in truth: {shorten(sorted(idle))}."
+    remedy = "Choose another column of tags, or rename tags so that both have the same names."
+    warnings.warn(f"{text} {remedy}", ForeignTagsWarning, stacklevel=stacklevel + 1)
+
+
+def _by_sentence(
+    gold: Corpus, right: npt.NDArray[np.bool_], seen: npt.NDArray[np.bool_]
+) -> tuple[float, SentenceTally]:
+    """The standard error of a ratio of sums over sentences, and what sentences hold.
+
+    The error is √Σ_s (right_s − accuracy · tokens_s)² / tokens, with m/(m − 1); NaN with fewer than two sentences.
+    """
+    owner = np.repeat(np.arange(len(gold)), gold.lengths)
+    n_right, n_seen = np.bincount(owner, right, len(gold)), np.bincount(owner, seen, len(gold))
+    used = int((n_seen > 0).sum())
+    tally = SentenceTally(used, int((n_right < n_seen).sum()), int((n_right > 0).sum()))
+    if used < 2:
+        return math.nan, tally
+    total = n_seen.sum()
+    # Products of whole numbers: where sentences are all alike this is 0, not nearly 0.
+    residual = (n_right * total - n_right.sum() * n_seen) / total
+    return float(np.sqrt((residual**2).sum() * used / (used - 1)) / total), tally
+
+
+def _score(table: IntArray, k: int, name: str) -> TagScore:
+    hit, told, true = int(table[k, k]), int(table[:, k].sum()), int(table[k].sum())
+    precision, recall = (hit / told if told else math.nan), (hit / true if true else math.nan)
+    f1 = 2 * hit / (told + true) if told + true else math.nan
+    return TagScore(name, precision, recall, f1, true)
+
+
+def _confusions(table: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
+    wrong = table.copy()
+    np.fill_diagonal(wrong, 0)
+    order = np.argsort(-wrong, axis=None, kind="stable")
+    found = [(int(cell) // len(names), int(cell) % len(names)) for cell in order[: int((wrong > 0).sum())]]
+    return tuple((names[true], names[told], int(wrong[true, told])) for true, told in found)
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,147 @@
+"""Options of a tagger, checked once: each by itself, and whether the method has a use for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from askance._checks import as_count, did_you_mean, shown
+from askance.errors import InputError
+from askance.text.chain.counts import DEFAULT_BUDGET
+from askance.text.chain.training import Edges
+from askance.text.corpus.features import FeatureConfig
+from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.likelihood import Method as CountMethod
+from askance.text.counts.miscounts import check_miscounts
+from askance.text.counts.moments import MomentMethod
+from askance.text.node.training import Optimiser
+
+#: "moments": least squares for P(tag | word) from counts, then one convex fit; no inference. "node": the likelihood of
+#: the counts, started there. "chain": the same with scores of neighbouring tags. "auto": chain where neighbours are
+#: seen, with cheap edges where the fit would take too long, else node.
+TaggerMethod: TypeAlias = Literal["auto", "moments", "node", "chain"]
+
+#: Words around a region that a chain looks at with it, on each side.
+DEFAULT_CONTEXT = 2
+_FARTHEST, _MOST_CLASSES = 5, 10_000
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "method": get_args(TaggerMethod),
+    "moments": tuple(each for each in get_args(MomentMethod) if each != "sgd"),  # sgd needs a generator
+    "counts": get_args(CountMethod),
+    "optimiser": get_args(Optimiser),
+    "edges": get_args(Edges),
+}
+_LEAVE_OUT = "Leave it out."
+# What only a chain has, and whether it is given.
+_OF_A_CHAIN: dict[str, Callable[[Any], bool]] = {
+    "l1": lambda value: value > 0,
+    "radius": lambda value: value is not None,
+    "neighbours": lambda value: value is not None,
+    "edges": lambda value: value is not None,
+    "context": lambda value: value != DEFAULT_CONTEXT,
+    "budget": lambda value: value != DEFAULT_BUDGET,
+    "classes": lambda value: len(value) > 0,
+    "bare_weight": lambda value: value != 1,
+}
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Refuse options that are none, and those that would do nothing.
+
+    Args:
+        given: all options of `CountTagger`, by name.
+
+    Raises:
+        InputError: an option is not what it may be, or the method has no use for it.
+    """
+    for name, known in _CHOICES.items():
+        if given[name] not in known and not (name == "edges" and given[name] is None):
+            raise InputError(
+                f"{name} is {shown(given[name])}; allowed: {', '.join(known)}.",
+                remedy=did_you_mean(given[name], known, "Leave it out for the default."),
+            )
+    _check_numbers(given)
+    for name in ("features", "neighbours"):
+        if given[name] is not None and not isinstance(given[name], FeatureConfig):
+            raise InputError(
+                f"{name} is {shown(given[name])}; allowed: a FeatureConfig.",
+                remedy='Write FeatureConfig(prefixes=(1,)), or FeatureConfig.only("word", suffixes=(3,)).',
+            )
+    classes = given["classes"]
+    if not isinstance(classes, Sequence) or isinstance(classes, (str, bytes)):
+        raise InputError(f"classes is {shown(classes)}; allowed: a list of numbers.", remedy="Write classes=(40, 150).")
+    for size in classes:
+        if type(size) is not int or not 2 <= size <= _MOST_CLASSES:
+            raise InputError(
+                f"a number of classes is {shown(size)}; allowed: whole numbers from 2 to {_MOST_CLASSES:,}.",
+                remedy="Write classes=(40, 150).",
+            )
+    if given["miscounts"] is not None and given["miscounts"] != "estimate":
+        check_miscounts(given["miscounts"])
+    _refuse_idle(given)
+
+
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """Penalties, weights and limits."""
+    for name in ("l2", "tolerance"):
+        if given[name] is not None and not (_is_number(given[name]) and given[name] > 0):
+            raise InputError(f"{name} is {shown(given[name])}; allowed: above 0, finite.", remedy=_LEAVE_OUT)
+    for name in ("l1", "bare_weight", "budget"):
+        if not (_is_number(given[name]) and given[name] >= 0):
+            raise InputError(f"{name} is {shown(given[name])}; allowed: 0 or more, finite.", remedy=_LEAVE_OUT)
+    radius = given["radius"]
+    if radius is not None and (type(radius) is not int or not 0 <= radius <= _FARTHEST):
+        raise InputError(
+            f"radius is {shown(radius)}; allowed: whole numbers from 0 to {_FARTHEST}.", remedy="1 suits most texts."
+        )
+    if given["context"] is not None:
+        as_count(given["context"], "context")
+    if given["max_iterations"] is not None:
+        as_count(given["max_iterations"], "max_iterations", minimum=1)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is not bool and isinstance(value, Real) and math.isfinite(value)
+
+
+def _refuse_idle(given: Mapping[str, Any]) -> None:
+    """Options that the method, or what else is asked for, has no use for."""
+    method = given["method"]
+    if method in ("node", "moments"):
+        idle = [name for name, is_given in _OF_A_CHAIN.items() if is_given(given[name])]
+        if idle:
+            raise InputError(
+                f"{', '.join(idle)} {'is' if len(idle) == 1 else 'are'} given with method {method!r}; allowed: with "
+                "chains only.",
+                remedy=f'Leave {"it" if len(idle) == 1 else "them"} out, or take method="chain".',
+            )
+    for name in ("l1", "radius"):
+        if given["edges"] == "cheap" and given[name]:
+            raise InputError(
+                f'{name} is {shown(given[name])} with edges="cheap"; allowed: 0, as cheap edges are weighted and '
+                "nothing else is fitted with them.",
+                remedy=f'Leave {name} out, or take edges="likelihood".',
+            )
+    if given["bare_weight"] != 1 and not len(given["classes"]):
+        raise InputError(
+            f"bare_weight is {shown(given['bare_weight'])} without classes; allowed: 1, as bare text makes classes of "
+            "words and nothing else.",
+            remedy="Give classes=(40, 150) as well, or leave it out.",
+        )
+
+
+def usual_penalty(regions: RegionCounts, method: str) -> float:
+    """λ of the penalty where none is given: the one that had the highest likelihood of held-out counts.
+
+    Args:
+        regions: what is known.
+        method: "moments", or a method with a likelihood.
+    """
+    counted = regions.lengths > 1  # labels are closed, and say nothing of how counts were asked for
+    if method == "moments" or not counted.any():
+        return 0.3
+    return 0.6 if float(np.mean(regions.closed[counted])) > 0.5 else 1.0
