@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 
@@ -18,7 +17,9 @@ def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
     >>> load("Warner").__name__, "Warner" in names(), "Warner" in public
     ('Warner', True, True)
     """
-    lines = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    path = file.removesuffix(".py") + ".pyi"
+    with open(path, encoding="utf-8") as stub:  # pathlib would load five modules more
+        lines = ast.parse(stub.read()).body
     home: dict[str, str] = {}
     modules: set[str] = set()
     for line in lines:
