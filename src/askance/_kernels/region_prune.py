@@ -13,32 +13,19 @@ underflows. With the threshold 0 the sum is exact. A component with too many sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import digits
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
+from askance._kernels.digits import count_down, count_up
 
 # Where the entries that are left allow no sequence at all, the threshold falls by this, at most so often.
 _FALL, _ATTEMPTS = 0.1, 3
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
-    for helper in (_root, _connect, _states, _push, _pull, _component, _components):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_prune)
-
-
-_count_up, _count_down = digits.count_up, digits.count_down
-
-
-def _prune(
+@compiled
+def prune(
     layout: Any,
     members: Any,
     first: Any,
@@ -77,6 +64,7 @@ def _prune(
             below *= _FALL
 
 
+@compiled
 def _components(q: Any, low: Any, high: Any, tilt: Any, length: Any, threshold: Any, most_cost: Any) -> Any:
     """log of the sum over all components, −∞ where no sequence is left, and posteriors."""
     groups = low.size
@@ -101,6 +89,7 @@ def _components(q: Any, low: Any, high: Any, tilt: Any, length: Any, threshold: 
     return logarithm, gamma
 
 
+@compiled
 def _connect(q: Any, length: Any, groups: Any, threshold: Any) -> Any:
     """q without small entries (each token and group keeps its largest), and of each token and group its component."""
     kept, owner = q.copy(), np.arange(length + groups)
@@ -122,6 +111,7 @@ def _connect(q: Any, length: Any, groups: Any, threshold: Any) -> Any:
     return kept, owner
 
 
+@compiled
 def _root(owner: Any, node: Any) -> Any:
     """The node that stands for a component."""
     while owner[node] != node:
@@ -130,6 +120,7 @@ def _root(owner: Any, node: Any) -> Any:
     return node
 
 
+@compiled
 def _component(
     q: Any, kept: Any, gamma: Any, tokens: Any, used: Any, low: Any, high: Any, tilt: Any, most_cost: Any
 ) -> Any:
@@ -163,6 +154,7 @@ def _component(
     return np.log(backward[0])
 
 
+@compiled
 def _states(limits: Any, stride: Any) -> Any:
     """How many states there are, as a float, with digits up to these limits, and what a digit is worth."""
     cells = 1.0
@@ -172,6 +164,7 @@ def _states(limits: Any, stride: Any) -> Any:
     return cells
 
 
+@compiled
 def _push(kept: Any, tokens: Any, used: Any, limits: Any, groups: Any, stride: Any, forward: Any) -> None:
     """Forward sums from the empty state upwards; states that cannot be reached cost nothing."""
     width, size, total = used.size, tokens.size, 0
@@ -184,9 +177,10 @@ def _push(kept: Any, tokens: Any, used: Any, limits: Any, groups: Any, stride: A
                 weight = kept[row + used[a]]
                 if weight > 0.0 and digit[a] < limits[a]:
                     forward[state + stride[a]] += forward[state] * weight
-        total += _count_up(digit, limits, 0)
+        total += count_up(digit, limits, 0)
 
 
+@compiled
 def _pull(
     kept: Any,
     tokens: Any,
@@ -220,4 +214,4 @@ def _pull(
                         step = weight * backward[state + stride[a]]
                         backward[state] += step
                         gamma[row + used[a]] += forward[state] * step
-        total += _count_down(digit, limits, 0)
+        total += count_down(digit, limits, 0)

@@ -71,7 +71,7 @@ class Gradient:
     def add_rows(self, tokens: IntArray, values: AnyArray) -> None:
         """Differences of posteriors and marginals of tokens, shape (n, K)."""
         for distance, table in self.tables.items():
-            chain_rows.compiled()(table, self.places.rows[distance][tokens], values)
+            chain_rows.add_rows(table, self.places.rows[distance][tokens], values)
         for where, total in ((self.places.is_first, self.first), (self.places.is_last, self.last)):
             total += values[where[tokens]].sum(axis=0, dtype=np.float64)
 
@@ -79,7 +79,7 @@ class Gradient:
         """Marginals of tokens, shape (n, K), and weights of these, shape (n, 1); None: 1."""
         weights = np.ones(len(tokens), dtype=marginals.dtype) if weight is None else weight[:, 0]
         for distance, table in self.spread.items():
-            chain_rows.compiled_spread()(table, self.places.rows[distance][tokens], marginals, weights)
+            chain_rows.add_spread(table, self.places.rows[distance][tokens], marginals, weights)
 
     def add(self, other: Gradient) -> None:
         """Add another."""

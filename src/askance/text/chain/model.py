@@ -84,7 +84,7 @@ class ChainModel:
         edges = np.ascontiguousarray(potentials.edges)
         for starts in _pieces(corpus):
             tokens = np.arange(starts[0], starts[-1])
-            chain_viterbi.compiled()(
+            chain_viterbi.best_sequences(
                 starts - starts[0], potentials.scores(tokens), edges, codes[starts[0] : starts[-1]]
             )
         return codes
@@ -141,7 +141,7 @@ class ChainModel:
         filled = np.flatnonzero(corpus.lengths)
         for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
             alpha[batch.tokens] = forward(batch, *potentials.rows(batch.tokens), potentials).alpha
-        chain_viterbi.compiled_draws()(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
+        chain_viterbi.draw_sequences(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
         return codes
 
     def __repr__(self) -> str:

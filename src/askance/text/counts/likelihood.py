@@ -197,7 +197,7 @@ class CountLikelihood:
         self._approximate(p)
         weights = self._regions.weights
         self._run(
-            region_collect.compiled(),
+            region_collect.collect,
             [
                 (self._layout, p, self._posterior, weights, self._unlabelled, part, self._parts, self._counts)
                 for part in range(self._parts)
@@ -232,7 +232,7 @@ class CountLikelihood:
     def _normalise(self, p: AnyArray) -> None:
         regions = self._treatments["independent"]
         self._split(
-            region_independent.compiled(),
+            region_independent.normalise,
             self._layout.length[regions] * self._groups[regions] * 10.0,
             (self._layout, p, regions),
             (self._posterior, self._value),
@@ -242,7 +242,7 @@ class CountLikelihood:
         first = self._members[self._ends[:-1]]
         cost = self._cost[first] * np.diff(self._ends)
         self._split(
-            region_sweep.compiled(),
+            region_sweep.sum_blocks,
             cost,
             (self._layout, p, self._members, self._ends),
             (self._posterior, self._value),
@@ -260,7 +260,7 @@ class CountLikelihood:
         self._tilt(p, pruned)
         self._prune(pruned, self.prune_below, self.budget)
         self._split(
-            region_beam.compiled(),
+            region_beam.search,
             np.minimum(self._cost[beam], self._layout.length[beam] * self.beam * 100.0),
             (self._layout, p, beam),
             (self.beam, self._posterior, self._value),
@@ -268,7 +268,7 @@ class CountLikelihood:
 
     def _tilt(self, p: AnyArray, regions: IntArray) -> None:
         self._split(
-            region_tilt.compiled(),
+            region_tilt.tilt_regions,
             self._layout.length[regions] * self._groups[regions] * float(_COST_OF_TILTING),
             (self._layout, p, regions),
             (self.tolerance, self._tilts, self._posterior, self._value),
@@ -276,7 +276,7 @@ class CountLikelihood:
 
     def _prune(self, regions: IntArray, threshold: float, most_cost: float) -> None:
         self._split(
-            region_prune.compiled(),
+            region_prune.prune,
             np.minimum(self._cost[regions], most_cost),
             (self._layout, regions),
             (threshold, most_cost, self._tilts, self._posterior, self._value),
