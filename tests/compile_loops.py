@@ -21,7 +21,9 @@ import numpy as np
 from askance import _kernels
 from askance._kernels.compiler import COMPILED_PAYS_FROM, Compiled
 from askance.channels.statistics import HasReportLikelihood
-from askance.text import CountTagger, RegionCounts
+from askance.experiments import beam
+from askance.experiments.beam import BeamLikelihood
+from askance.text import Corpus, CountTagger, Region, RegionCounts
 from askance.text.counts.likelihood import CountLikelihood, Method
 from askance.text.tagger.options import TaggerMethod
 from tests import families, statistics_families
@@ -50,6 +52,11 @@ def train_taggers() -> None:
         CountLikelihood(regions, method=method)(share)
     for tagger in get_args(TaggerMethod):
         CountTagger(tagger, max_iterations=2).fit(regions)
+    # Sums that are too small for floating-point numbers.
+    corpus = Corpus.of([["a"] * 60])
+    rare = RegionCounts.of(corpus, "xy", [Region(0, 0, 60, {"x": 59, "y": 1})])
+    CountLikelihood(rare, method="exact")(np.array([[-65.0, -40.0]]))
+    BeamLikelihood(rare, 10)(np.array([[-65.0, -40.0]]))
     chain = CountTagger("chain", max_iterations=2, budget=1).fit(regions).chain
     assert chain is not None
     chain.best_tags(regions.corpus)
@@ -58,10 +65,11 @@ def train_taggers() -> None:
 
 def loops() -> Iterator[tuple[str, Compiled[..., Any]]]:
     """Every compiled loop, and where it is written."""
-    for listed in pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}."):
-        for name, loop in vars(importlib.import_module(listed.name)).items():
-            if isinstance(loop, Compiled) and loop.__module__ == listed.name:
-                yield f"{listed.name}.{name}", loop
+    kernels = pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}.")
+    for module in (beam, *(importlib.import_module(listed.name) for listed in kernels)):
+        for name, loop in vars(module).items():
+            if isinstance(loop, Compiled) and loop.__module__ == module.__name__:
+                yield f"{module.__name__}.{name}", loop
 
 
 def callees(loop: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:

@@ -45,10 +45,10 @@ def test_files_that_the_choice_of_tests_names_exist() -> None:
 
 def test_every_loop_is_listed() -> None:
     """One for every function that is decorated, wherever that is."""
-    kernels = (ROOT / "src" / "askance" / "_kernels").glob("*.py")
+    sources = ROOT / "src"
     decorated = {
-        f"askance._kernels.{path.stem}.{name}"
-        for path in kernels
+        f"{'.'.join(path.relative_to(sources).with_suffix('').parts)}.{name}"
+        for path in sources.rglob("*.py")
         for name in re.findall(r"^@compiled\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert {name for name, _ in compile_loops.loops()} == decorated

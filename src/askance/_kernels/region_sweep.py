@@ -15,7 +15,7 @@ contiguous.
 
 Rows of p are scaled to sum to 1, so no F or B exceeds 1, and F(s) B(s) is Z times a posterior probability: as long as Z
 is far from the smallest floating-point number nothing that matters is lost. Other regions are reported back for a sum
-with columns scaled as well (`region_prune`).
+with columns scaled as well (`region_tilted`).
 """
 
 from __future__ import annotations
