@@ -20,7 +20,8 @@ from askance._kernels import chain_rows
 from askance._threads import one_thread
 from askance.text.chain.inference import Sums, backward, forward
 from askance.text.chain.layout import Batch, ChainLayout
-from askance.text.chain.potentials import ChainPotentials, TokenPlaces, row_maxima
+from askance.text.chain.potentials import ChainPotentials, TokenPlaces
+from askance.text.node.tables import row_maxima
 
 # Work is divided into so many parts, whose results are added in order: the number of threads changes no bit of them.
 _PARTS = 4
@@ -216,7 +217,7 @@ class _LabelJob:
     _cast: dict[str, dict[int, AnyArray]] = field(default_factory=dict)
 
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
-        from askance.text.node.solver import dot
+        from askance.text.node.tables import dot
 
         dtype = potentials.edges.dtype
         if dtype.str not in self._cast:

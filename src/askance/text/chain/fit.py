@@ -13,7 +13,8 @@ from askance.errors import InputError
 from askance.text.chain.evidence import ChainObjective, Gradient
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import add_multiple, dot, minimise
+from askance.text.node.solver import minimise
+from askance.text.node.tables import add_multiple, dot
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -23,7 +23,7 @@ from askance.text.chain.potentials import TokenPlaces
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
 from askance.text.node.training import NodeOptions, fit_counts, fit_moments
-from askance.text.training import Progress, Watch
+from askance.text.node.watch import Progress, Watch
 
 #: "likelihood": edges are fitted with everything else. "cheap": pairs of tags expected given the counts, weighted.
 Edges: TypeAlias = Literal["likelihood", "cheap"]

@@ -18,7 +18,7 @@ from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moments import MomentMethod, moment_counts
 from askance.text.node.model import NodeFit, fit_node, log_probabilities
-from askance.text.training import Progress, Watch
+from askance.text.node.watch import Progress, Watch
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -30,12 +30,13 @@ from askance.text.counts.miscounts import MiscountsBy, require_rates
 from askance.text.counts.moments import MomentMethod
 from askance.text.node.model import log_probabilities
 from askance.text.node.training import NodeOptions, Optimiser, fit_counts, fit_moments
+from askance.text.node.watch import Progress, rising
 from askance.text.tagger.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
 from askance.text.tagger.evidence import checked_held_out, token_weights
 from askance.text.tagger.method_choice import choose_method
 from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, usual_penalty
 from askance.text.tagger.options import TaggerMethod as TaggerMethod
-from askance.text.training import Progress, Training, rising
+from askance.text.tagger.training import Training
 
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 
