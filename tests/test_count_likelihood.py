@@ -15,6 +15,7 @@ from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts
 from askance.text.counts import likelihood as count_likelihood
 from askance.text.counts.likelihood import CountLikelihood, Method
+from askance.text.tagger.tagger import CountTagger
 
 EXACT = ("exact", "auto", "beam")
 # With these settings nothing is truncated, nothing is left tilted.
@@ -200,6 +201,16 @@ def test_a_narrow_beam_is_close() -> None:
     assert value == pytest.approx(expected[0], abs=0.02 * len(regions))
     assert np.abs(counts - expected[1]).max() < 0.1
     np.testing.assert_allclose(counts.sum(axis=1), regions.token_counts, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pruned", "beam"])
+def test_methods_of_earlier_versions_say_what_took_their_place(name: Any) -> None:
+    regions, log_p = example(length=4, tags=3)
+    with pytest.warns(FutureWarning, match=f"'{name}' is no longer there; 'auto' takes its place"):
+        former = CountLikelihood(regions, method=name)
+    assert former(log_p)[0] == CountLikelihood(regions)(log_p)[0]
+    with pytest.warns(FutureWarning, match=name):
+        assert CountTagger(counts=name).counts == "auto"
 
 
 @pytest.mark.parametrize("most", [1, 2])

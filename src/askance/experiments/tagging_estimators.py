@@ -299,9 +299,9 @@ def chain(problem: Problem, trace: Trace) -> None:
     start, before = ChainParameters.zeros(len(features), len(regions.tagset)), 0
     start.theta[: len(theta)] = theta
     if task.has_candidates:
-        climbed = fit_counts(regions, features.word, design, theta, node, None, quiet)
+        climbed, _ = fit_counts(regions, features.word, design, theta, node, None, quiet)
         start.theta[: len(theta)] = climbed.theta
-        start, before = with_cheap_edges(task, start)[0], climbed.fit.evaluations + 1
+        start, before = with_cheap_edges(task, start)[0], climbed.evaluations + 1
         trace.look(before, task.model(start).best_tags)
     counted = task.objective = _CountedObjective(task.objective)
     steps = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 #: What is going on, and how far it is (0 to 1).
@@ -10,6 +12,29 @@ Progress: TypeAlias = Callable[[str, float], None]
 T = TypeVar("T")
 # Training stops when held-out regions were no better than at their best so many looks in a row.
 _PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a training went.
+
+    Attributes:
+        iterations: of the convex fit and of the likelihood.
+        converged: whether the last of them did.
+        log_likelihood: of what is known, per region (NaN for moments).
+        exact_regions: how many of them, single tokens included, the likelihood was exact for.
+        edge_weight: of cheap edges, chosen on held-out regions; NaN where there are none.
+        held_out: highest log-likelihood of the held-out regions, per region; NaN without them.
+        stopped_early: whether they stopped the training.
+    """
+
+    iterations: int
+    converged: bool
+    log_likelihood: float = math.nan
+    exact_regions: int = 0
+    edge_weight: float = math.nan
+    held_out: float = math.nan
+    stopped_early: bool = False
 
 
 def rising(progress: Progress | None) -> Progress:
