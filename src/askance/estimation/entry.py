@@ -29,8 +29,7 @@ from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -97,7 +96,7 @@ def estimate(
         found: FieldFit = estimate_field(model, evidence, method, **options)  # type: ignore[arg-type]
         return found
     if method is None:
-        method = "moments" if isinstance(evidence, StatisticsTally) else "one-step"
+        method = "moments" if of_statistics(evidence) else "one-step"
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(
             f"method is {shown(method)}; allowed: {', '.join(METHODS)}.",
@@ -126,14 +125,14 @@ def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> Mo
     if isinstance(model, Softmax):
         assert isinstance(evidence, Responses)
         return ResponsesProblem(model, evidence)
-    if isinstance(evidence, StatisticsTally):
+    if of_statistics(evidence):
         if method != "moments":
             raise InputError(
                 f"method is {method!r}; allowed with sums of noised statistics: moments.",
                 remedy="Leave the method out: the sums keep means, not the reports a likelihood needs.",
             )
         return StatisticsProblem(model, evidence)
-    assert isinstance(evidence, Tally)
+    assert of_answers(evidence)
     return TallyProblem(model, evidence)
 
 
@@ -150,7 +149,7 @@ def _check_kinds(model: object, evidence: object) -> None:
     wanted, example = (
         ((Responses,), "Responses(channel).add(x, reports)")
         if isinstance(model, Softmax)
-        else ((Tally, StatisticsTally), "Tally(channel).add(reports)")
+        else ((Tally,), "Tally(channel).add(reports)")
     )
     if not isinstance(evidence, wanted):
         names = " or ".join(each.__name__ for each in wanted)

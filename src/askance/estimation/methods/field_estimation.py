@@ -21,7 +21,7 @@ from askance.estimation.problems.field_problem import ARRIVED, FieldOptimum, Fie
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit, enough_reports
 from askance.evidence.field_responses import FieldResponses
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally, of_statistics
 from askance.models.random_field import RandomField
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def estimate_field(
 def _likelihood(evidence: StatisticsTally | Reports | NoisyTables) -> ReportLoss:
     if isinstance(evidence, Reports):
         return ReportLoss.of_reports(evidence)
-    if isinstance(evidence, StatisticsTally):
+    if of_statistics(evidence):
         return ReportLoss.of_sums(evidence)
     raise InputError("tables have no likelihood of reports.", remedy="Leave the method out, or take 'ridge'.")
 

@@ -21,7 +21,7 @@ from askance.estimation.problems.moment_repair import STRENGTH, MomentRepair, Re
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.scale_pilot import ScalePilot, Scales
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally, of_statistics
 from askance.models.linear import GaussianField
 
 #: Share of the respondents that a pilot takes.
@@ -80,7 +80,7 @@ def estimate_linear(
             f"repair is {shown(repair)}; allowed: {', '.join(get_args(Repair))}.", remedy='Leave it out for "auto".'
         )
     with one_thread:
-        tally = evidence if isinstance(evidence, StatisticsTally) else StatisticsTally(release.channel).add(evidence)
+        tally = evidence if of_statistics(evidence) else StatisticsTally(release.channel).add(evidence)
         if not tally.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
         field, gram = release.field, release.gram(tally)

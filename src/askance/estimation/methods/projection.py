@@ -18,7 +18,7 @@ from askance.estimation.protocols import Problem
 from askance.estimation.results.fit import Diagnostics, Fit, Outcome
 from askance.estimation.solvers.newton import newton
 from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 
 #: How far an observed distribution q̂ is from S r.
 Divergence: TypeAlias = Literal["euclidean", "kl"]
@@ -32,7 +32,7 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
     >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
     array([0., 0., 1.])
     """
-    if not isinstance(evidence, Tally):
+    if not of_answers(evidence):
         raise InputError(
             f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
         )

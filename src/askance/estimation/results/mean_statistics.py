@@ -16,8 +16,7 @@ from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
 from askance.estimation.checks.surprise import alarm_of
 from askance.estimation.results.fit import Interval, normal_quantile
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
 
 
@@ -110,13 +109,13 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
     >>> estimate_mean(few).mean.round(4)
     array([ 0.9667,  0.0667, -0.0333])
     """
-    if isinstance(evidence, Tally):
+    if of_answers(evidence):
         with one_thread:
             return _unbiased_shares(evidence)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed: a Tally.",
+            remedy="Add reports up with Tally(channel).add(reports).",
         )
     with one_thread:
         channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
