@@ -25,7 +25,7 @@ from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
 from askance.errors import ClippingWarning, InputError, ShapeError
 from askance.estimation.entry import estimate
-from askance.estimation.methods.linear_estimation import estimate_linear, pilot_first
+from askance.estimation.linear import estimate_linear, pilot_first
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_plan import plan_regression

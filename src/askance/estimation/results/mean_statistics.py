@@ -14,7 +14,7 @@ from askance._threads import one_thread
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
-from askance.estimation.checks.surprise import alarm_of
+from askance.estimation.checks.surprise import told_alarm
 from askance.estimation.results.fit import Interval, normal_quantile
 from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
@@ -120,7 +120,7 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
     with one_thread:
         channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
     return MeanStatistics(
-        alarm=alarm_of(evidence),
+        alarm=told_alarm(evidence),
         names=channel.statistic_names,
         mean=mean,
         standard_errors=errors,
@@ -136,7 +136,7 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     channel, n = tally.channel, tally.n_observations
     if not n:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    alarm, weights = alarm_of(tally, stacklevel=4), tally.smoothed_frequencies
+    alarm, weights = told_alarm(tally), tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
     except NotIdentifiedError:
