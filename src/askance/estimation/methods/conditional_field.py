@@ -224,7 +224,7 @@ def _fit(problem: _Problem, found: _Found, method: str, scores: ScoreLoss | None
         values, vectors = np.linalg.eigh((own + own.T) / 2)
         factor = np.asarray(transform @ (vectors * np.sqrt(values.clip(0.0))))
     return ConditionalFieldFit(
-        field=field,
+        model=field,
         theta=np.asarray(transform @ found.eta),
         covariance=covariance,
         x=field.distinct_rows(problem.x),

@@ -184,7 +184,7 @@ def _fit(
     if wanted and problem.dense:
         covariance, diagnostics = _posterior(problem, theta, loss, diagnostics)
     fit = FieldFit(
-        field=field,
+        model=field,
         theta=theta,
         covariance=covariance,
         method=method,

@@ -19,6 +19,7 @@ from askance.estimation.checks.surprise import alarm_of
 from askance.estimation.moment_release import Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, MomentRepair, Repair, repair_design
 from askance.estimation.regression_plan import plan_regression
+from askance.estimation.results.fit import Diagnostics
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.scale_pilot import ScalePilot, Scales
 from askance.evidence.statistics_tally import StatisticsTally
@@ -109,7 +110,7 @@ def estimate_linear(
             channel=release.channel.specification(),
             privacy_level=release.privacy_level,
             weighted=release.shrinks,
-            messages=tuple(messages),
+            diagnostics=Diagnostics(repaired=repaired.acted, messages=tuple(messages)),
             alarm=alarm,
         )
 
@@ -184,7 +185,7 @@ def simulate_linear(
     >>> rng = np.random.default_rng(4)
     >>> x = rng.normal(size=(60_000, 2))
     >>> fit = simulate_linear(x, x @ [1.0, -1.0], 8, rng, x_bounds=(-6, 6), y_bounds=(-10, 10))
-    >>> bool(abs(fit.coefficients - [1, -1]).max() < 0.2), fit.n_observations, fit.pilot_observations
+    >>> bool(abs(fit.slopes - [1, -1]).max() < 0.2), fit.n_observations, fit.pilot_observations
     (True, 48000, 12000)
     """
     require_generator(rng)
@@ -310,10 +311,10 @@ def _assemble(
     repaired = gram.copy()
     repaired[:-1, :-1] = repair.repaired
     return LinearFit(
-        field=field,
+        model=field,
         theta=matrix @ standard + offset,
         covariance=matrix @ covariance @ matrix.T,
-        raw_moments=gram,
+        raw_statistics=gram,
         repaired_moments=repaired,
         repair=repair,
         **known,
