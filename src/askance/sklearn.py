@@ -221,7 +221,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.fit_ = estimate_linear(
             self.release_, tally, repair=self.repair, strength=self.strength, pilot=getattr(self, "pilot_", None)
         )
-        self.coef_, self.intercept_ = self.fit_.coefficients, self.fit_.intercept
+        self.coef_, self.intercept_ = self.fit_.slopes, self.fit_.intercept
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:
