@@ -13,6 +13,7 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._words import Place
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, LEVEL, Example, Parameter, labels_as_json, register
@@ -72,8 +73,9 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         self.dimension = self.sums_size = len(self.outputs)
         if self.dimension > MOST_CELLS:
             raise InputError(
-                f"outputs has {self.dimension:,} labels; allowed: at most {MOST_CELLS:,}, because a report has one bit "
-                "for each.",
+                f"has {self.dimension:,} labels",
+                argument="outputs",
+                allowed=f"at most {MOST_CELLS:,}, because a report has one bit for each",
                 remedy="Join rare labels, or take randomized-response.",
             )
         self._level = as_positive_level(privacy_level)
@@ -139,7 +141,9 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
         if row is not None:
             ones = int(bits.unpack(columns["subset"][row : row + 1], self.dimension).sum())
             raise InputError(
-                f"report {row} has {ones} labels in column 'subset'; allowed: exactly {self.subset_size}.",
+                f"has {ones} labels in column 'subset'",
+                argument=Place("report", row),
+                allowed=f"exactly {self.subset_size}",
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 
