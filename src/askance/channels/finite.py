@@ -19,6 +19,7 @@ from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray
 from askance._checks import as_column, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
+from askance._words import Place
 from askance.categories import Categories, Label
 from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
@@ -166,7 +167,8 @@ class FiniteChannel(Described):
             row = int(np.argmax(never))
             label = self.observations.labels[int(columns["answer"][row])]
             raise InputError(
-                f"report {row} has {shown(label)} in column 'answer', which the channel never gives.",
+                f"has {shown(label)} in column 'answer', which the channel never gives",
+                argument=Place("report", row),
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 
@@ -255,7 +257,9 @@ class FiniteChannel(Described):
         outputs = getattr(model, "outputs", None)
         if not isinstance(outputs, Categories):
             raise InputError(
-                f"model is {shown(model)}; allowed: a model.",
+                argument="model",
+                got=shown(model),
+                allowed="a model",
                 remedy="Build one, such as Enumerated.saturated(outputs).",
             )
         if outputs != self.outputs:
@@ -296,7 +300,9 @@ def require_channel(channel: object) -> FiniteChannel:
     """Refuse what is no channel."""
     if not isinstance(channel, FiniteChannel):
         raise InputError(
-            f"channel is {shown(channel)}; allowed: a channel.",
+            argument="channel",
+            got=shown(channel),
+            allowed="a channel",
             remedy="Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all.",
         )
     return channel

@@ -165,7 +165,8 @@ def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) 
     name = next(iter(methods)) if method is None else method
     if not isinstance(name, str) or name not in methods:
         raise InputError(
-            f"method is {shown(method)}; allowed{where}: {', '.join(methods)}.",
+            f"is {shown(method)}; allowed{where}: {', '.join(methods)}",
+            argument="method",
             remedy=did_you_mean(method, methods, usual),
         )
     function = methods[name]

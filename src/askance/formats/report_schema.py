@@ -17,6 +17,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
+from askance._words import words
 from askance.categories import Categories, Label
 from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
@@ -38,7 +39,7 @@ TAG_DIGITS = 16
 #: What can be wrong with a report.
 Reason: TypeAlias = Literal["another channel", "duplicate id", "malformed"]
 #: The way out of a bad report.
-SKIP = "Get it again, or refuse and count such reports with skip_bad=True (--skip-bad)."
+SKIP = words("Get it again, or refuse and count such reports with {skip_bad=True}.")
 #: What the two kinds of channels report: columns of noised statistics, or noised answers (labels, shape (n,)).
 AnyReports: TypeAlias = Reports | AnyArray
 

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._words import words
 from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.methods.common import check_prior_scale
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
@@ -50,7 +51,7 @@ def fit_projection(
     check_prior_scale(prior_scale)
     if not isinstance(problem, TallyProblem):
         raise IncompatibleEvidenceError(
-            "projection works on tallies, and the evidence has covariates.", remedy="Use method='moments'."
+            "projection works on tallies, and the evidence has covariates.", remedy=words("Use {method=moments}.")
         )
     model, evidence, standard = problem.model, problem.evidence, problem.standard
     r, notices = nearest_distribution(evidence, divergence)
