@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from askance.experiments.experiment import Plain
+from askance.experiments.narrow import add_key, finish, key_of
 from askance.geometry.style import (
     BLUE,
     DARK,
@@ -20,7 +21,6 @@ from askance.geometry.style import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Colour and marker of each channel and estimator.
@@ -52,11 +52,11 @@ def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
                 fmt=marker, ms=5, capsize=3, lw=1.2, color=colour, mec="white", zorder=4,
                 label=f"{method}, simulated",
             )  # fmt: skip
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.grid(color=FAINT, lw=0.7)
+        finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", color=DARK)
         axis.set_ylabel("efficiency  tr($\\Sigma_{marg}\\,\\Sigma^{-1}$) / d")
     panels[-1].set_xlabel("reveal probability")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    add_key(figure, key_of(panels[:1]), 9, columnspacing=2.0)
     figure.suptitle("Randomized response: share of the best precision reached", fontsize=11)
     return figure
 
@@ -72,19 +72,13 @@ def draw_channels(result: Mapping[str, Plain]) -> Figure:
             costs = [row["errors"][name] / row["errors"]["optimal channel"] for row in rows]
             axis.plot(levels, costs, marker=marker, ms=5, lw=1.6, color=colour, label=name)
         axis.set_yscale("log")
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.grid(color=FAINT, lw=0.7)
+        finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}", color=DARK)
         axis.set_ylabel("variance / optimal variance")
     panels[-1].set_xlabel("privacy level")
     ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100) if tick <= panels[0].get_ylim()[1]]
     panels[0].set_yticks(ticks, [number_text(tick) for tick in ticks])
     panels[0].set_yticks([], minor=True)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9, columnspacing=1.2)
+    add_key(figure, key_of(panels[:1]), 9)
     figure.suptitle("What a channel costs at one privacy level", fontsize=11)
     return figure
-
-
-def _finish(axis: Axes, title: str) -> None:
-    axis.set_title(title, fontsize=10, color=DARK)
-    axis.grid(color=FAINT, lw=0.7)
-    axis.spines[["top", "right"]].set_visible(False)
