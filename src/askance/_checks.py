@@ -1,7 +1,8 @@
 """Checks of what callers hand in: run once, at the edge, and never again inside.
 
 Each kind of thing is read in one place: a number (`as_fraction`), a list (`as_list`), an array of numbers
-(`as_floats`), a column of data (`as_column`). Probabilities are kept as `Fraction`. A decimal is read as written (0.1
+(`as_floats`), a column of data (`as_column`); what they have in common is checked by `one_of`, `number`, `instance` and
+`shape`. Probabilities are kept as `Fraction`. A decimal is read as written (0.1
 is 1/10, not the nearest binary number) and texts such as "2/3" are understood, so that a design described as "two
 sixths" is held exactly.
 
@@ -19,14 +20,17 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
+from askance._words import Argument, Either, words
 from askance.errors import InputError, MissingValueError, ProbabilityError, ShapeError
 
 Number: TypeAlias = int | float | Fraction | str
+_Kind = TypeVar("_Kind")
+_Value = TypeVar("_Value", int, float, Fraction)
 
 #: How far given probabilities may be from summing to 1 before they are refused instead of normalised.
 SUM_TOLERANCE = Fraction(1, 10**6)
@@ -38,6 +42,8 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 _LEAST_LEVEL = Fraction(1, 10**24)
 _SIX_DIGITS = decimal.Context(prec=6)
 _LONGEST_SHOWN = 80
+_LARGEST = sys.float_info.max
+_WRITE = words("Write 0.25 or {0}.", Either('"1/4"', "1/4"))
 
 
 # -- words of messages -------------------------------------------------------------------------------------------------
@@ -88,6 +94,64 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str, *, similari
     return f"Did you mean {bare[close[0]]!r}?" if close else otherwise
 
 
+# -- what checks have in common ----------------------------------------------------------------------------------------
+
+
+def one_of(value: Any, allowed: Iterable[_Kind], argument: str, remedy: str = "Leave it out for the default.") -> _Kind:
+    """The value, which is one of a few; the closest one is suggested in place of a misspelt one.
+
+    >>> one_of("drop", ("error", "drop"), "missing")
+    'drop'
+    """
+    known = list(allowed)
+    for candidate in known:
+        if type(value) is type(candidate) and value == candidate:
+            return candidate
+    names = list(map(str, known))
+    raise InputError(
+        argument=argument, got=shown(value), allowed=", ".join(names), remedy=did_you_mean(value, names, remedy)
+    )
+
+
+def number(
+    value: _Value,
+    argument: str,
+    low: float | Fraction,
+    high: float = _LARGEST,
+    *,
+    open: bool = False,
+    allowed: str = "",
+    remedy: str = "Give a number in between.",
+    error: type[InputError] = InputError,
+) -> _Value:
+    """The number, which is finite and lies between low and high, strictly so where the range is `open`.
+
+    >>> number(2, "radius", 0, 9)
+    2
+    """
+    if low < value < high if open else low <= value <= high:
+        return value
+    limits = ("above {:g}, below {:g}", "above {:g}, finite") if open else ("{:g} to {:g}", "{:g} or more, finite")
+    allowed = allowed or limits[high == _LARGEST].format(float(low), float(high))
+    raise error(argument=argument, got=shown(value), allowed=allowed, remedy=remedy)
+
+
+def instance(
+    value: object, kind: type[_Kind] | tuple[type[_Kind], ...], argument: str, allowed: str, remedy: str
+) -> _Kind:
+    """The value, which is of a kind; `allowed` names the kind as in "a channel"."""
+    if not isinstance(value, kind):
+        raise InputError(argument=argument, got=shown(value), allowed=allowed, remedy=remedy)
+    return value
+
+
+def shape(array: AnyArray, expected: tuple[int, ...], argument: str, remedy: str) -> None:
+    """Refuse an array of another shape than the expected one."""
+    if array.shape != expected:
+        has, allowed = (Either(f"shape {s}", " × ".join(map(str, s)) + " numbers") for s in (array.shape, expected))
+        raise ShapeError(words("has {0}", has), argument=argument, got=array.shape, allowed=allowed, remedy=remedy)
+
+
 # -- single numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -105,18 +169,17 @@ def as_fraction(value: Number, name: str, *, error: type[InputError] = InputErro
     if isinstance(plain, np.generic):
         plain = str(plain) if isinstance(plain, np.floating) else plain.item()
     if not _is_finite(plain):
-        raise error(f"{name} is {value}; allowed: a finite number.", remedy='Write 0.25 or "1/4".')
+        raise error(argument=name, got=value, allowed="a finite number", remedy=_WRITE)
     if _is_extreme(plain):
-        raise error(
-            f"{name} is {shown(value)}; allowed: exponents of at most {_LARGEST_EXPONENT}.",
-            remedy='Write 0.25 or "1/4".',
-        )
+        limit = f"exponents of at most {_LARGEST_EXPONENT}"
+        raise error(argument=name, got=shown(value), allowed=limit, remedy=_WRITE)
     if not isinstance(plain, (bool, bytes)):
         try:
             return Fraction(repr(plain) if isinstance(plain, float) else plain)
         except (TypeError, ValueError, ZeroDivisionError):
             pass
-    raise InputError(f"{name} is {shown(value)}, which is not a number.", remedy='Write 0.25 or "1/4".')
+    got = shown(value)
+    raise InputError(f"is {got}, which is not a number", argument=name, got=got, remedy=_WRITE)
 
 
 def as_float(value: Number, name: str) -> float:
@@ -129,9 +192,7 @@ def as_float(value: Number, name: str) -> float:
     try:
         return float(exact)
     except OverflowError:
-        raise InputError(
-            f"{name} is {shown(exact)}; allowed: at most 1.7e308.", remedy='Write 0.25 or "1/4".'
-        ) from None
+        raise InputError(argument=name, got=shown(exact), allowed="at most 1.7e308", remedy=_WRITE) from None
 
 
 def _is_finite(value: object) -> bool:
@@ -153,10 +214,8 @@ def _is_extreme(value: object) -> bool:
 def as_probability(value: Number, name: str) -> Fraction:
     """Read a probability in [0, 1]."""
     probability = as_fraction(value, name, error=ProbabilityError)
-    if not 0 <= probability <= 1:
-        remedy = "Give a probability, not a percentage." if probability > 0 else "Give a probability of at least 0."
-        raise ProbabilityError(f"{name} is {shown(probability)}; allowed: 0 to 1.", remedy=remedy)
-    return probability
+    remedy = "Give a probability, not a percentage." if probability > 0 else "Give a probability of at least 0."
+    return number(probability, name, 0, 1, remedy=remedy, error=ProbabilityError)
 
 
 def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
@@ -164,15 +223,14 @@ def as_positive_level(value: Number, name: str = "privacy_level") -> Fraction:
     level = as_fraction(value, name)
     if 0 < level < _LEAST_LEVEL:
         raise InputError(
-            f"{name} is {shown(level)}, at which no report of any channel tells anything; allowed: 1e-24 at least.",
+            f"is {shown(level)}, at which no report of any channel tells anything",
+            argument=name,
+            got=shown(level),
+            allowed="1e-24 at least",
             remedy="Levels between 0.5 and 4 are usual.",
         )
-    if not 0 < level <= 30:
-        raise InputError(
-            f"{name} is {shown(level)}; allowed: above 0, at most 30.",
-            remedy="Levels between 0.5 and 4 are usual; Direct (on the command line: direct) has no privacy at all.",
-        )
-    return level
+    remedy = words("Levels between 0.5 and 4 are usual; {0} has no privacy at all.", Either("Direct", "direct"))
+    return number(level, name, _LEAST_LEVEL, 30, allowed="above 0, at most 30", remedy=remedy)
 
 
 def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48) -> int:
@@ -183,8 +241,10 @@ def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48
     """
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise InputError(
-            f"{name} is {shown(value)}; allowed: a whole number, at least {minimum} and at most {maximum:,}.",
-            remedy=f"Give {name} as a number such as {max(minimum, min(100, maximum))}.",
+            argument=name,
+            got=shown(value),
+            allowed=f"a whole number, at least {minimum} and at most {maximum:,}",
+            remedy=words("Give {0} as a number such as {1}.", Argument(name), max(minimum, min(100, maximum))),
         )
     return int(value)
 
@@ -196,7 +256,7 @@ def as_list(values: object, name: str, example: str) -> list[Any]:
     """Read a list: anything with an order that can be gone through, but no text, set or mapping."""
     refused = isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable)
     if refused or (isinstance(values, np.ndarray) and values.ndim == 0):
-        raise InputError(f"{name} is {shown(values)}; allowed: a list.", remedy=f"Give a list such as {example}.")
+        raise InputError(argument=name, got=shown(values), allowed="a list", remedy=f"Give a list such as {example}.")
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu" + "f" * (values.dtype == np.float64):
         return list(values.tolist())
     assert isinstance(values, Iterable)
@@ -213,9 +273,8 @@ def normalised(probabilities: list[Fraction], name: str) -> list[Fraction]:
     """The probabilities over their sum, which may differ from 1 by rounding only."""
     total = sum_of_fractions(probabilities)
     if abs(total - 1) > SUM_TOLERANCE:
-        raise ProbabilityError(
-            f"{name} sums to {shown(total)}; allowed: 1.", remedy="Rescale the probabilities so that they sum to 1."
-        )
+        remedy = "Rescale the probabilities so that they sum to 1."
+        raise ProbabilityError(f"sums to {shown(total)}", argument=name, got=shown(total), allowed="1", remedy=remedy)
     return probabilities if total == 1 else [p / total for p in probabilities]
 
 
@@ -233,7 +292,9 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     except (ValueError, TypeError):
         pass
     raise ShapeError(
-        f"{name} has rows of different lengths; allowed: a rectangular array.",
+        "has rows of different lengths",
+        argument=name,
+        allowed="a rectangular array",
         remedy="Give every row the same number of entries.",
     )
 
@@ -249,8 +310,9 @@ def as_floats(values: ArrayLike, name: str, *, secret: bool = False) -> FloatArr
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    where = f"{name}{_first_without_number(array)} is no number" if secret else f"{name} is {shown(array.tolist())}"
-    raise InputError(f"{where}; allowed: numbers.", remedy="Turn texts into numbers first, with float().")
+    where, got = (f"{name}{_first_without_number(array)}", "") if secret else (name, shown(array.tolist()))
+    remedy = "Turn texts into numbers first, with float()."
+    raise InputError(f"is {got or 'no number'}", argument=where, got=got, allowed="numbers", remedy=remedy)
 
 
 def _first_without_number(array: AnyArray) -> str:
@@ -280,23 +342,17 @@ def columns_by_name(table: Any, names: Sequence[str]) -> Any:
 def as_parameter(theta: ArrayLike, dimension: int, name: str = "theta") -> FloatArray:
     """Read θ: a finite vector of the model's dimension."""
     vector = as_floats(theta, name)
-    if vector.shape != (dimension,):
-        raise ShapeError(
-            f"{name} has shape {vector.shape}; allowed: ({dimension},).", remedy="Give one number per statistic."
-        )
+    shape(vector, (dimension,), name, "Give one number per statistic.")
     if not np.isfinite(vector).all():
-        raise MissingValueError(f"{name} contains {vector[~np.isfinite(vector)][0]}.", remedy="Give finite numbers.")
+        got = vector[~np.isfinite(vector)][0]
+        raise MissingValueError(f"contains {got}", argument=name, got=got, remedy="Give finite numbers.")
     return vector
 
 
 def require_generator(rng: object) -> np.random.Generator:
     """Insist on an explicit NumPy generator; never a seed, never global state."""
-    if not isinstance(rng, np.random.Generator):
-        raise InputError(
-            f"rng is {shown(rng)}; allowed: a numpy.random.Generator.",
-            remedy="Pass numpy.random.default_rng(seed); to protect real answers call randomize() instead.",
-        )
-    return rng
+    remedy = "Pass numpy.random.default_rng(seed); to protect real answers call randomize() instead."
+    return instance(rng, np.random.Generator, "rng", "a numpy.random.Generator", remedy)
 
 
 # -- columns of data ---------------------------------------------------------------------------------------------------
@@ -322,20 +378,24 @@ def as_column(values: ArrayLike, name: str, *, secret: bool = False) -> AnyArray
     else:
         array = as_array(values, name)
         if array.ndim == 0 and array.dtype.kind == "O" and isinstance(values, Iterable):
-            what = f"of type {type(values).__name__}" if secret else shown(values)
-            raise InputError(f"{name} is {what}; allowed: a list or an array.", remedy="Pass one column, with list(…).")
+            got = f"of type {type(values).__name__}" if secret else shown(values)
+            remedy = "Pass one column, with list(…)."
+            raise InputError(argument=name, got=got, allowed="a list or an array", remedy=remedy)
     if array.ndim == 0:
         array = array[None]
     if array.ndim != 1:
-        raise ShapeError(f"{name} has shape {array.shape}; allowed: one dimension.", remedy="Pass one column.")
+        raise _no_column(array.shape, name)
     return array
+
+
+def _no_column(got: tuple[int, ...], name: str) -> ShapeError:
+    return ShapeError(f"has shape {got}", argument=name, got=got, allowed="one dimension", remedy="Pass one column.")
 
 
 def _with_types_kept(values: list[Any], name: str) -> AnyArray:
     kinds = set(map(type, values))
     if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds) and not any(map(is_missing, values)):
-        shape = as_array(values, name).shape
-        raise ShapeError(f"{name} has shape {shape}; allowed: one dimension.", remedy="Pass one column.")
+        raise _no_column(as_array(values, name).shape, name)
     if len(kinds) == 1 and issubclass(kinds.pop(), (int, float, np.number, np.bool_)):
         return np.asarray(values)
     return np.fromiter(values, dtype=object, count=len(values))
@@ -347,9 +407,8 @@ def refuse_masked(values: object, name: str) -> None:
     if masked is None or not isinstance(values, masked.MaskedArray) or not masked.is_masked(values):
         return
     position = ", ".join(str(int(i)) for i in np.argwhere(masked.getmaskarray(values))[0])
-    raise MissingValueError(
-        f"{name}[{position}] is missing (masked).", remedy="Drop missing values first, and count them."
-    )
+    remedy = "Drop missing values first, and count them."
+    raise MissingValueError(argument=f"{name}[{position}]", got="missing (masked)", remedy=remedy)
 
 
 def is_missing(value: object) -> bool:

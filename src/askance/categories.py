@@ -14,6 +14,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, IntArray
 from askance._checks import as_column, as_list, is_missing, shorten, shown
+from askance._words import Argument, Either, words
 from askance.errors import InputError, LabelError, MissingValueError
 
 Label: TypeAlias = int | float | str | bool
@@ -51,10 +52,14 @@ class Categories:
             return
         given = tuple(_as_label(label, name) for label in as_list(labels, name, '["no", "yes"], or their number'))
         if not minimum <= len(given) <= MOST_LABELS:
+            got = f"{len(given)} {'label' if len(given) == 1 else 'labels'} ({shorten(given) or 'none'})"
+            written = Either('a list such as ["no", "yes"]', "no,yes", argument=name)
             raise InputError(
-                f"{name} has {len(given)} {'label' if len(given) == 1 else 'labels'} ({shorten(given) or 'none'}); "
-                f"allowed: at least {minimum}, at most {MOST_LABELS:,}.",
-                remedy=f'Give {name} as a list such as ["no", "yes"], or as a number.',
+                f"has {got}",
+                argument=name,
+                got=got,
+                allowed=f"at least {minimum}, at most {MOST_LABELS:,}",
+                remedy=words("Give {0} as {1}, or as a number.", Argument(name), written),
             )
         plain = all(type(label) is int for label in given) and given == tuple(range(len(given)))
         self.labels = range(len(given)) if plain else given
@@ -207,11 +212,14 @@ class Categories:
 
     def _refusal(self, value: object, where: str, secret: bool) -> InputError:
         if is_missing(value):
-            return MissingValueError(
-                f"{where} is missing ({shown(value)}).", remedy="Drop missing values first, and count them."
-            )
+            remedy = "Drop missing values first, and count them."
+            return MissingValueError(argument=where, got=f"missing ({shown(value)})", remedy=remedy)
+        got = "" if secret else shown(value)
         return LabelError(
-            f"{where} is {'none of the labels' if secret else shown(value)}; allowed: {shorten(self.labels)}.",
+            f"is {got or 'none of the labels'}",
+            argument=where,
+            got=got,
+            allowed=shorten(self.labels),
             remedy="Recode the data, or give the channel these labels.",
         )
 
@@ -225,7 +233,9 @@ def _as_size(labels: object, minimum: int, name: str) -> int:
     whole = isinstance(labels, (int, np.integer)) and not isinstance(labels, bool)
     if not whole or not minimum <= cast(int, labels) <= MOST_LABELS:
         raise InputError(
-            f"{name} is {shown(labels)}; allowed: a number of labels, at least {minimum} and at most {MOST_LABELS:,}.",
+            argument=name,
+            got=shown(labels),
+            allowed=f"a number of labels, at least {minimum} and at most {MOST_LABELS:,}",
             remedy='Give a number such as 4, or a list such as ["no", "yes"].',
         )
     return int(cast(int, labels))

@@ -29,6 +29,10 @@ position instead, since messages are kept in logs.
 
 from __future__ import annotations
 
+from typing import Self
+
+from askance import _words
+
 
 class AskanceError(Exception):
     """Base of all errors raised on purpose.
@@ -42,9 +46,51 @@ class AskanceError(Exception):
         self.message, self.remedy = message, remedy
         super().__init__(f"{message} {remedy}".strip())
 
+    def spelled(self, spelling: _words.Spelling) -> Self:
+        """This error with other words for arguments and places; what it knows of them stays."""
+        self.message, self.remedy = (_words.Words(text).spelled(spelling) for text in (self.message, self.remedy))
+        self.args = (f"{self.message} {self.remedy}".strip(),)
+        return self
+
+    def at(self, place: str) -> Self:
+        """This error with a place in front, such as a file and its row."""
+        self.message = _words.Words(f"{place}: ", self.message)
+        return self.spelled(lambda part: None)
+
 
 class InputError(AskanceError, ValueError):
-    """A value given by the caller is not usable."""
+    """A value given by the caller is not usable.
+
+    Its message is a whole sentence, or made of what is known: "{argument} is {got}; allowed: {allowed}."
+
+    >>> print(InputError(argument="share", got="2", allowed="0 to 1", remedy="Give no percentage."))
+    share is 2; allowed: 0 to 1. Give no percentage.
+    >>> print(InputError("has shape (3,)", argument="theta", allowed="(2,)"))
+    theta has shape (3,); allowed: (2,).
+
+    Args:
+        message: a whole sentence; where there is an argument, what is said of it, without the full stop.
+        argument: which one is at fault, or where in it the fault lies.
+        got: the value as it is shown; empty where nobody shall read it.
+        allowed: what would have been right.
+        remedy: the way out.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        argument: str | _words.Part = "",
+        got: object = "",
+        allowed: str | _words.Part = "",
+        remedy: str = "",
+    ) -> None:
+        self.argument, self.got, self.allowed = str(argument), str(got), str(allowed)
+        if self.argument:
+            subject = _words.Argument(argument) if type(argument) is str else argument
+            limits = ("; allowed: ", allowed) if self.allowed else ()
+            message = _words.Words(subject, " ", message or f"is {self.got}", *limits, ".")
+        super().__init__(message, remedy=remedy)
 
 
 class ProbabilityError(InputError):

@@ -284,7 +284,9 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
         first = not hasattr(self, "evidence_")
         rows, target = _validated(self, X, y, reset=first)
         if target.dtype == object and any(label is None for label in target.tolist()):
-            raise InputError("y holds None; allowed: labels.", remedy="Leave respondents without a label out.")
+            raise InputError(
+                "holds None", argument="y", allowed="labels", remedy="Leave respondents without a label out."
+            )
         check_classification_targets(target)
         if not hasattr(self, "_rng"):
             self._rng = _generator(self.random_state)
@@ -292,7 +294,9 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             self.classes_ = np.unique(target if classes is None else np.asarray(classes))
             if len(self.classes_) < 2:
                 raise InputError(
-                    "y has one class; allowed: at least 2 classes.",
+                    "has one class",
+                    argument="y",
+                    allowed="at least 2 classes",
                     remedy="Name all classes with partial_fit(X, y, classes=…).",
                 )
             channel = RandomizedResponse.for_privacy_level(self.privacy_level, outputs=len(self.classes_))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from askance._checks import shown
+from askance._words import Either, words
 from askance.channels.described import Described
 
 # More differences say no more.
@@ -52,7 +53,7 @@ def way_out(other: Described, expected: Described) -> str:
 
     >>> from askance import Warner
     >>> way_out(Warner("2/3"), Warner("2/3").for_purpose("smokes"))
-    "If all answer the same question, name what has no purpose: for_purpose('smokes') (--purpose-of-unnamed smokes)."
+    "If all answer the same question, name what has no purpose: for_purpose('smokes')."
     """
     same = other.for_purpose("") == expected.for_purpose("")
     return between_purposes(other.purpose, expected.purpose) if same else ""
@@ -65,7 +66,5 @@ def between_purposes(one: str, other: str) -> str:
     if one and other:
         return "Keep reports of different questions apart."
     name = one or other
-    return (
-        f"If all answer the same question, name what has no purpose: for_purpose({name!r}) "
-        f"(--purpose-of-unnamed {shlex.quote(name)})."
-    )
+    named = Either(f"for_purpose({name!r})", f"--purpose-of-unnamed {shlex.quote(name)}")
+    return words("If all answer the same question, name what has no purpose: {0}.", named)

@@ -150,7 +150,9 @@ class FiniteChannel(Described):
         outputs = getattr(model, "outputs", None)
         if not isinstance(outputs, Categories):
             raise InputError(
-                f"model is {shown(model)}; allowed: a model.",
+                argument="model",
+                got=shown(model),
+                allowed="a model",
                 remedy="Build one, such as Enumerated.saturated(outputs).",
             )
         if outputs != self.outputs:
@@ -191,7 +193,9 @@ def require_channel(channel: object) -> FiniteChannel:
     """Refuse what is no channel."""
     if not isinstance(channel, FiniteChannel):
         raise InputError(
-            f"channel is {shown(channel)}; allowed: a channel.",
+            argument="channel",
+            got=shown(channel),
+            allowed="a channel",
             remedy="Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all.",
         )
     return channel

@@ -114,7 +114,9 @@ class ComplementaryLabels(TableChannel):
         size = len(categories)
         if size < 3:
             raise InputError(
-                f"outputs has {size} labels; allowed: at least 3, since of two labels one tells the other.",
+                f"has {size} labels",
+                argument="outputs",
+                allowed="at least 3, since of two labels one tells the other",
                 remedy="Use Direct, and swap the two labels.",
             )
         weights = empty_table(size, size)
@@ -156,7 +158,9 @@ class Coarsened(TableChannel):
         seen = Categories.of(len(members) if observations is None else observations, minimum=1, name="observations")
         if len(seen) != len(members):
             raise ShapeError(
-                f"observations has {len(seen)} labels for {len(members)} groups.", remedy="Give one label per group."
+                f"has {len(seen)} labels for {len(members)} groups",
+                argument="observations",
+                remedy="Give one label per group.",
             )
         weights = empty_table(len(members), len(outputs))
         weights[np.repeat(range(len(members)), [len(group) for group in members]), range(len(outputs))] = TOTAL

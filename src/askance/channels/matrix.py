@@ -20,6 +20,7 @@ from askance._checks import (
     shown,
     sum_of_fractions,
 )
+from askance._words import words
 from askance.categories import Categories, LabelSet
 from askance.channels.registry import LABELS, MATRIX, Parameter, register
 from askance.channels.table import TableChannel
@@ -120,14 +121,18 @@ def _read_table(table: Sequence[Sequence[Number]] | FloatArray, name: str) -> li
     flat = next((row for row in given if isinstance(row, (str, bytes)) or not isinstance(row, Iterable)), None)
     if flat is not None:
         raise ShapeError(
-            f"{name} has {shown(flat)} where a row should be; allowed: a table, a list of rows.",
+            f"has {shown(flat)} where a row should be",
+            argument=name,
+            allowed="a table, a list of rows",
             remedy="Give a list of lists such as [[0.9, 0.2], [0.1, 0.8]].",
         )
     rows = [as_list(row, f"{name}[{i}]", "[0.9, 0.1]") for i, row in enumerate(given)]
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
         raise ShapeError(
-            f"{name} has rows of lengths {lengths}; allowed: a rectangular table.",
+            f"has rows of lengths {lengths}",
+            argument=name,
+            allowed="a rectangular table",
             remedy="Give every row the same number of entries, at least one.",
         )
     return [[as_fraction(x, f"{name}[{i}][{j}]") for j, x in enumerate(row)] for i, row in enumerate(rows)]
@@ -144,18 +149,19 @@ def _read_columns(matrix: Sequence[Sequence[Number]] | FloatArray) -> list[list[
     wrong = next((y for y, total in enumerate(sums) if abs(total - 1) > SUM_TOLERANCE), None)
     if wrong is not None and all(abs(sum_of_fractions(row) - 1) <= SUM_TOLERANCE for row in rows):
         raise ProbabilityError(
-            f"column {wrong} of S sums to {shown(sums[wrong])}; allowed: 1. Its rows do sum to 1: this is a table with "
-            "one row per truth.",
+            f"sums to {shown(sums[wrong])}; allowed: 1. Its rows do sum to 1: this is a table with one row per truth",
+            argument=words("column {0} of {S}", wrong),
             remedy="Use MatrixChannel.from_confusion for such a table; on the command line and in files, noisy-labels.",
         )
-    return [normalised(column, f"column {y} of S") for y, column in enumerate(columns)]
+    return [normalised(column, words("column {0} of {S}", y)) for y, column in enumerate(columns)]
 
 
 def _read_labels(labels: LabelSet | None, size: int, name: str, side: str) -> Categories:
     categories = Categories.of(size if labels is None else labels, minimum=1, name=name)
     if len(categories) != size:
         raise ShapeError(
-            f"{name} has {len(categories)} labels for {size} {side} of S.",
+            f"has {len(categories)} labels for {size} {side} of S",
+            argument=name,
             remedy=f"Give one label for each of the {size}.",
         )
     return categories

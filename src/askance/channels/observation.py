@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import shorten
+from askance._words import words
 from askance.errors import NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
@@ -72,8 +73,10 @@ def solve_observation_function(
         raise NotIdentifiedError(
             f"the channel cannot see {shorten(hidden)}: S has rank {rank} for "
             f"{S.shape[1]} outputs, and no combination of the {S.shape[0]} observations averages to it.",
-            remedy="Use a channel of full column rank, leave the statistic out, or method='marginal' or 'projection', "
-            "which trade unbiasedness for an answer.",
+            remedy=words(
+                "Use a channel of full column rank, leave the statistic out, or {method=marginal} or "
+                "{method=projection}, which trade unbiasedness for an answer."
+            ),
         )
     unique = rank == S.shape[0]
     rows = np.ones(S.shape[0]) if unique or frequencies is None else 1.0 / np.sqrt(frequencies)

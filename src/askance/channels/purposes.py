@@ -20,7 +20,9 @@ def as_purpose(purpose: object) -> str:
     if isinstance(purpose, str) and _is_one_line(purpose):
         return purpose
     raise InputError(
-        f"purpose is {shown(purpose)}; allowed: one line of at most {_LONGEST} characters, without blanks around it.",
+        argument="purpose",
+        got=shown(purpose),
+        allowed=f"one line of at most {_LONGEST} characters, without blanks around it",
         remedy='Name the question or the columns, as in "smokes" or "height,weight".',
     )
 

@@ -13,6 +13,7 @@ from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArr
 from askance._checks import Number, as_distribution, as_positive_level, as_probability, shown
 from askance._kernels import draw
 from askance._kernels.draw import TOTAL
+from askance._words import words
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.finite import FiniteChannel
 from askance.channels.observation import ObservationFunction
@@ -77,7 +78,9 @@ class RandomizedResponse(FiniteChannel):
     ) -> None:
         base, categories = _read_base(base_distribution, outputs)
         probability = as_probability(reveal_probability, "reveal_probability")
-        self._set_thresholds(int(probability * TOTAL), base, categories, f"reveal_probability is {shown(probability)}")
+        self._set_thresholds(
+            int(probability * TOTAL), base, categories, words("{reveal_probability} is {0}", shown(probability))
+        )
 
     @classmethod
     def for_privacy_level(
@@ -99,14 +102,14 @@ class RandomizedResponse(FiniteChannel):
         rarest = Fraction(1, len(categories)) if base is None else min(base)
         if rarest == 0:
             raise InputError(
-                "base_distribution contains a 0: an output that is never given at random betrays itself, at any "
-                "reveal probability.",
+                "contains a 0: an output that is never given at random betrays itself, at any reveal probability",
+                argument="base_distribution",
                 remedy="Give every output some probability.",
             )
         limit = largest_odds(level)
         odds = (limit - 1) * rarest
         reveal = int(odds / (1 + odds) * TOTAL)
-        asked = f"privacy_level is {shown(level)}"
+        asked = words("{privacy_level} is {0}", shown(level))
         channel = cls.__new__(cls)
         channel._set_thresholds(reveal, base, categories, asked)
         # Rounding of the base to whole units can overshoot e^α in the last digits: take what the realised base allows.
@@ -127,8 +130,10 @@ class RandomizedResponse(FiniteChannel):
             reveal = min(reveal, TOTAL - sum(p > 0 for p in base))
         if reveal <= 0:
             raise ProbabilityError(
-                f"{asked}: the truth would be told with a probability below {size}/2⁶², and the answers say nothing "
-                "about it.",
+                words(
+                    "{0}: the truth would be told with a probability below {1}/2⁶², and the answers say nothing of it.",
+                    *(asked, size),
+                ),
                 remedy="Raise it; reveal probabilities above 0.01 and levels above 0.1 are usual.",
             )
         rest = TOTAL - reveal
@@ -166,11 +171,14 @@ class RandomizedResponse(FiniteChannel):
     ) -> Self:
         """Build from the registry's parameters: exactly one of reveal_probability and privacy_level."""
         if (reveal_probability is None) == (privacy_level is None):
-            both = f"reveal_probability is {shown(reveal_probability)} and privacy_level is {shown(privacy_level)}"
+            given = (shown(reveal_probability), shown(privacy_level))
+            both = words("{reveal_probability} is {0} and {privacy_level} is {1}", *given)
             raise InputError(
-                f"{'how often the truth is told is not said' if privacy_level is None else both}; allowed: exactly one "
-                "of reveal_probability and privacy_level.",
-                remedy="Give reveal_probability or privacy_level.",
+                words(
+                    "{0}; allowed: exactly one of {reveal_probability} and {privacy_level}.",
+                    "how often the truth is told is not said" if privacy_level is None else both,
+                ),
+                remedy=words("Give {reveal_probability} or {privacy_level}."),
             )
         if privacy_level is not None:
             return cls.for_privacy_level(privacy_level, base_distribution, outputs=outputs)
@@ -259,6 +267,8 @@ def _read_base(
     categories = Categories.of(outputs, name="outputs")
     if base is not None and len(base) != len(categories):
         raise ShapeError(
-            f"base_distribution has {len(base)} entries for {len(categories)} outputs.", remedy="Give one per output."
+            f"has {len(base)} entries for {len(categories)} outputs",
+            argument="base_distribution",
+            remedy="Give one per output.",
         )
     return base, categories

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from askance._checks import SUM_TOLERANCE, Number, as_probability
+from askance._words import words
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.registry import LABELS, PROBABILITY, Parameter, register
@@ -27,8 +28,10 @@ class _YesNoDesign(MatrixChannel):
     ) -> None:
         if a == b:
             raise ProbabilityError(
-                f"with {', '.join(f'{name} = {value}' for name, value in given.items())} a report is equally likely "
-                "whatever the truth: the design carries no information.",
+                words(
+                    f"with {', '.join(f'{{{name}}} = {value}' for name, value in given.items())} a report is equally "
+                    "likely whatever the truth: the design carries no information."
+                ),
                 remedy="Change the probabilities so that yes and no are reported differently.",
             )
         categories = Categories.of(outputs, name="outputs")
@@ -105,8 +108,10 @@ class ForcedResponse(_YesNoDesign):
         total = t + forced_yes + forced_no
         if forced_no < -SUM_TOLERANCE or abs(total - 1) > SUM_TOLERANCE:
             raise ProbabilityError(
-                f"the probabilities are truth = {t}, yes = {forced_yes}, no = {forced_no}; allowed: 0 or more each, "
-                "1 in all.",
+                words(
+                    "the probabilities are {truth} = {0}, {yes} = {1}, {no} = {2}; allowed: 0 or more each, 1 in all.",
+                    *(t, forced_yes, forced_no),
+                ),
                 remedy="Leave the probability of a forced no out to have it computed, or correct the three.",
             )
         t, forced_yes, forced_no = t / total, forced_yes / total, max(forced_no / total, Fraction(0))
@@ -222,13 +227,17 @@ def _pair(outputs: LabelSet) -> Categories:
     categories = Categories.of(outputs, name="outputs")
     if len(categories) != 2:
         raise InputError(
-            f"outputs has {len(categories)} answers; allowed: 2, since this design asks a yes/no question.",
+            f"has {len(categories)} answers",
+            argument="outputs",
+            allowed="2, since this design asks a yes/no question",
             remedy="Use randomized-response or matrix for more categories.",
         )
     first, second = (str(label).strip().lower() for label in categories.labels)
     if first in _YES and second in _NO:
         raise InputError(
-            f"outputs are {list(categories.labels)!r}: yes comes first; allowed: no, then yes.",
+            f"are {list(categories.labels)!r}: yes comes first",
+            argument="outputs",
+            allowed="no, then yes",
             remedy=f"Write outputs={list(reversed(categories.labels))!r}.",
         )
     return categories

@@ -124,7 +124,7 @@ def audit(
         require_generator(rng)
     promised = getattr(channel, "stated_level", channel.privacy_level) if stated_level is None else stated_level
     if not promised >= 0:
-        raise InputError(f"stated_level is {shown(stated_level)}; allowed: 0 or more.", remedy="Leave it out.")
+        raise InputError(argument="stated_level", got=shown(stated_level), allowed="0 or more", remedy="Leave it out.")
     meter = _Meter(count, progress)
     if isinstance(channel, StatisticsChannel):
         found = _run_statistics(channel, count, confidence, rng, meter)
@@ -173,7 +173,7 @@ def log_ratio_bound(hits: tuple[int, int], drawn: tuple[int, int], confidence: f
 def _require_confidence(confidence: float) -> None:
     if not 0.5 <= confidence <= 1 - 1e-12:
         raise InputError(
-            f"confidence is {shown(confidence)}; allowed: 0.5 to 1 − 1e-12.", remedy="The default is 0.999."
+            argument="confidence", got=shown(confidence), allowed="0.5 to 1 − 1e-12", remedy="The default is 0.999."
         )
 
 

@@ -134,7 +134,9 @@ def small_level_traces(
     level, mean = float(as_positive_level(privacy_level)), as_floats(means, "means")
     if mean.ndim != 1 or not ((mean >= 0) & (mean <= 1)).all():
         raise InputError(
-            f"means are {shown(mean.tolist())}; allowed: one number between 0 and 1 per statistic.",
+            f"are {shown(mean.tolist())}",
+            argument="means",
+            allowed="one number between 0 and 1 per statistic",
             remedy="Give the mean of every binary statistic.",
         )
     d, distance = len(mean), as_count(diameter, "diameter", minimum=1, maximum=len(mean))

@@ -137,11 +137,13 @@ def read_sample(x: Covariates, weights: ArrayLike | None, terms: tuple[str, ...]
     dense = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
     if dense.ndim != 2 or dense.shape[1] != len(terms):
         raise ShapeError(
-            f"x has shape {dense.shape}; allowed: (rows, {len(terms)}), one column per term ({', '.join(terms)}).",
+            f"has shape {dense.shape}",
+            argument="x",
+            allowed=f"(rows, {len(terms)}), one column per term ({', '.join(terms)})",
             remedy="Give a sample of the covariates, with a column of ones for the intercept.",
         )
     if not len(dense):
-        raise EmptyDataError("x has no rows.", remedy="Give a sample of the covariates, or describe them.")
+        raise EmptyDataError("has no rows", argument="x", remedy="Give a sample of the covariates, or describe them.")
     if not np.isfinite(dense).all():
         row, column = np.argwhere(~np.isfinite(dense))[0]
         raise MissingValueError(

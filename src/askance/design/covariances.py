@@ -122,7 +122,9 @@ def observation_function(
 ) -> ObservationFunction:
     """The β in use: of least covariance under `frequencies`, or the plain one."""
     if not isinstance(weighting, str) or weighting not in ("best", "plain"):
-        raise InputError(f"weighting is {shown(weighting)}; allowed: best, plain.", remedy="The default is best.")
+        raise InputError(
+            argument="weighting", got=shown(weighting), allowed="best, plain", remedy="The default is best."
+        )
     if weighting == "plain":
         return channel.observation_function(model)
     possible = np.where(frequencies > 0, frequencies, 1.0)  # impossible observations need a weight, any weight

@@ -9,6 +9,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, did_you_mean, shown
+from askance._words import words
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.listed_table import ListedTable
 from askance.design.optimum.cliques import optimal_cliques
@@ -49,15 +50,18 @@ def plan_field(
     """
     if channel not in get_args(FieldRelease):
         raise InputError(
-            f"channel is {shown(channel)}; allowed: {', '.join(get_args(FieldRelease))}.",
+            argument="channel",
+            got=shown(channel),
+            allowed=", ".join(get_args(FieldRelease)),
             remedy=did_you_mean(channel, get_args(FieldRelease), 'Leave it out for "auto".'),
         )
     if channel == "optimal":
         return optimal_cliques(field, privacy_level, theta).channel
     if theta is not None:
         raise InputError(
-            f'theta is given, but channel is {shown(channel)}; allowed with a guess: "optimal".',
-            remedy='Leave theta out, or take channel="optimal".',
+            f'is given, but channel is {shown(channel)}; allowed with a guess: "optimal"',
+            argument="theta",
+            remedy=words("Leave {theta} out, or take {channel=optimal}."),
         )
     purpose = field.purpose
     cliques = None

@@ -26,7 +26,9 @@ def weights_at(weights: Weights, model: Enumerated, theta: FloatArray) -> FloatA
     if isinstance(weights, str):
         if weights != "shares":
             raise InputError(
-                f'weights are {shown(weights)}; allowed: numbers, a matrix, or "shares".',
+                f"are {shown(weights)}",
+                argument="weights",
+                allowed='numbers, a matrix, or "shares"',
                 remedy='Give "shares" where the shares of the outputs matter rather than the parameters.',
             )
         slopes = share_slopes(model, theta)
@@ -58,8 +60,10 @@ def read_weights(weights: ArrayLike | None, dimension: int) -> FloatArray:
     usable = matrix.shape == (dimension, dimension) and np.isfinite(matrix).all() and np.array_equal(matrix, matrix.T)
     if not usable or np.linalg.eigvalsh(matrix).min() < -1e-12 * np.abs(matrix).max() or not np.trace(matrix) > 0:
         raise InputError(
-            f"weights are {shown(given.tolist())}; allowed: {dimension} numbers of at least 0, not all 0, or a "
-            f"positive semidefinite matrix of shape ({dimension}, {dimension}).",
+            f"are {shown(given.tolist())}",
+            argument="weights",
+            allowed=f"{dimension} numbers of at least 0, not all 0, or a positive semidefinite matrix of shape "
+            f"({dimension}, {dimension})",
             remedy="Give one weight per parameter.",
         )
     return matrix

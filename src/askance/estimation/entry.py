@@ -100,7 +100,9 @@ def estimate(
         method = "moments" if isinstance(evidence, StatisticsTally) else "one-step"
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(
-            f"method is {shown(method)}; allowed: {', '.join(METHODS)}.",
+            argument="method",
+            got=shown(method),
+            allowed=", ".join(METHODS),
             remedy=did_you_mean(method, METHODS, "Leave it out for the default, one-step."),
         )
     _check_kinds(model, evidence)
@@ -129,7 +131,8 @@ def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> Mo
     if isinstance(evidence, StatisticsTally):
         if method != "moments":
             raise InputError(
-                f"method is {method!r}; allowed with sums of noised statistics: moments.",
+                f"is {method!r}; allowed with sums of noised statistics: moments",
+                argument="method",
                 remedy="Leave the method out: the sums keep means, not the reports a likelihood needs.",
             )
         return StatisticsProblem(model, evidence)

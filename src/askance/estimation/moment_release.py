@@ -307,7 +307,9 @@ def require_encoding(encoding: object) -> Encoding:
     """Refuse an unknown encoding."""
     if encoding not in ENCODINGS:
         raise InputError(
-            f"channel is {shown(encoding)}; allowed: auto, {', '.join(ENCODINGS)}.",
+            argument="channel",
+            got=shown(encoding),
+            allowed=f"auto, {', '.join(ENCODINGS)}",
             remedy='Leave it out for "auto".',
         )
     return encoding

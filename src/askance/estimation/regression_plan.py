@@ -69,7 +69,9 @@ def plan_regression(
         return MomentRelease(field, bounded, channel, pilot_observations=pilot_observations)
     if calibration != "exact":
         raise InputError(
-            f"calibration is {calibration!r} with channel {channel!r}; allowed: exact.",
+            f"is {calibration!r} with channel {channel!r}",
+            argument="calibration",
+            allowed="exact",
             remedy="The paper prints per-value and coordinate release only.",
         )
     omega = math.sqrt(field.n_features + 1) / 2

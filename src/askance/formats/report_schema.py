@@ -17,6 +17,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
+from askance._words import Place, words
 from askance.categories import Categories, Label
 from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
@@ -38,7 +39,7 @@ TAG_DIGITS = 16
 #: What can be wrong with a report.
 Reason: TypeAlias = Literal["another channel", "duplicate id", "malformed"]
 #: The way out of a bad report.
-SKIP = "Get it again, or refuse and count such reports with skip_bad=True (--skip-bad)."
+SKIP = words("Get it again, or refuse and count such reports with {skip_bad=True}.")
 #: What the two kinds of channels report: columns of noised statistics, or noised answers (labels, shape (n,)).
 AnyReports: TypeAlias = Reports | AnyArray
 
@@ -145,7 +146,8 @@ class ReportSchema:
             row = int(np.argmax(never))
             label = self.channel.observations.labels[int(codes[row])]
             raise InputError(
-                f"report {row} has {shown(label)} in column 'answer', which the channel never gives.",
+                f"has {shown(label)} in column 'answer', which the channel never gives",
+                argument=Place("report", row),
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
         return self.channel.observations.decode(codes)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._checks import shown
+from askance._words import Part, Place
 from askance.channels.differences import differences, way_out
 from askance.channels.purposes import as_purpose
 from askance.channels.registry import AnyChannel
@@ -210,8 +211,13 @@ def _without_impossible(block: Block, refusals: Refusals) -> Block:
     kept = np.ones(len(block.places), dtype=bool)
     for i, error in _impossible(block, 0, len(kept)):
         kept[i] = False
-        refusals.refuse("malformed", block.place(i), error.message.replace("report 0 has", "it has", 1))
+        refusals.refuse("malformed", block.place(i), error.spelled(_it).message)
     return block.take(kept)
+
+
+def _it(part: Part) -> str | None:
+    """What is said of a report where a line says which one it is."""
+    return "it" if isinstance(part, Place) else None
 
 
 def _impossible(block: Block, start: int, stop: int) -> Iterator[tuple[int, InputError]]:

@@ -80,7 +80,9 @@ def as_starts(starts: object, dimension: int, name: str = "starts") -> list[Floa
     example = "[-3, 0, 3]" if dimension == 1 else "[[0, 1], [1, 0]]"
     given = as_list(starts, name, example)
     if not given:
-        raise EmptyDataError(f"{name} is empty; allowed: at least one point.", remedy=f"Give a list such as {example}.")
+        raise EmptyDataError(
+            "is empty", argument=name, allowed="at least one point", remedy=f"Give a list such as {example}."
+        )
     points: list[Any] = [[each] if isinstance(each, (int, float, np.number)) else each for each in given]
     return [as_parameter(point, dimension, f"{name}[{i}]") for i, point in enumerate(points)]
 

@@ -14,18 +14,24 @@ def require_model(model: object, statistics: tuple[int, ...], outputs: int | Non
     """Refuse what is no `Enumerated` model, or one with another number of statistics or outputs than can be drawn."""
     if not isinstance(model, Enumerated):
         raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated model.",
+            argument="model",
+            got=shown(model),
+            allowed="an Enumerated model",
             remedy="Give the model first, then the channel; build one such as Enumerated([[5, -1, 0]]).",
         )
     if outputs is not None and len(model.outputs) != outputs:
         raise ShapeError(
-            f"model has {len(model.outputs)} outputs; allowed: {outputs}, the corners of the triangle.",
+            f"has {len(model.outputs)} outputs",
+            argument="model",
+            allowed=f"{outputs}, the corners of the triangle",
             remedy="Draw a model of three outputs, or its likelihood with likelihood_picture.",
         )
     if model.dimension not in statistics:
         allowed = " or ".join(map(str, statistics))
         raise ShapeError(
-            f"model has {model.dimension} statistics; allowed: {allowed}.",
+            f"has {model.dimension} statistics",
+            argument="model",
+            allowed=allowed,
             remedy="Keep the statistics you want to look at: Enumerated(model.table[:1], outputs=model.outputs).",
         )
     return model
@@ -42,7 +48,10 @@ def as_problem(model: Enumerated, channel: FiniteChannel, observed: object) -> T
     """Model and tally as estimation sees them; refused are other channels and empty tallies."""
     if not isinstance(observed, Tally):
         raise InputError(
-            f"observed is {shown(observed)}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
+            argument="observed",
+            got=shown(observed),
+            allowed="a Tally",
+            remedy="Count with Tally(channel).add(reports).",
         )
     if observed.channel.fingerprint != channel.fingerprint:
         raise IncompatibleEvidenceError(
@@ -52,6 +61,9 @@ def as_problem(model: Enumerated, channel: FiniteChannel, observed: object) -> T
         )
     if not observed.n_observations:
         raise EmptyDataError(
-            "observed has 0 reports; allowed: at least 1.", remedy="Add reports first: observed.add(reports)."
+            "has 0 reports",
+            argument="observed",
+            allowed="at least 1",
+            remedy="Add reports first: observed.add(reports).",
         )
     return TallyProblem(model, observed)

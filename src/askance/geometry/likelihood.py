@@ -150,7 +150,9 @@ def _as_window(window: ArrayLike, dimension: int) -> FloatArray:
     if given.shape != (dimension, 2) or not np.isfinite(given).all() or (given[:, 0] >= given[:, 1]).any():
         example = "(-3, 4)" if dimension == 1 else "[(-3, 4), (-2, 2)]"
         raise InputError(
-            f"window is {shown(window)}; allowed: for each of the {dimension} parameters a lowest and a higher number.",
+            argument="window",
+            got=shown(window),
+            allowed=f"for each of the {dimension} parameters a lowest and a higher number",
             remedy=f"Give one such as {example}, or leave it out.",
         )
     return given

@@ -57,7 +57,8 @@ class Enumerated:
         self.outputs = Categories.of(outputs, name="outputs")
         if len(self.outputs) != size:
             raise ShapeError(
-                f"outputs has {len(self.outputs)} labels for {size} columns of statistics.",
+                f"has {len(self.outputs)} labels for {size} columns of statistics",
+                argument="outputs",
                 remedy="Give one label per column.",
             )
         default = [f"statistic {j}" for j in range(self.dimension)]
@@ -65,8 +66,9 @@ class Enumerated:
         self.parameter_names = tuple(str(name) for name in names)
         if len(set(self.parameter_names)) != self.dimension:
             raise InputError(
-                f"parameter_names has {len(self.parameter_names)} names, {len(set(self.parameter_names))} different; "
-                f"allowed: {self.dimension} different ones.",
+                f"has {len(self.parameter_names)} names, {len(set(self.parameter_names))} different",
+                argument="parameter_names",
+                allowed=f"{self.dimension} different ones",
                 remedy="Name every statistic once.",
             )
         base = np.zeros(size)
@@ -74,7 +76,10 @@ class Enumerated:
             base = as_floats(log_base_measure, "log_base_measure").copy()
         if base.shape != (size,):
             raise ShapeError(
-                f"log_base_measure has shape {base.shape}; allowed: ({size},).", remedy="Give one number per output."
+                f"has shape {base.shape}",
+                argument="log_base_measure",
+                allowed=f"({size},)",
+                remedy="Give one number per output.",
             )
         if not np.isfinite(base).all():
             y = int(np.argmin(np.isfinite(base)))

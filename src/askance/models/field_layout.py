@@ -59,7 +59,9 @@ class FieldLayout:
         ):
             return int(variable)
         raise InputError(
-            f"{name} has the variable {shown(variable)}; allowed: {shown(list(self.variables))}, or their positions.",
+            f"has the variable {shown(variable)}",
+            argument=name,
+            allowed=f"{shown(list(self.variables))}, or their positions",
             remedy=did_you_mean(variable, self.variables, "Give names or positions of the field's variables."),
         )
 
@@ -74,7 +76,9 @@ class FieldLayout:
         positions = tuple(self._position(variable, name) for variable in given)
         if not positions or len(set(positions)) < len(positions):
             raise InputError(
-                f"{name} is {shown(given)}; allowed: at least one variable, each once.",
+                argument=name,
+                got=shown(given),
+                allowed="at least one variable, each once",
                 remedy="Give every variable once.",
             )
         return positions
@@ -89,7 +93,9 @@ class FieldLayout:
                     remedy="Leave one of them out.",
                 )
         if not cliques:
-            raise InputError("cliques is empty; allowed: at least one.", remedy="Give a list such as [[0, 1], [1, 2]].")
+            raise InputError(
+                "is empty", argument="cliques", allowed="at least one", remedy="Give a list such as [[0, 1], [1, 2]]."
+            )
         return tuple(cliques.values())
 
     def _read_impossible(self, given: object) -> tuple[Assignment, ...]:
@@ -98,7 +104,9 @@ class FieldLayout:
             name = f"impossible[{i}]"
             if not isinstance(entry, Mapping) or not entry:
                 raise InputError(
-                    f"{name} is {shown(entry)}; allowed: a mapping from variables to labels.",
+                    argument=name,
+                    got=shown(entry),
+                    allowed="a mapping from variables to labels",
                     remedy='Give each combination as {"sex": "m", "pregnant": "yes"}.',
                 )
             assignment = dict(zip(self._positions(list(entry), name), entry.values(), strict=True))
@@ -188,7 +196,9 @@ class FieldLayout:
             if wanted not in self.cliques:
                 known = [[self.variables[v] for v in each] for each in self.cliques]
                 raise InputError(
-                    f"clique is {shown(list(clique))}; allowed: one of {shown(known)}.",
+                    argument="clique",
+                    got=shown(list(clique)),
+                    allowed=f"one of {shown(known)}",
                     remedy="Give its variables in the order in which they were given, or take `marginal`.",
                 )
             number = self.cliques.index(wanted)
@@ -206,7 +216,9 @@ class FieldLayout:
         array = as_floats(values, "values")
         if array.ndim == 0 or array.shape[-1] != self.dimension:
             raise ShapeError(
-                f"values has shape {array.shape}; allowed: (…, {self.dimension}), one number per statistic.",
+                f"has shape {array.shape}",
+                argument="values",
+                allowed=f"(…, {self.dimension}), one number per statistic",
                 remedy="Give θ, or what mean_statistics returns.",
             )
         return array
@@ -225,7 +237,9 @@ def _read_variables(given: object) -> dict[str, Categories]:
         sizes = as_list(given, "variables", '[2, 3, 2], or {"sex": ["m", "f"], "age": 3}')
         variables = {str(i): Categories(as_count(n, f"variables[{i}]", minimum=2)) for i, n in enumerate(sizes)}
     if not variables:
-        raise InputError("variables is empty; allowed: at least one.", remedy="Give sizes such as [2, 3, 2].")
+        raise InputError(
+            "is empty", argument="variables", allowed="at least one", remedy="Give sizes such as [2, 3, 2]."
+        )
     return variables
 
 
@@ -237,7 +251,9 @@ def _read_terms(given: int | Iterable[str] | None) -> tuple[str, ...]:
     terms = tuple(str(term) for term in as_list(given, "covariates", '["Intercept", "age"], or their number'))
     if not terms or len(set(terms)) < len(terms):
         raise InputError(
-            f"covariates are {shown(list(terms))}; allowed: at least one, all different.",
+            f"are {shown(list(terms))}",
+            argument="covariates",
+            allowed="at least one, all different",
             remedy="Name every column of x once, or give None.",
         )
     return terms

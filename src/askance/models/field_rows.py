@@ -54,7 +54,10 @@ class FieldRequest:
         given = np.ones(rows) if weights is None else as_floats(weights, "weights")
         if given.shape != (rows,):
             raise ShapeError(
-                f"weights has shape {given.shape}; allowed: ({rows},).", remedy="Give one weight per row of x."
+                f"has shape {given.shape}",
+                argument="weights",
+                allowed=f"({rows},)",
+                remedy="Give one weight per row of x.",
             )
         return given if self.inverse is None else np.bincount(self.inverse, given, self.size).astype(np.float64)
 
@@ -69,14 +72,18 @@ def read_covariates(x: Covariates, terms: Sequence[str]) -> FloatArray | None:
         x = x.different[x.inverse]
     if not terms:
         if x is not None:
-            raise ShapeError("x is given, but the field has no covariates.", remedy="Build it with covariates=….")
+            raise ShapeError(
+                "is given, but the field has no covariates", argument="x", remedy="Build it with covariates=…."
+            )
         return None
     if x is None:
-        raise ShapeError("x is missing.", remedy=f"Give a table with the columns {', '.join(terms)}.")
+        raise ShapeError("is missing", argument="x", remedy=f"Give a table with the columns {', '.join(terms)}.")
     rows = as_floats(x.toarray() if hasattr(x, "toarray") else x, "x")
     if rows.ndim != 2 or rows.shape[1] != len(terms):
         raise ShapeError(
-            f"x has shape {rows.shape}; allowed: (n, {len(terms)}), one column for each of {', '.join(terms)}.",
+            f"has shape {rows.shape}",
+            argument="x",
+            allowed=f"(n, {len(terms)}), one column for each of {', '.join(terms)}",
             remedy="Give one column per covariate, in this order.",
         )
     if not np.isfinite(rows).all():

@@ -96,7 +96,7 @@ class GaussianField:
         self.scaled_by_bounds = scales is None
         self.clip = float(as_floats(clip, "clip"))
         if not 0 < self.clip < np.inf:
-            raise InputError(f"clip is {clip!r}; allowed: above 0, finite.", remedy="3 scales are usual.")
+            raise InputError(argument="clip", got=shown(clip), allowed="above 0, finite", remedy="3 scales are usual.")
         #: Where x and y are clipped on the standard scale, shape (p + 1,) each.
         with np.errstate(over="ignore"):  # bounds that are further away than a float can tell are clipped, too
             self.least = np.maximum((self.low - self.centres) / self.scales, -self.clip)
@@ -117,7 +117,9 @@ class GaussianField:
         read = [_columns(values, size, name) for values, name in ((centres, "centres of scales"), (widths, "scales"))]
         if not (np.isfinite(read[0]).all() and np.isfinite(read[1]).all() and (read[1] > 0).all()):
             raise InputError(
-                f"scales are {shown(scales)}; allowed: finite centres and scales above 0.",
+                f"are {shown(scales)}",
+                argument="scales",
+                allowed="finite centres and scales above 0",
                 remedy="Leave a column that does not vary out.",
             )
         return read[0], read[1]
@@ -156,7 +158,9 @@ class GaussianField:
         rows, target = self.read_x(x), as_floats(y, "y", secret=True)
         if target.shape != (len(rows),):
             raise ShapeError(
-                f"x has {len(rows)} rows and y shape {target.shape}; allowed: one number per row of x.",
+                f"has {len(rows)} rows and y shape {target.shape}",
+                argument="x",
+                allowed="one number per row of x",
                 remedy="Pass matching columns.",
             )
         table = np.column_stack([rows, target])
@@ -168,7 +172,9 @@ class GaussianField:
         table = as_floats(columns_by_name(x, self.feature_names) if self._named else x, "x", secret=True)
         if table.ndim != 2 or table.shape[1] != self.n_features:
             raise ShapeError(
-                f"x has shape {table.shape}; allowed: (n, {self.n_features}), one row per respondent.",
+                f"has shape {table.shape}",
+                argument="x",
+                allowed=f"(n, {self.n_features}), one row per respondent",
                 remedy="Give one column per feature.",
             )
         _require_finite(table, self.names)
@@ -318,7 +324,9 @@ def _read_names(given: Sequence[str] | None, outcome: str, size: int) -> tuple[t
 def _pair(given: Sequence[ArrayLike], name: str) -> tuple[ArrayLike, ArrayLike]:
     if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != 2:
         raise InputError(
-            f"{name} is {shown(given)}; allowed: two, such as (0, 10), or ([0, 18], [1, 90]) for two columns.",
+            argument=name,
+            got=shown(given),
+            allowed="two, such as (0, 10), or ([0, 18], [1, 90]) for two columns",
             remedy="Give (low, high), or (lows, highs) with one number per column.",
         )
     return given[0], given[1]
@@ -329,7 +337,9 @@ def _columns(values: ArrayLike, size: int, name: str) -> FloatArray:
     array = as_floats(as_array(values, name), name)
     if array.ndim > 1 or array.size not in (1, size):
         raise ShapeError(
-            f"{name} has shape {array.shape}; allowed: one number, or {size}.",
+            f"has shape {array.shape}",
+            argument=name,
+            allowed=f"one number, or {size}",
             remedy="Give one number for all columns, or one for each.",
         )
     return np.broadcast_to(array, size).astype(np.float64)
@@ -344,7 +354,9 @@ def _read_bounds(
         if given is None:
             if required:
                 raise InputError(
-                    f"{name} is missing; allowed: (low, high), from public knowledge.",
+                    "is missing",
+                    argument=name,
+                    allowed="(low, high), from public knowledge",
                     remedy="Give bounds that do not depend on the data, or public scales=(centres, scales).",
                 )
             continue

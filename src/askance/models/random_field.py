@@ -305,7 +305,10 @@ class RandomField(FieldLayout):
         rows = read_covariates(x, self.terms)
         if rows is not None and len(rows) != len(codes):
             raise ShapeError(
-                f"x has {len(rows)} rows for {len(codes)} records; allowed: as many.", remedy="Give one row per record."
+                f"has {len(rows)} rows for {len(codes)} records",
+                argument="x",
+                allowed="as many",
+                remedy="Give one row per record.",
             )
         return rows
 

@@ -38,7 +38,10 @@ class Softmax:
         self.terms = tuple(str(term) for term in terms)
         if not self.terms or len(set(self.terms)) != len(self.terms):
             raise InputError(
-                f"terms are {list(self.terms)}; allowed: at least one, all different.", remedy="Name every column once."
+                f"are {list(self.terms)}",
+                argument="terms",
+                allowed="at least one, all different",
+                remedy="Name every column once.",
             )
         self.dimension = (len(self.outputs) - 1) * len(self.terms)
         if len(self.outputs) == 2:
@@ -54,10 +57,14 @@ class Softmax:
     def logits(self, theta: ArrayLike, x: Covariates) -> FloatArray:
         """x·θ_y of every row and output, 0 for the first output; shape (n, m)."""
         if x is None:
-            raise ShapeError("x is missing.", remedy=f"Give a table with the columns {', '.join(self.terms)}.")
+            raise ShapeError(
+                "is missing", argument="x", remedy=f"Give a table with the columns {', '.join(self.terms)}."
+            )
         if x.shape[1] != len(self.terms):
             raise ShapeError(
-                f"x has {x.shape[1]} columns; allowed: {len(self.terms)} ({', '.join(self.terms)}).",
+                f"has {x.shape[1]} columns",
+                argument="x",
+                allowed=f"{len(self.terms)} ({', '.join(self.terms)})",
                 remedy="Give one column per term, in this order.",
             )
         scores = np.zeros((x.shape[0], len(self.outputs)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import shown
+from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.channels.randomized_response import RandomizedResponse
@@ -150,9 +151,9 @@ class AnswersSubject(Subject):
         if isinstance(limit, StatisticsAsymptotics):
             if self.method in ("one-step", "marginal"):
                 raise InputError(
-                    f"method is {self.method}, but reports of {kind}, which noises statistics, are estimated by "
-                    "moments.",
-                    remedy='Plan with method="best" or "moments".',
+                    f"is {self.method}, but reports of {kind}, which noises statistics, are estimated by moments",
+                    argument="method",
+                    remedy=words("Plan with {method=best} or {method=moments}."),
                 )
             return limit.moments, "moments"
         if self.method != "moments":
@@ -163,7 +164,7 @@ class AnswersSubject(Subject):
             raise NotIdentifiedError(
                 f"through {kind} no unbiased β exists for this model, so moments reach the goal with no number of "
                 "respondents.",
-                remedy="Plan with method='one-step', or with another design.",
+                remedy=words("Plan with {method=one-step}, or with another design."),
             )
         return limit.moments, "moments"
 

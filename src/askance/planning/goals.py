@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from askance._checks import shown
+from askance._words import words
 from askance.errors import InputError
 from askance.planning.subject import Subject
 
@@ -57,7 +58,8 @@ class Goal:
         value = (sigma / self.error) ** 2
         if not value < _TOO_MANY:
             raise InputError(
-                f"{self.name} {self.wanted:g} would take more than 9·10¹⁵ respondents through {design}.",
+                f"{self.wanted:g} would take more than 9·10¹⁵ respondents through {design}",
+                argument=self.name,
                 remedy=f"The nearest that is possible: a million respondents give a standard error of "
                 f"{sigma / 1e3:.3g}.",
             )
@@ -95,8 +97,9 @@ class Goal:
             return
         needed = self.respondents(sigma, "direct answers")
         raise InputError(
-            f"{self.name} {self.wanted:g} is out of reach: with {n:,} respondents even direct answers have "
-            f"{self.shown(sigma / math.sqrt(n))}; {needed:,} would do, and more of them at any privacy level.",
+            f"{self.wanted:g} is out of reach: with {n:,} respondents even direct answers have "
+            f"{self.shown(sigma / math.sqrt(n))}; {needed:,} would do, and more of them at any privacy level",
+            argument=self.name,
             remedy=f"Ask more than {needed:,} respondents, or give a goal that is easier to reach.",
         )
 
@@ -116,13 +119,15 @@ def read_goal(
     confidence = _as_number(confidence, "confidence")
     if len(given) > 1:
         raise InputError(
-            f"goals given: {', '.join(given)}; allowed: one of them.",
-            remedy="Plan once for each and take the larger n.",
+            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
+            remedy="Plan once for each and take the larger number of respondents.",
         )
     _check_respondents(n)
     if not _LEAST_CONFIDENCE <= confidence <= 1 - _LEAST_CONFIDENCE:
         raise InputError(
-            f"confidence is {confidence:.10g}; allowed: {_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}.",
+            argument="confidence",
+            got=f"{confidence:.10g}",
+            allowed=f"{_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}",
             remedy="0.95 is usual.",
         )
     name, wanted = next(iter(given.items()), ("n", float(n or 0)))
@@ -130,7 +135,9 @@ def read_goal(
         _check_power(wanted, confidence)
     elif name != "n" and not (wanted > 0 and math.isfinite(wanted)):
         raise InputError(
-            f"{name} is {wanted:g}; allowed: above 0, finite: no number of respondents makes an estimate exact.",
+            argument=name,
+            got=f"{wanted:g}",
+            allowed="above 0, finite: no number of respondents makes an estimate exact",
             remedy="Give the largest error you can live with.",
         )
     return Goal(name, wanted, confidence, _read_effect(effect, subject, name))
@@ -141,7 +148,7 @@ def _as_number(value: object, name: str) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} is {shown(value)}; allowed: a number.", remedy="Write it as in 0.05.") from None
+        raise InputError(argument=name, got=shown(value), allowed="a number", remedy="Write it as in 0.05.") from None
 
 
 def _check_respondents(n: int | None) -> None:
@@ -149,14 +156,16 @@ def _check_respondents(n: int | None) -> None:
         return
     value = _as_number(n, "n")
     if not (value >= 1 and value == math.floor(value) and value < _TOO_MANY):
-        raise InputError(f"n is {n}; allowed: a whole number, at least 1.", remedy="1000 is a usual survey.")
+        raise InputError(argument="n", got=n, allowed="a whole number, at least 1", remedy="1000 is a usual survey.")
 
 
 def _check_power(power: float, confidence: float) -> None:
     if not 1 - confidence < power < 1:
         raise InputError(
-            f"power is {power:g}; allowed: above {1 - confidence:.4g}, which a test of that level has without any "
-            "effect, and below 1, which no number of respondents reaches.",
+            argument="power",
+            got=f"{power:g}",
+            allowed=f"above {1 - confidence:.4g}, which a test of that level has without any effect, and below 1, "
+            "which no number of respondents reaches",
             remedy="0.8 or 0.9 is usual.",
         )
 
@@ -166,8 +175,9 @@ def _read_effect(effect: float | None, subject: Subject, goal: str) -> float | N
     if subject.value is None:
         if goal == "power" or effect is not None:
             raise InputError(
-                f"power is about one number, but the target is: {subject.label}.",
-                remedy="Give a target, such as the name of a parameter or Share(output).",
+                f"is about one number, but the target is: {subject.label}",
+                argument="power",
+                remedy=words("Give a target that is one number, as in {Share(output)}."),
             )
         return None
     if effect is None and not subject.is_share and (subject.value or goal == "power"):
@@ -177,17 +187,22 @@ def _read_effect(effect: float | None, subject: Subject, goal: str) -> float | N
             return None
         raise InputError(
             f"the goal is power for {subject.label}, but no effect is given.",
-            remedy="Say which difference from a reference share is to be detected, or give another goal.",
+            remedy=words(
+                "Say with {effect} which difference from a reference share is to be detected, or give another goal."
+            ),
         )
     effect = _as_number(effect, "effect")
     if effect == 0 or not math.isfinite(effect):
         raise InputError(
             f"the effect on {subject.label} to be detected is {effect:g}: no number of respondents detects that.",
-            remedy="Give the smallest effect worth detecting (effect=…), or plan for a standard error instead.",
+            remedy=words(
+                "Give the smallest effect worth detecting ({effect=…}), or plan for a standard error instead."
+            ),
         )
     if subject.is_share and abs(effect) >= (most := max(subject.value, 1 - subject.value)):
         raise InputError(
-            f"effect is {effect:g}, but no share differs from {subject.label} = {subject.value:.4g} by that much.",
+            f"is {effect:g}, but no share differs from {subject.label} = {subject.value:.4g} by that much",
+            argument="effect",
             remedy=f"Give a difference below {most:.4g}.",
         )
     return effect

@@ -45,7 +45,9 @@ def read_guesses(
     if prior is not None:
         if not isinstance(prior, Prior) and isinstance(prior, Sized) and not len(prior):
             raise ShapeError(
-                f"prior is empty; allowed: at least one row of {dimension} numbers.",
+                "is empty",
+                argument="prior",
+                allowed=f"at least one row of {dimension} numbers",
                 remedy="Give prior=[[…], …], one row for every θ that may be true, or theta=[…] for a single guess.",
             )
         return Prior.of(prior, dimension=dimension)
@@ -85,7 +87,8 @@ def require_fit_of(model: AnyModel | None, fit: HasEstimate, *, dimension: int, 
         size += 1  # the deviation of what is left unexplained follows from the moments
     if size != dimension:
         raise ShapeError(
-            f"{name} has {size} parameters, the model {dimension}.",
+            f"has {size} parameters, the model {dimension}",
+            argument=name,
             remedy="Give a fit of the model that is planned for.",
         )
 

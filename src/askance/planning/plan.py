@@ -14,6 +14,7 @@ import numpy as np
 from askance._arrays import ArrayLike
 from askance._checks import Number, as_positive_level, shown
 from askance._threads import one_thread
+from askance._words import Argument, Either, words
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.design.optimum import OptimalChannel, Prior
@@ -127,7 +128,9 @@ def _subject(
 ) -> Subject:
     if isinstance(model, (Enumerated, Softmax)):
         if isinstance(target, Mapping):
-            raise InputError(f"target is {shown(target)}; allowed: a name or Share(output).", remedy="Give a name.")
+            raise InputError(
+                argument="target", got=shown(target), allowed="a name or Share(output)", remedy="Give a name."
+            )
         guesses = read_guesses(model.dimension, theta, prior, fit, model)
         return AnswersSubject(model, guesses, x, weights, target, method)
     if isinstance(model, RandomField):
@@ -153,7 +156,7 @@ def read_channels(channels: object) -> list[str | AnyDesign] | None:
     designs = (str, FiniteChannel, StatisticsChannel, MomentRelease)
     given = [channels] if isinstance(channels, designs) or not isinstance(channels, Iterable) else list(channels)
     if not given:
-        raise InputError("channels is empty.", remedy="Leave it out to compare all that fit the model.")
+        raise InputError("is empty", argument="channels", remedy="Leave it out to compare all that fit the model.")
     found: list[str | AnyDesign] = []
     for each in given:
         if not isinstance(each, designs):
@@ -282,7 +285,7 @@ def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
     if not designs:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise OutOfReachError(
-            f"no channel reaches {goal.name} {goal.wanted:g}: {reasons}",
+            words("no channel reaches {0} {1}: {2}", Argument(goal.name), f"{goal.wanted:g}", reasons),
             remedy="Take more respondents, a larger privacy level or other channels.",
         )
     if channels is None:
@@ -352,21 +355,26 @@ def _require_one_unknown(request: Request, channels: list[str | AnyDesign] | Non
     if request.goal.name == "n" and request.n is None:
         raise InputError(
             "neither respondents nor a goal are given.",
-            remedy="Give n, or one of standard_error, interval_width and power.",
+            remedy=words("Give {n}, or one of {standard_error}, {interval_width} and {power}."),
         )
     if request.unknown == "privacy_level" and (request.level is not None or given):
-        what = "privacy_level" if request.level is not None else f"the channel {shown(given[0])}, which has its level,"
+        own = "".join(f"the channel {shown(channel)}, which has its level," for channel in given[:1])
+        what = own if request.level is None else Argument("privacy_level")
         raise InputError(
-            f"{what}, n and {request.goal.name} are all given: nothing is left to work out.",
-            remedy="Leave one of them out; for the smallest level give channels by name.",
+            words("{0}, {n} and {1} are all given: nothing is left to work out.", what, Argument(request.goal.name)),
+            remedy=words("Leave one of them out{0}.", Either("; for the smallest level give channels by name", "")),
         )
     if request.unknown != "privacy_level" and request.level is None and named:
         raise InputError(
-            "privacy_level is not given, and neither are both n and a goal, from which it would follow.",
-            remedy="Give privacy_level, such as 1; or n and a goal; or channels that have a level.",
+            words("is not given, and neither are both {n} and a goal, from which it would follow"),
+            argument="privacy_level",
+            remedy=words(
+                "Give {privacy_level}, such as 1; or {n} and a goal{0}.", Either("; or channels that have a level", "")
+            ),
         )
     if request.level is not None and not named:
         raise InputError(
-            f"privacy_level is {shown(request.level)}, but all channels are given, and have their own.",
+            f"is {shown(request.level)}, but all channels are given, and have their own",
+            argument="privacy_level",
             remedy="Leave it out, or give names of channels.",
         )

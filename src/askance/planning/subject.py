@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
+from askance._words import Either, words
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
@@ -23,6 +24,13 @@ METHODS: tuple[PlannedMethod, ...] = ("best", "one-step", "moments", "marginal")
 #: What respondents are asked through.
 AnyDesign: TypeAlias = FiniteChannel | StatisticsChannel | MomentRelease
 Builder: TypeAlias = Callable[[Fraction], AnyDesign]
+_BUILD = words(
+    "{0}.",
+    Either(
+        "Build it with its parameters and give the channel itself",
+        "Leave it out; `askance plan survey` takes yes/no designs with parameters: --design warner:question=2/3",
+    ),
+)
 
 
 class Limit(NamedTuple):
@@ -101,11 +109,11 @@ class Subject(ABC):
         if name in kinds:
             raise InputError(
                 f"{name} is not built from a privacy level; allowed: {'; '.join(found)}.",
-                remedy="Build it with its parameters and give the channel itself.",
+                remedy=_BUILD,
             )
         raise InputError(
             f"there is no channel {shown(name)}; allowed: {'; '.join(found)}.",
-            remedy=did_you_mean(name, [*found, *kinds], "Leave channels out to compare all that fit."),
+            remedy=did_you_mean(name, [*found, *kinds], words("Leave {channels} out to compare all that fit.")),
         )
 
     def mean(self, values: FloatArray) -> float:
@@ -121,6 +129,8 @@ def require_method(method: object, allowed: tuple[str, ...] = METHODS) -> None:
     """Refuse an unknown estimator."""
     if method not in allowed:
         raise InputError(
-            f"method is {shown(method)}; allowed: {', '.join(allowed)}.",
+            argument="method",
+            got=shown(method),
+            allowed=", ".join(allowed),
             remedy=did_you_mean(method, allowed, "Leave it out for the default."),
         )

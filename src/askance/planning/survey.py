@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from askance._arrays import ArrayLike
 from askance._threads import one_thread
+from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
 from askance.errors import InputError
@@ -73,7 +74,9 @@ def plan_survey(
     """
     designs = read_channels(channels)
     if designs is None:
-        raise InputError("channels is None.", remedy="Give at least one design to compare with the direct question.")
+        raise InputError(
+            "is None", argument="channels", remedy="Give at least one design to compare with the direct question."
+        )
     given = [
         name
         for name, value in (("n", n), ("standard_error", standard_error), ("interval_width", interval_width))
@@ -81,8 +84,8 @@ def plan_survey(
     ]
     if len(given) > 1:
         raise InputError(
-            f"goals given: {', '.join(given)}; allowed: one of them.",
-            remedy="Plan once for each and take the larger n.",
+            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
+            remedy="Plan once for each and take the larger number of respondents.",
         )
     guesses = read_guesses(model.dimension, theta, None, None)
     subject = AnswersSubject(model, guesses, x, weights, target, method, weighting)

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import require_generator
+from askance._words import words
 from askance.categories import Label
 from askance.channels.survey_designs import NO_YES
 from askance.errors import InputError, LabelError, ProbabilityError, ShapeError
@@ -132,14 +133,18 @@ def guess_survey(
     """
     if not 0 < prevalence < 1:
         raise ProbabilityError(
-            f"prevalence is {prevalence:g}; allowed: above 0, below 1: nothing varies where everybody answers alike.",
+            argument="prevalence",
+            got=f"{prevalence:g}",
+            allowed="above 0, below 1: nothing varies where everybody answers alike",
             remedy="Guess a share such as 0.05; a percentage is written as a fraction.",
         )
     columns, coefficients = dict(covariates or {}), dict(effects or {})
     for name, value in coefficients.items():
         if name not in columns:
             known = ", ".join(columns) or "none are described"
-            raise LabelError(f"there is an effect of {name!r}, but covariates: {known}.", remedy="Describe it with x.")
+            raise LabelError(
+                f"there is an effect of {name!r}, but covariates: {known}.", remedy=words("Describe it with {x}.")
+            )
         if not math.isfinite(value):
             raise InputError(f"the effect of {name!r} is {value}.", remedy="Give a finite number.")
     if INTERCEPT in columns:

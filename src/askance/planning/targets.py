@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, did_you_mean, shown
+from askance._words import words
 from askance.categories import Label
 from askance.design.conditional_covariances import read_sample
 from askance.design.weights import share_slopes
@@ -177,7 +178,7 @@ def _parameters(
     every = np.eye(model.dimension)
     if name is None:
         return Asked(ALL_PARAMETERS, None, every, 0.0, False, theta, x, shares, log_odds)
-    j = place_of(name, model.parameter_names, "For the share of an output give Share(output).")
+    j = place_of(name, model.parameter_names, words("For the share of an output give {Share(output)}."))
     return Asked(f"coefficient {name!r}", float(theta[j]), every[[j]], 0.0, False, theta, x, shares, log_odds)
 
 

@@ -73,7 +73,9 @@ def with_noncompliance(
     elif behaviour == "random":
         other = [[Fraction(1, k)] * m for _ in range(k)]
     else:
-        raise InputError(f"behaviour is {behaviour!r}; allowed: truth, refuse, random.", remedy="Choose one of them.")
+        raise InputError(
+            argument="behaviour", got=shown(behaviour), allowed="truth, refuse, random", remedy="Choose one of them."
+        )
     planned = channel.integer_weights
     mixed = [[(1 - c) * Fraction(int(planned[o, y]), TOTAL) + c * other[o][y] for y in range(m)] for o in range(k)]
     other_law = MatrixChannel(mixed, outputs=channel.outputs, observations=channel.observations)
@@ -102,7 +104,9 @@ def refusal_of(channel: FiniteChannel, refuse_as: Any) -> Any:
     found = [label for label in labels if label == refuse_as] or [label for label in labels if str(label) == refuse_as]
     if not found:
         raise InputError(
-            f"refuse_as is {refuse_as!r}; allowed: {shorten(labels)}.",
+            argument="refuse_as",
+            got=shown(refuse_as),
+            allowed=shorten(labels),
             remedy="Name one report of the design, or leave it out for the one that points least to a yes.",
         )
     return found[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import shorten
+from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError
 from askance.survey.tables import Column
@@ -90,11 +91,11 @@ def _by_default(name: str, found: list[Any], channel: FiniteChannel) -> dict[Any
     if len(kinds) > 2:
         raise _refused(name, found, labels, _OTHERS)
     if channel.observations != channel.outputs and _folded(labels[1]) not in _YES:
-        remedy = f"If it is the right column, say which value means {labels[1]!r} by positive= (--positive)."
+        remedy = words("If it is the right column, say which value means {0} by {positive=…}.", repr(labels[1]))
         raise _refused(name, found, labels, remedy)
     yes = kinds & _YES
     if len(yes) != 1 or (1.0 in yes and 2.0 in kinds):
-        raise _refused(name, found, labels, f"Say which value means {labels[1]!r} by positive= (--positive).")
+        raise _refused(name, found, labels, words("Say which value means {0} by {positive=…}.", repr(labels[1])))
     return {value: int(_folded(value) in yes) for value in found}
 
 
@@ -102,14 +103,15 @@ def _by_positive(name: str, found: list[Any], labels: list[Any], positive: Any) 
     """Codes of two values, in all their spellings, of which one was named."""
     if len(labels) != 2:
         raise InputError(
-            f"positive is {positive!r}, but the design has {len(labels)} reports ({shorten(labels)}).",
+            f"is {positive!r}, but the design has {len(labels)} reports ({shorten(labels)})",
+            argument="positive",
             remedy="Leave it out: the column must hold these labels.",
         )
     for form in (_folded, _as_text):
         if form(positive) in {form(value) for value in found}:
             break
     else:
-        raise _refused(name, found, labels, f"positive is {positive!r}: choose one of the values found.")
+        raise _refused(name, found, labels, words("{positive} is {0}: choose one of the values found.", repr(positive)))
     if len({form(value) for value in found}) > 2:
         raise _refused(name, found, labels, _OTHERS)
     return {value: int(form(value) == form(positive)) for value in found}

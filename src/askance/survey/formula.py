@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import shorten
+from askance._checks import shorten, shown
+from askance._words import words
 from askance.errors import InputError, LabelError, MissingValueError, NotIdentifiedError
 from askance.models.softmax import Covariates
 from askance.survey.calculations import CALLABLE, Calculation, CalculationError, read_calculation
@@ -95,7 +96,7 @@ def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> P
     from formulaic.parser.algos.tokenize import tokenize
 
     if not isinstance(text, str) or not text.strip():
-        raise InputError(f"formula is {text!r}.", remedy="Write, for example: answer ~ age + C(region).")
+        raise InputError(argument="formula", got=shown(text), remedy="Write, for example: answer ~ age + C(region).")
     check_length(text)
     try:
         tokens = list(tokenize(text))
@@ -148,7 +149,7 @@ def _split(text: str, tokens: Sequence[Any], table: Columns, leave_out: Sequence
         raise refusal(
             text,
             f"left of ~ stands {written!r}, which is not the name of a column",
-            "Name the column of reports, and say which one is yes by positive= (--positive).",
+            words("Name the column of reports, and say which one is yes by {positive=…}."),
         )
     answer = str(left[0].token)
     if answer not in table:

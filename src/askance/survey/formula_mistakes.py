@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from askance._words import words
 from askance.errors import InputError
 from askance.survey.tables import close_match
 
@@ -50,7 +51,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     (
         r"(?<![\w(])\([^()]*\|",  # I(a | b) and I((a | b) & c) are conditions
         "`(terms | group)` is a random effect",
-        'Leave it out; cluster="group" (--cluster group) widens errors.',
+        words("Leave it out; {cluster=group} widens errors."),
     ),
     (
         r"(?<![\w.])(np\.)?(mean|std|min|max|sum|median)\(|\.(mean|std|min|max|sum|median|rank|quantile)\(",

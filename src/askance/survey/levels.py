@@ -16,6 +16,7 @@ from typing import Any
 
 from askance._arrays import AnyArray
 from askance._checks import shorten
+from askance._words import Either, words
 from askance.errors import LabelError, NotIdentifiedError
 from askance.survey.formula import ParsedFormula
 from askance.survey.tables import Column, Columns
@@ -28,7 +29,9 @@ _FEW = 30
 _GAPS = {"na", "n/a", "n.a.", "n.a", "nan", "null", "<na>", "#n/a", "#null!"}
 # Of width 0, but they change the shape of letters.
 _JOINERS = "\u200c\u200d"
-_AS_MISSING = "as missing (an empty cell) and use missing='drop' (--missing drop)"
+_AS_MISSING = words(
+    "as missing (an empty cell) and use {0}", Either("missing='drop' (--missing drop)", "--missing drop")
+)
 
 
 def examine_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None) -> list[str]:
@@ -157,7 +160,9 @@ def _refuse_strays(name: str, counts: Counter[Any], *, is_declared: bool) -> Non
         as_labels = f", or write C({written}) to take all values as categories" if len(counts) <= _FEW else ""
         raise LabelError(
             f"column {name!r} is text: {numeric} of {counts.total()} rows hold numbers, the others {shorten(strays)}.",
-            remedy=f"Recode what is no answer {_AS_MISSING}, and named ends of a scale as numbers{as_labels}.",
+            remedy=words(
+                "Recode what is no answer {0}, and named ends of a scale as numbers{1}.", _AS_MISSING, as_labels
+            ),
         )
 
 

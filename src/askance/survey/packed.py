@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from askance._checks import shorten
+from askance._checks import shorten, shown
 from askance.errors import FormatError, InputError
 from askance.formats.disk import opened
 from askance.survey.tables import first_line
@@ -40,7 +40,9 @@ def limit_of(max_bytes: int | None) -> int:
     except (TypeError, ValueError):
         number = math.nan
     if not 1 <= number < 2**62:
-        raise InputError(f"{name} is {written!r}; allowed: a number of bytes, 1 or more.", remedy="Write 4e9 for 4 GB.")
+        raise InputError(
+            argument=name, got=shown(written), allowed="a number of bytes, 1 or more", remedy="Write 4e9 for 4 GB."
+        )
     return int(number)
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
+from askance._checks import shown
+from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import estimate
@@ -127,15 +129,20 @@ def _estimate(
 def _check_choices(channel: object, method: str, missing: str) -> None:
     if not isinstance(channel, FiniteChannel):
         raise InputError(
-            f"channel is {channel!r}; allowed: a channel.",
+            argument="channel",
+            got=shown(channel),
+            allowed="a channel",
             remedy='Give the design, such as ForcedResponse("2/3", "1/6").',
         )
     if method not in REGRESSION_METHODS:
         raise InputError(
-            f"method is {method!r}; allowed: {', '.join(REGRESSION_METHODS)}.", remedy="The default is one-step."
+            argument="method",
+            got=shown(method),
+            allowed=", ".join(REGRESSION_METHODS),
+            remedy="The default is one-step.",
         )
     if missing not in _OUT_OF:
-        raise InputError(f"missing is {missing!r}; allowed: error, drop.", remedy="The default is error.")
+        raise InputError(argument="missing", got=shown(missing), allowed="error, drop", remedy="The default is error.")
     if bool((channel.matrix == channel.matrix[:, :1]).all()):
         raise NotIdentifiedError(
             f"{channel!r}: every report is equally likely whatever the truth, so the design carries no information.",
@@ -188,7 +195,7 @@ def _read_clusters(table: Columns, name: str, rows: AnyArray | None) -> AnyArray
         codes = np.unique(column.values, return_inverse=True)[1]
     if codes.max() == 0:
         raise InputError(
-            f"column {name!r} holds one cluster only; allowed: at least 2.", remedy="Leave cluster out (--cluster)."
+            f"column {name!r} holds one cluster only; allowed: at least 2.", remedy=words("Leave {cluster} out.")
         )
     return np.asarray(codes)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import shorten
+from askance._words import words
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 
 if TYPE_CHECKING:
@@ -142,12 +143,15 @@ class Columns:
         if isinstance(data, np.ndarray):
             if data.dtype.names is None:
                 raise InputError(
-                    f"data is an array of shape {data.shape} without column names.",
+                    f"is an array of shape {data.shape} without column names",
+                    argument="data",
                     remedy='Give a dict of columns such as {"age": x[:, 0], "answer": y}.',
                 )
             return cls._of_mapping({name: data[name] for name in data.dtype.names})
         if isinstance(data, str) or hasattr(data, "__fspath__"):
-            raise InputError(f"data is {str(data)!r}, a path.", remedy="Pass read_table(path) from askance.survey.")
+            raise InputError(
+                f"is {str(data)!r}, a path", argument="data", remedy="Pass read_table(path) from askance.survey."
+            )
         return cls._of_frame(data)
 
     @classmethod
@@ -178,8 +182,9 @@ class Columns:
             frame = nw.from_native(data, eager_only=True)
         except TypeError:
             raise InputError(
-                f"data is a {type(data).__name__}; allowed: a pandas, polars or Arrow table, a structured array, or a "
-                "dict of columns.",
+                f"is a {type(data).__name__}",
+                argument="data",
+                allowed="a pandas, polars or Arrow table, a structured array, or a dict of columns",
                 remedy="Convert it, or read a file with read_table(path) from askance.survey.",
             ) from None
         names = {str(name): name for name in frame.columns}
@@ -238,7 +243,7 @@ def complete_rows(
     table: Columns,
     names: Iterable[str],
     missing: Literal["error", "drop"],
-    remedy: str = 'Fill them in, or leave these rows out with missing="drop" (--missing drop).',
+    remedy: str = words("Fill them in, or leave these rows out with {missing=drop}."),
 ) -> AnyArray | None:
     """Which rows have a value in all these columns, as a mask; None when all have.
 

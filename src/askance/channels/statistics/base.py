@@ -18,6 +18,7 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_floats, refuse_masked, require_generator, shown
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._words import Place
 from askance.categories import Categories
 from askance.channels.described import Described
 from askance.channels.differences import differences, way_out
@@ -426,7 +427,9 @@ def require_finite(rows: FloatArray, offset: int) -> None:
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         raise MissingValueError(
-            f"statistic {column} of row {offset + row} is missing or infinite; allowed: finite numbers.",
+            "is missing or infinite",
+            argument=Place("statistic", column, offset + row),
+            allowed="finite numbers",
             remedy="Leave respondents with missing values out, and count them.",
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import as_float, as_floats, shown
+from askance._words import Place, words
 from askance.channels.statistics.base import require_finite
 from askance.errors import InputError, ShapeError
 
@@ -32,7 +33,9 @@ class Bounds:
         self.width = per_statistic(statistic_bound, dimension, "statistic_bound")
         if not (self.width > 0).all():
             raise InputError(
-                f"statistic_bound is {shown(statistic_bound)}; allowed: above 0.",
+                argument="statistic_bound",
+                got=shown(statistic_bound),
+                allowed="above 0",
                 remedy="Give the largest minus the smallest value of every statistic.",
             )
         self.plain = bool((self.lower == 0).all() and (self.width == 1).all())
@@ -59,9 +62,10 @@ class Bounds:
                 row, column = np.argwhere(between)[0]
                 low, high = self._interval(int(column))
                 raise InputError(
-                    f"statistic {column} of row {row + offset} lies between its bounds; allowed: {low:g} or {high:g}, "
-                    "because the channel is for binary statistics.",
-                    remedy='Build the channel with statistics="bounded".',
+                    "lies between its bounds",
+                    argument=Place("statistic", column, row + offset),
+                    allowed=f"{low:g} or {high:g}, because the channel is for binary statistics",
+                    remedy=words("Build the channel with {statistics=bounded}."),
                 )
             return rounded.astype(np.uint8)
         return shares
@@ -97,8 +101,12 @@ class Bounds:
     def _outside(self, row: int, column: int) -> InputError:
         low, high = self._interval(column)
         return InputError(
-            f"statistic {column} of row {row} lies outside its bounds; allowed: {low:g} to {high:g}.",
-            remedy="Widen lower and statistic_bound, or clip the statistics on the device and count how often.",
+            "lies outside its bounds",
+            argument=Place("statistic", column, row),
+            allowed=f"{low:g} to {high:g}",
+            remedy=words(
+                "Widen {lower} and {statistic_bound}, or clip the statistics on the device and count how often."
+            ),
         )
 
 
@@ -115,11 +123,15 @@ def per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
     array = np.broadcast_to(array, dimension).copy() if array.size == 1 else array
     if array.shape != (dimension,):
         raise ShapeError(
-            f"{name} has shape {array.shape}; allowed: one number, or {dimension}.",
+            f"has shape {array.shape}",
+            argument=name,
+            allowed=f"one number, or {dimension}",
             remedy="Give one number for all statistics, or one for each.",
         )
     if not np.isfinite(array).all():
-        raise InputError(f"{name} is {shown(array.tolist())}; allowed: finite numbers.", remedy="Give finite bounds.")
+        raise InputError(
+            argument=name, got=shown(array.tolist()), allowed="finite numbers", remedy="Give finite bounds."
+        )
     return array + 0.0  # no −0, which is another text in a fingerprint
 
 

@@ -32,7 +32,9 @@ def require_choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         raise InputError(
-            f"{name} is {shown(value)}; allowed: {', '.join(allowed)}.",
+            argument=name,
+            got=shown(value),
+            allowed=", ".join(allowed),
             remedy=did_you_mean(value, allowed, f"The default is {allowed[0]}."),
         )
     return value
@@ -59,7 +61,7 @@ def as_draw_distribution(given: Iterable[Number] | None, name: str, count: int, 
     probabilities = as_distribution(given, name)
     if len(probabilities) != count:
         raise ShapeError(
-            f"{name} has {len(probabilities)} entries for {count} {what}s.", remedy=f"Give one per {what}."
+            f"has {len(probabilities)} entries for {count} {what}s", argument=name, remedy=f"Give one per {what}."
         )
     if min(probabilities) == 0:
         raise InputError(

@@ -15,6 +15,7 @@ from askance._checks import Number, as_array, as_floats, as_positive_level, show
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
+from askance._words import Place, words
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
@@ -187,16 +188,13 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             wrong |= values != np.floor(values)
         if wrong.any():
             row, variable = map(int, np.argwhere(wrong)[0])
-            what = f"variable {variable} of row {row + offset}"
-            allowed = f"allowed: whole numbers from 0 to {self.tables.sizes[variable] - 1}."
+            where = Place("variable", variable, row + offset)
+            allowed = f"whole numbers from 0 to {self.tables.sizes[variable] - 1}"
             if values[row, variable] != values[row, variable]:
-                raise MissingValueError(
-                    f"{what} is missing; {allowed}", remedy="Leave respondents with missing values out, and count them."
-                )
-            raise InputError(
-                f"{what} is none of its values; {allowed}",
-                remedy="Recode the records, or build the channel with larger sizes.",
-            )
+                remedy = "Leave respondents with missing values out, and count them."
+                raise MissingValueError("is missing", argument=where, allowed=allowed, remedy=remedy)
+            remedy = words("Recode the records, or build the channel with larger {sizes}.")
+            raise InputError("is none of its values", argument=where, allowed=allowed, remedy=remedy)
         # Small integers stay small; what NumPy would turn into floats when it is multiplied does not.
         return values if values.dtype.kind in "iu" and values.dtype != np.uint64 else values.astype(np.int64)
 
@@ -225,8 +223,9 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
             release, what = self.releases[number], "observations" if number in self._listed else "cells"
             raise InputError(
-                f"report {row} has {what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column "
-                f"'subset'; allowed: exactly {release.subset_size} of 0 to {release.bits - 1}.",
+                f"has {what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'",
+                argument=Place("report", row),
+                allowed=f"exactly {release.subset_size} of 0 to {release.bits - 1}",
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 

@@ -36,7 +36,9 @@ class CliqueTables:
         given = as_list(sizes, "sizes", "[2, 3, 2]")
         self.sizes = tuple(as_count(size, f"sizes[{i}]", minimum=2) for i, size in enumerate(given))
         if not given:
-            raise InputError("sizes is empty; allowed: at least one.", remedy="Give a list such as [2, 3, 2].")
+            raise InputError(
+                "is empty", argument="sizes", allowed="at least one", remedy="Give a list such as [2, 3, 2]."
+            )
         self.cliques = _read_cliques(cliques, len(self.sizes))
         self.shapes = tuple(tuple(self.sizes[variable] for variable in clique) for clique in self.cliques)
         self.cells = _read_cells(self.cliques, self.shapes)
@@ -102,18 +104,24 @@ def _read_cliques(given: object, variables: int) -> tuple[tuple[int, ...], ...]:
         clique = tuple(_read_variable(entry, name, variables) for entry in as_list(entries, name, "[0, 1]"))
         if len(set(clique)) < max(len(clique), 1):
             raise InputError(
-                f"{name} is {shown(list(clique))}; allowed: at least one variable, each once.",
+                argument=name,
+                got=shown(list(clique)),
+                allowed="at least one variable, each once",
                 remedy="Give every variable of a clique once.",
             )
         first = cliques.setdefault(frozenset(clique), i)
         if first != i:
             raise InputError(
-                f"{name} has the variables of cliques[{first}], {shown(list(clique))}; allowed: every clique once.",
+                f"has the variables of cliques[{first}], {shown(list(clique))}",
+                argument=name,
+                allowed="every clique once",
                 remedy="Leave one of them out, and raise its clique probability instead.",
             )
         result.append(clique)
     if not result:
-        raise InputError("cliques is empty; allowed: at least one.", remedy="Give a list such as [[0, 1], [1, 2]].")
+        raise InputError(
+            "is empty", argument="cliques", allowed="at least one", remedy="Give a list such as [[0, 1], [1, 2]]."
+        )
     return tuple(result)
 
 
@@ -122,7 +130,9 @@ def _read_variable(value: object, name: str, variables: int) -> int:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else value
     if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or not 0 <= number < variables:
         raise InputError(
-            f"{name} has the variable {shown(value)}; allowed: 0 to {variables - 1}.",
+            f"has the variable {shown(value)}",
+            argument=name,
+            allowed=f"0 to {variables - 1}",
             remedy="Count variables from 0, in the order of sizes.",
         )
     return int(number)

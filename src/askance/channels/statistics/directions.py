@@ -18,6 +18,7 @@ from askance._checks import Number, as_count, as_floats, as_fraction, as_positiv
 from askance._kernels import directions
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import DISCARDED_BITS
+from askance._words import Place
 from askance.channels.randomness import WordSource, pieces
 from askance.channels.registry import COUNT, NUMBER, Parameter
 from askance.channels.statistics.base import HasReportLikelihood, StatisticsChannel, require_finite
@@ -113,8 +114,9 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"the vector of row {row + offset} is too long; allowed: a norm{self._measured} of at most "
-                f"{self.radius:.10g}, the radius.",
+                "is too long",
+                argument=Place("the vector", row=row + offset),
+                allowed=f"a norm{self._measured} of at most {self.radius:.10g}, the radius",
                 remedy="Build the channel with a larger radius, or scale long vectors down and count them.",
             )
         units = np.zeros((len(values), 2 * directions.words_per_candidate(self.dim + 1)), dtype=np.int32)
@@ -236,7 +238,9 @@ def _read_radius(radius: Number) -> Fraction:
     value = as_fraction(radius, "radius")
     if not Fraction(1, 10**100) <= value <= 10**100:
         raise InputError(
-            f"radius is {shown(value)}; allowed: above 0 (1e-100 to 1e100).",
+            argument="radius",
+            got=shown(value),
+            allowed="above 0 (1e-100 to 1e100)",
             remedy="Give the largest Euclidean norm a respondent's vector can have.",
         )
     return value
@@ -248,7 +252,9 @@ def _read_candidates(candidates: int | None) -> int | None:
     count = as_count(candidates, "candidates", minimum=2, maximum=MOST_CANDIDATES)
     if count & (count - 1):
         raise InputError(
-            f"candidates is {count}; allowed: a power of two, 2 to {MOST_CANDIDATES:,}.",
+            argument="candidates",
+            got=count,
+            allowed=f"a power of two, 2 to {MOST_CANDIDATES:,}",
             remedy=f"Take {1 << count.bit_length()}, or leave it out: enough for 98 % of what is possible are taken.",
         )
     return count

@@ -15,6 +15,7 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, GuideArray, IntArra
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import draw, sampled_coordinates
 from askance._kernels.draw import TOTAL
+from askance._words import Place
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
 from askance.channels.registry import COUNT, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, DrawnStatistics, Enumeration, HasReportLikelihood
@@ -259,8 +260,9 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"report {row} has {drawn[row].tolist()} in column 'coordinates'; allowed: {self.sampled} different "
-                "ones in increasing order.",
+                f"has {drawn[row].tolist()} in column 'coordinates'",
+                argument=Place("report", row),
+                allowed=f"{self.sampled} different ones in increasing order",
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 

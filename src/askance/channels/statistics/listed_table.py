@@ -359,7 +359,8 @@ def read_tables(given: object, tables: CliqueTables, level: Fraction) -> dict[in
     entries = as_list(given, "table_channels", "[None, [[0.6, 0.4], [0.4, 0.6]]]")
     if len(entries) != len(tables.cliques):
         raise ShapeError(
-            f"table_channels has {len(entries)} entries for {len(tables.cliques)} cliques.",
+            f"has {len(entries)} entries for {len(tables.cliques)} cliques",
+            argument="table_channels",
             remedy=f"Give one per clique: a matrix, {_SUBSET_SELECTION}.",
         )
     own = {i: entry for i, entry in enumerate(entries) if not _is_none(entry)}
@@ -379,14 +380,18 @@ def _read_entry(given: object, tables: CliqueTables, number: int, level: Fractio
         raise type(error)(f"{name} is no channel: {error.message}", remedy=error.remedy) from None
     if len(channel.outputs) != tables.cells[number]:
         raise ShapeError(
-            f"{name} has {len(channel.outputs)} columns; allowed: {tables.cells[number]}, one per cell of its table.",
+            f"has {len(channel.outputs)} columns",
+            argument=name,
+            allowed=f"{tables.cells[number]}, one per cell of its table",
             remedy="Cells are in C order: the last variable of the clique runs fastest.",
         )
     own, endless = channel.privacy_level, math.isinf(channel.privacy_level)
     if exceeds(own, level):
         found = "no level, as an observation excludes a cell" if endless else f"level {own!r}"
         raise ProbabilityError(
-            f"{name} has {found}; allowed: at most the stated privacy_level, {float(level)!r}.",
+            f"has {found}",
+            argument=name,
+            allowed=f"at most the stated privacy_level, {float(level)!r}",
             remedy=("Give a channel of that level" if endless else "Raise privacy_level, give a channel below it")
             + f", {_SUBSET_SELECTION}.",
         )

@@ -24,6 +24,7 @@ from askance._checks import (
 )
 from askance._kernels import bits
 from askance._kernels.draw import TOTAL
+from askance._words import Place, words
 from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.registry import (
     CHOICE_OF_STATISTICS,
@@ -168,7 +169,9 @@ class PerValue(BitStatistics, HasReportLikelihood):
         given = as_array(possible, "possible")
         if given.ndim != 2 or given.shape[1] != self.dimension or len(given) < 2:
             raise ShapeError(
-                f"possible has shape {given.shape}; allowed: at least two rows of {self.dimension} statistics.",
+                f"has shape {given.shape}",
+                argument="possible",
+                allowed=f"at least two rows of {self.dimension} statistics",
                 remedy="Give one row per possible vector of statistics.",
             )
         rows = np.array([[as_float(value, "possible") for value in row] for row in given.tolist()])
@@ -195,7 +198,7 @@ class PerValue(BitStatistics, HasReportLikelihood):
         if self.calibration == "paper":
             if self._density is not None:
                 raise InputError(
-                    "density is given with calibration 'paper'.", remedy="The paper's flips are symmetric."
+                    "is given with calibration 'paper'", argument="density", remedy="The paper's flips are symmetric."
                 )
             return calibrate(BinaryDomain(1, 0), self._level / (2 * self.max_l1_norm))
         if self._density is None:
@@ -222,9 +225,10 @@ class PerValue(BitStatistics, HasReportLikelihood):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"the statistics of row {row + offset} have a wrong sum; allowed: "
-                f"{'exactly' if self._exact_norm else 'at most'} {limit:g}.",
-                remedy=f"Build the channel with {'max_l1_norm' if self._exact_norm else 'a larger max_l1_norm'}.",
+                "have a wrong sum",
+                argument=Place("the statistics", row=row + offset),
+                allowed=f"{'exactly' if self._exact_norm else 'at most'} {limit:g}",
+                remedy=words("Build the channel with {0}{max_l1_norm}.", "" if self._exact_norm else "a larger "),
             )
 
     def _snapped(self, shares: AnyArray, offset: int) -> AnyArray:
@@ -241,9 +245,10 @@ class PerValue(BitStatistics, HasReportLikelihood):
             if distances[nearest[number]] > _ROUNDING:
                 first = int(np.argmax(places == number))
                 raise InputError(
-                    f"the statistics of row {first + offset} are none of those that are possible; allowed: one of the "
-                    f"{len(self._possible)} rows of possible.",
-                    remedy="Add them to possible, or build the channel without it.",
+                    "are none of those that are possible",
+                    argument=Place("the statistics", row=first + offset),
+                    allowed=words("one of the {0} rows of {possible}", len(self._possible)),
+                    remedy=words("Add them to {possible}, or build the channel without it."),
                 )
         return self._possible[nearest[places]]
 
@@ -398,9 +403,10 @@ def _read_norm(largest: Number | None, exact: int | None, dimension: int, binary
     if exact is not None:
         if largest is not None or not binary:
             raise InputError(
-                f"l1_norm is {shown(exact)} {'with max_l1_norm' if binary else 'with bounded statistics'}; allowed: "
-                "alone, and with binary statistics.",
-                remedy="Give max_l1_norm.",
+                f"is {shown(exact)} {'with max_l1_norm' if binary else 'with bounded statistics'}",
+                argument="l1_norm",
+                allowed="alone, and with binary statistics",
+                remedy=words("Give {max_l1_norm}."),
             )
         return Fraction(as_count(exact, "l1_norm", minimum=1, maximum=max(dimension - 1, 1))), True
     if largest is None:

@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._kernels import bits
+from askance._words import Place
 from askance.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Column:
             if beyond.any():
                 row = int(np.argmax(beyond != 0))
                 raise InputError(
-                    f"report {row} has bits set beyond its {self.width} in column {self.name!r}.",
+                    f"has bits set beyond its {self.width} in column {self.name!r}",
+                    argument=Place("report", row),
                     remedy="It was cut, padded or made by another channel; leave it out.",
                 )
         elif self.kind != "seed" and values.size:
@@ -76,8 +78,9 @@ class Column:
             if wrong.any():
                 row = int(np.argwhere(wrong)[0][0])
                 raise InputError(
-                    f"report {row} has {shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}; allowed: "
-                    f"0 to {self.limit - 1}.",
+                    f"has {shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}",
+                    argument=Place("report", row),
+                    allowed=f"0 to {self.limit - 1}",
                     remedy="It was made by another channel, or damaged; leave it out.",
                 )
         return values.astype(self.dtype, copy=False)

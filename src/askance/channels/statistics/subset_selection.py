@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
+from askance._words import Place
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
@@ -70,8 +71,9 @@ class SubsetSelection(BitStatistics, HasReportLikelihood):
         super().__init__("subset", len(self.outputs), "the labels that are sent")
         if self.dimension > MOST_CELLS:
             raise InputError(
-                f"outputs has {self.dimension:,} labels; allowed: at most {MOST_CELLS:,}, because a report has one bit "
-                "for each.",
+                f"has {self.dimension:,} labels",
+                argument="outputs",
+                allowed=f"at most {MOST_CELLS:,}, because a report has one bit for each",
                 remedy="Join rare labels, or take randomized-response.",
             )
         self._level = as_positive_level(privacy_level)
@@ -135,7 +137,9 @@ class SubsetSelection(BitStatistics, HasReportLikelihood):
         if row is not None:
             ones = int(bits.unpack(columns["subset"][row : row + 1], self.dimension).sum())
             raise InputError(
-                f"report {row} has {ones} labels in column 'subset'; allowed: exactly {self.subset_size}.",
+                f"has {ones} labels in column 'subset'",
+                argument=Place("report", row),
+                allowed=f"exactly {self.subset_size}",
                 remedy="It was made by another channel, or damaged; leave it out.",
             )
 

@@ -80,7 +80,8 @@ class TableRelease:
         release = cls(cells, size, int(odds / (1 + odds) * TOTAL))
         if math.log1p(release.ratio - 1) < _LEAST_SHARE * float(level):
             raise ProbabilityError(
-                f"privacy_level is {float(level):.3g}: 62 bits are too few to spend so little on {cells} cells.",
+                f"is {float(level):.3g}: 62 bits are too few to spend so little on {cells} cells",
+                argument="privacy_level",
                 remedy="Raise the level; levels above 0.1 are usual.",
             )
         return release

@@ -14,6 +14,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
 from askance._kernels.draw import TOTAL
+from askance._words import Place
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNT, Example, Parameter, register
 from askance.channels.statistics.base import (
@@ -104,7 +105,9 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         self.flips = _exact_flips(self._level) if self.calibration == "exact" else _paper_flips(self._level)
         if self.flips.keep == self.flips.raised:
             raise ProbabilityError(
-                f"privacy_level is {privacy_level}; allowed: what thresholds of 32 bits can hold, from about 1e-8.",
+                argument="privacy_level",
+                got=privacy_level,
+                allowed="what thresholds of 32 bits can hold, from about 1e-8",
                 remedy="Take a larger level.",
             )
         self.dimension = self.dim * (self.dim + 1) // 2
@@ -160,7 +163,9 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise InputError(
-                f"statistic {column} of row {row + offset} lies outside its bounds; allowed: −1 to 1.",
+                "lies outside its bounds",
+                argument=Place("statistic", column, row + offset),
+                allowed="−1 to 1",
                 remedy="Divide by the largest possible value, or clip on the device and count how often.",
             )
         return np.rint(values * _FINENESS).astype(np.int64)

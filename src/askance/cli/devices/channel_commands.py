@@ -15,12 +15,10 @@ from askance.cli.devices.channel_options import (
     build_from_flags,
     channel_options,
     example_flags,
-    in_flags,
     summary_of,
     with_purpose,
 )
 from askance.cli.shared.guided import GuidedCommand, GuidedGroup
-from askance.errors import InputError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -58,10 +56,7 @@ def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask) -> click.Comman
     def command(purpose: str | None, **given: Any) -> int | None:
         flags = {parameter.name: given.pop(parameter.name) for parameter in entry.parameters}
         channel = with_purpose(build_from_flags(entry, flags), purpose)
-        try:
-            return task.run(channel, **given)
-        except InputError as error:
-            raise type(error)(error.message, remedy=in_flags(error.remedy, entry)) from None
+        return task.run(channel, **given)
 
     return click.command(
         entry.kind,

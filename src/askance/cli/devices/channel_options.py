@@ -10,6 +10,7 @@ import click
 
 from askance.channels import registry
 from askance.channels.registry import AnyChannel, ChannelEntry, Parameter, ParameterKind
+from askance.cli.shared.errors import in_flags
 from askance.errors import InputError
 
 # Channels that are told one label of each respondent.
@@ -47,7 +48,7 @@ class KindType(click.ParamType[Any]):
             return self.kind.read(value)
         except InputError as error:
             place = param.opts[0] if param is not None else self.name
-            raise InputError(f"{place}: {error.message}", remedy=error.remedy) from None
+            raise error.at(place) from None
 
 
 def flag(name: str) -> str:
@@ -141,22 +142,8 @@ def build_from_flags(entry: ChannelEntry, given: dict[str, Any]) -> Any:
                 f"{entry.kind} needs {flag(parameter.name)} ({parameter.description}).",
                 remedy=f"Give it as {parameter.kind.syntax}; see `askance channels {entry.kind}`.",
             )
+    flags = {name: flag(each.name) for each in entry.parameters for name in (each.name, each.symbol)}
     try:
         return entry.build(given)
     except InputError as error:
-        raise type(error)(in_flags(error.message, entry), remedy=in_flags(error.remedy, entry)) from None
-
-
-def in_flags(text: str, entry: ChannelEntry) -> str:
-    """A message with flags in place of parameter names.
-
-    Many names are plain words ("yes", "truth"), so they count as names only where a message begins with them or gives
-    their value; names with an underscore, and symbols, are never plain words.
-    """
-    for parameter in entry.parameters:
-        name = parameter.name
-        anywhere = [name] if "_" in name else []
-        anywhere += [parameter.symbol] if parameter.symbol else []
-        patterns = [rf"^{name}\b", rf"\b{name}(?= = )", *(rf"\b{each}\b" for each in anywhere)]
-        text = re.sub("|".join(rf"(?<![-\w]){pattern}" for pattern in patterns), flag(name), text)
-    return text.replace('as a list such as ["no", "yes"]', "as no,yes")
+        raise in_flags(error, flags) from None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance._checks import as_fraction, shorten, shown
+from askance._words import Part, Place, Spelling
 from askance.channels.finite import FiniteChannel
 from askance.channels.purposes import purpose_of_columns
 from askance.channels.registry import AnyChannel
@@ -130,7 +131,7 @@ def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
         try:
             report = channel.randomize_one(numbers)
         except InputError as error:
-            raise type(error)(f"--record: {_without_row(error.message)}", remedy=error.remedy) from None
+            raise error.spelled(_named()).at("--record") from None
     print_file(json_line(ReportSchema(channel).record(report, id)))
 
 
@@ -147,13 +148,16 @@ def _labels_of(channel: AnyChannel) -> Categories | None:
     return channel.outputs if isinstance(channel, FiniteChannel) else channel.truth_labels
 
 
-def _without_row(message: str, names: Sequence[str] = ()) -> str:
-    """A message about row 0 of an array without the row, and with the names of columns."""
+def _named(names: Sequence[str] = ()) -> Spelling:
+    """Places of an array of one row in the words of a table: columns have names, and the row needs none."""
 
-    def named(found: re.Match[str]) -> str:
-        return f"column {names[int(found[1])]!r}" if int(found[1]) < len(names) else found[0]
+    def spelling(part: Part) -> str | None:
+        if not isinstance(part, Place):
+            return None
+        is_named = part.number is not None and part.number < len(names)
+        return f"column {names[part.number or 0]!r}" if is_named else str(replace(part, row=None))
 
-    return re.sub(r"\b(?:statistic|variable) (\d+)\b", named, re.sub(r" of row 0\b", "", message))
+    return spelling
 
 
 # -- a table -----------------------------------------------------------------------------------------------------------
@@ -221,8 +225,8 @@ def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: P
         return channel.randomize(truth)
     except InputError:
         row, error = _first_refused(channel.randomize, truth)
-        what = _without_row(error.message, [column.name for column in columns])
-        raise type(error)(f"{path}, row {rows.start + row + 1}: {what}", remedy=error.remedy) from None
+        named = error.spelled(_named([column.name for column in columns]))
+        raise named.at(f"{path}, row {rows.start + row + 1}") from None
 
 
 def _first_refused(randomize: Callable[[Any], Any], truth: AnyArray) -> tuple[int, InputError]:

@@ -16,7 +16,6 @@ from askance.cli.planning.plan_common import (
     goal_options,
     goals_of,
     read_columns,
-    said_in_flags,
     show_plan,
 )
 from askance.cli.planning.plan_model import model_command, shares_command
@@ -127,19 +126,18 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
         raise InputError("--coefficient and --share are both given.", remedy="Plan for one of them at a time.")
     check_plot(plot)
     goal = _goal(given)
-    with said_in_flags("--share"):
-        guess = _guess(given)
-        plan = plan_survey(
-            guess.model,
-            _channels(given["designs"], given["privacy_level"]),
-            guess.theta,
-            guess.x,
-            target=Share(NO_YES[1]) if coefficient is None else coefficient,
-            method=given["method"],
-            confidence=given["confidence"],
-            effect=given["effect"],
-            **goal,
-        )
+    guess = _guess(given)
+    plan = plan_survey(
+        guess.model,
+        _channels(given["designs"], given["privacy_level"]),
+        guess.theta,
+        guess.x,
+        target=Share(NO_YES[1]) if coefficient is None else coefficient,
+        method=given["method"],
+        confidence=given["confidence"],
+        effect=given["effect"],
+        **goal,
+    )
     where = f"at prevalence {given['prevalence']:g}"
     show_plan(plan, plot, as_json, where, prevalence=given["prevalence"])
 

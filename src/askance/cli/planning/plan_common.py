@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +11,7 @@ import click
 from askance.cli.shared.numbers import NUMBER, WholeNumber
 from askance.cli.shared.printing import print_json, print_table, terminal_width
 from askance.cli.shared.write_guards import PICTURES, require_writable
-from askance.errors import AskanceError, InputError
+from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
@@ -24,37 +22,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Flags of goals, and what Python calls them.
 GOALS = {"standard_error": "standard_error", "width": "interval_width", "power": "power"}
 
-
-# How messages of Python are said in flags, in this order. Names in quotes are the user's own and stay.
-_IN_FLAGS = (
-    (
-        r"Give n, or one of standard_error, interval_width and power",
-        "Give --respondents, or one of --standard-error, --width and --power",
-    ),
-    (
-        r"Give privacy_level, such as 1; or n and a goal; or channels that have a level",
-        "Give --privacy-level, such as 1; or --respondents and a goal",
-    ),
-    (r"; for the smallest level give channels by name", ""),
-    (
-        r"Build it with its parameters and give the channel itself",
-        "Leave it out; `askance plan survey` takes yes/no designs with parameters: --design warner:question=2/3",
-    ),
-    (r"^Say which difference", "Say with --effect which difference"),
-    (r"Describe it with x\b", "Describe it with --x"),
-    (r"Leave channels out", "Leave --channel out"),
-    (r"take the larger n\b", "take the larger number of respondents"),
-    (r"; see optimal_channel", "; see `askance optimal`"),
-    (r"\(effect=…\)", "(--effect)"),
-    (r"""\bmethod=["']([a-z-]+)["']""", r"--method \1"),
-    (r"^(method|confidence|effect|power|theta|prevalence)(?= is )", r"--\1"),
-    (r"^power(?= [\d.e-]+ (?:would|is))", "--power"),
-    (r"(?<=, )n(?= and )|\bn(?= and a goal)|^n(?= is )", "--respondents"),
-    (r"(?<=, --respondents and )power\b|(?<=, )power(?=; allowed)", "--power"),
-    (r"(?<!['\w-])privacy_level(?!['\w])", "--privacy-level"),
-    (r"(?<!['\w-])standard_error(?!['\w])", "--standard-error"),
-    (r"(?<!['\w-])interval_width(?!['\w])", "--width"),
-)
 #: The difference that a test is to detect, where nothing more can be said of it.
 _EFFECT = "difference to detect  [default for a parameter: its guess]"
 
@@ -99,31 +66,6 @@ def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked")
         return function
 
     return decorate
-
-
-@contextmanager
-def said_in_flags(share: str) -> Iterator[None]:
-    """What Python refuses, in the words of the command line.
-
-    Args:
-        share: how the share of an output is asked for, as in "--target share:LABEL".
-    """
-    try:
-        yield
-    except AskanceError as error:
-        raise type(error)(_in_flags(error.message, share), remedy=_in_flags(error.remedy, share)) from None
-
-
-def _in_flags(text: str, share: str) -> str:
-    """A message with flags in place of names of arguments.
-
-    >>> _in_flags("standard_error is 0; allowed: above 0.", "--share")
-    '--standard-error is 0; allowed: above 0.'
-    """
-    for pattern, words in _IN_FLAGS:
-        text = re.sub(pattern, words, text)
-    text = text.replace("Give a target, such as the name of a parameter or Share(output)", f"Give one, as in {share}")
-    return text.replace("Share(output)", share)
 
 
 def goals_of(given: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 
 from askance._checks import did_you_mean
 from askance.cli.planning.guesses import guess_options, read_guess, read_shares
-from askance.cli.planning.plan_common import check_plot, goal_options, goals_of, said_in_flags, show_plan
+from askance.cli.planning.plan_common import check_plot, goal_options, goals_of, show_plan
 from askance.cli.shared.guided import GuidedCommand
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.errors import LabelError
@@ -89,7 +89,7 @@ def model_command(model: Path, plot: Path | None, as_json: bool, **given: Any) -
     check_plot(plot)
     described = read_model(model)
     guess = read_guess(described, given)
-    with one_line_warnings() as told, said_in_flags("--target share:LABEL"):
+    with one_line_warnings() as told:
         found = _plan(described, _read_target(described, given["target"]), given, **guess)
     show_plan(found, plot, as_json, warnings=told)
 
@@ -130,7 +130,7 @@ def shares_command(shares: tuple[str, ...], target: str | None, plot: Path | Non
     model = Enumerated.saturated(list(guessed))
     p = np.array([float(share) for share in guessed.values()])
     wanted = "shares" if target is None else Share(_read_answer(target, guessed))
-    with one_line_warnings() as told, said_in_flags("--target LABEL"):
+    with one_line_warnings() as told:
         found = _plan(model, wanted, given, theta=np.log(p[1:] / p[0]))
     show_plan(found, plot, as_json, warnings=told, shares={label: float(share) for label, share in guessed.items()})
 

@@ -11,7 +11,7 @@ import click
 from askance._checks import did_you_mean
 from askance.cli.devices.record_tables import label_of
 from askance.cli.planning.guesses import read_numbers
-from askance.cli.planning.plan_common import GOALS, goals_of, read_columns, said_in_flags
+from askance.cli.planning.plan_common import GOALS, goals_of, read_columns
 from askance.cli.shared.numbers import SEED
 from askance.cli.shared.progress import progress
 from askance.errors import InputError, LabelError
@@ -104,7 +104,7 @@ def precision_of_regression(
         )
     x = np.column_stack([columns[name] for name in names])
     guess = {"theta": read_numbers(given["theta"]), "x": x, "target": given["target"]}
-    return _plan(field, channel, privacy_level, given, "--target NAME", **guess)
+    return _plan(field, channel, privacy_level, given, **guess)
 
 
 def precision_of_field(
@@ -120,16 +120,13 @@ def precision_of_field(
         )
     guess: dict[str, Any] = {"theta": np.zeros(field.dimension)} if pilot is None else {"fit": pilot}
     guess["target"] = _cell(field, given["target"])
-    return _plan(field, channel, privacy_level, given, "--target VARIABLE=LABEL", **guess)
+    return _plan(field, channel, privacy_level, given, **guess)
 
 
-def _plan(
-    model: Any, channel: str, privacy_level: str | None, given: dict[str, Any], one_number: str, **guess: Any
-) -> Plan:
-    """The plan; `one_number` is how a single number is asked for."""
+def _plan(model: Any, channel: str, privacy_level: str | None, given: dict[str, Any], **guess: Any) -> Plan:
     from askance.planning import plan
 
-    with progress() as doing, said_in_flags(one_number):
+    with progress() as doing:
         doing("predicting errors through all channels")
         return plan(
             model,

@@ -4,65 +4,69 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import click
 
 from askance._checks import did_you_mean
+from askance._words import Either, Part, Place
 from askance.cli import NO_MEMORY
 from askance.cli.shared.numbers import flag_of
 from askance.cli.shared.process import flush_output, stop, stop_for_output
 from askance.errors import AskanceError
 
-# Where messages of Python name an argument: they begin with it, give its value, or advise about it.
-_NAMED = (
-    r"^{name}(?= (?:is|has|holds|contains)\b)",
-    r"(?<= ){name}(?= = )",
-    r"(?<=\bGive ){name}(?= as )",
-    r"(?<=\bLeave ){name}(?= out\b)",
-    r"(?<=\bWiden ){name}\b",
-)
-# What both Python and the command line are told, and the part for the command line.
-_FOR_BOTH = (
-    (r"""\b\w+=(?:True|["'][\w-]+["']) \((--[^)]+)\)""", r"\1"),
-    (r"for_purpose\((['\"]).*\1\) \((--.+)\)\.$", r"\2."),
-    (r"\b\w+ \(on the command line: ([\w-]+)\)", r"\1"),
-    (r"Write 0\.25 or \"1/4\"", "Write 0.25 or 1/4"),
-)
+_Error = TypeVar("_Error", bound=AskanceError)
+
 # Flags are short words of a language: at the usual similarity --save is taken for --share.
 _LIKE_A_FLAG = 0.7
 # More words than a command takes: behind --record without quotes they are the rest of somebody's answer.
 _EXTRA = re.compile(r"^(Got unexpected extra arguments?) \(.*\)", re.DOTALL)
-# A vector of the wrong length.
-_SHAPES = r"^theta has shape \((\d+),\); allowed: \((\d+),\)"
+# Arguments that commands have under other flags than their own names.
+_FLAGS = {
+    "n": "--respondents",
+    "interval_width": "--width",
+    "channels": "--channel",
+    "x": "--x",
+    "may_miscount": "--miscounts",
+    "format": "--to",
+}
+# Where a command has words of its own for one.
+_OF_COMMANDS = {
+    "plan survey": {"Share(output)": "--share"},
+    "plan model": {"Share(output)": "--target share:LABEL"},
+    "plan shares": {"Share(output)": "--target LABEL"},
+    "plan regression": {"Share(output)": "--target NAME"},
+    "plan field": {"Share(output)": "--target VARIABLE=LABEL"},
+}
 
 
-def by_flags(error: AskanceError, command: click.Command) -> AskanceError:
-    """The same refusal, with the options of a command in place of the arguments that Python has for them."""
+def flags_of(command: click.Command, path: str = "") -> dict[str, str]:
+    """What a command calls the arguments that it has flags for."""
     flags = {str(param.name): flag_of(param) for param in command.params if isinstance(param, click.Option)}
-    return type(error)(_in_flags(error.message, flags), remedy=_in_flags(error.remedy, flags))
+    others = {name: flag for name, flag in _FLAGS.items() if flag in flags.values()}
+    return others | flags | _OF_COMMANDS.get(path.partition(" ")[2], {})
 
 
-def _in_flags(text: str, flags: dict[str, str]) -> str:
-    """A text with flags in place of names.
+def in_flags(error: _Error, flags: Mapping[str, str]) -> _Error:
+    """A refusal with flags in place of the arguments that Python has for them.
 
-    >>> _in_flags("n_trials is 0; allowed: 1 or more.", {"trials": "--trials"})
-    '--trials is 0; allowed: 1 or more.'
-    >>> _in_flags("Use method='one-step'.", {"method": "--method"})
-    'Use --method one-step.'
-    >>> _in_flags("Warner(question='2/3') is no pilot.", {"question": "--question"})
-    "Warner(question='2/3') is no pilot."
+    >>> from askance.errors import InputError
+    >>> print(in_flags(InputError(argument="trials", got="0", allowed="1 or more"), {"trials": "--trials"}))
+    --trials is 0; allowed: 1 or more.
     """
-    for pattern, words in _FOR_BOTH:
-        text = re.sub(pattern, words, text)
-    for name, flag in flags.items():
-        if flag == "--theta":
-            text = re.sub(_SHAPES, rf"{flag} has \1 numbers; allowed: \2", text)
-        text = re.sub(rf"""(?<!\()(?<!, )\b{name}=["']([\w-]+)["']""", rf"{flag} \1", text)
-        for pattern in _NAMED:
-            text = re.sub(pattern.format(name=rf"(?:n_)?{name}"), flag, text)
-    return text
+
+    def spelling(part: Part) -> str | None:
+        if isinstance(part, Either):
+            return part.command_line if not part.argument or part.argument in flags else None
+        if isinstance(part, Place):
+            return None
+        name, bracket, position = part.name.partition("[")
+        if name not in flags:
+            return None
+        return f"{flags[name]}{bracket}{position} {part.value if part.value not in ('True', '…') else ''}".rstrip()
+
+    return error.spelled(spelling)
 
 
 def run_or_exit(command: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from askance._checks import did_you_mean
-from askance.cli.shared.errors import by_flags
+from askance.cli.shared.errors import flags_of, in_flags
 from askance.errors import AskanceError, InputError
 
 # A word of a command line; what is quoted stays in one piece, and so do an option and its value.
@@ -57,7 +57,7 @@ class GuidedCommand(click.Command):
         try:
             return super().invoke(ctx)
         except AskanceError as error:
-            raise by_flags(error, self) from None
+            raise in_flags(error, flags_of(self, ctx.command_path)) from None
 
 
 class GuidedGroup(GuidedCommand, click.Group):

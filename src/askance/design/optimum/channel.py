@@ -13,6 +13,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_parameter, as_positive_level, shown
 from askance._kernels.draw import TOTAL
 from askance._threads import one_thread
+from askance._words import words
 from askance.categories import LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.channels.statistics.choices import require_choice
@@ -181,7 +182,9 @@ def optimal_channel(
     level = as_positive_level(privacy_level)
     if level < _LEAST_LEVEL:
         raise InputError(
-            f"privacy_level is {shown(level)}; allowed: 0.0001 to 30.",
+            argument="privacy_level",
+            got=shown(level),
+            allowed="0.0001 to 30",
             remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
         )
     require_choice(target, "target", ("likelihood", "moments"))
@@ -246,7 +249,9 @@ def require_small_model(model: object) -> Enumerated:
     """Refuse what is no `Enumerated` model, and one of more outputs than can be searched."""
     if not isinstance(model, Enumerated):
         raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated model.",
+            argument="model",
+            got=shown(model),
+            allowed="an Enumerated model",
             remedy="Build one from the table of its statistics; for tables of a random field there is plan_field.",
         )
     if len(model.outputs) > MOST_OUTPUTS:
@@ -290,8 +295,10 @@ def _require_usable(problem: ChannelProblem) -> None:
         if theta.any() and p.min() < _LEAST_PROBABILITY:
             label = model.outputs.labels[int(np.argmax(problem.groups == int(p.argmin())))]
             raise InputError(
-                f"with theta = {shown(theta.tolist())} output {label!r} has probability {p.min():.2g}; allowed: at "
-                f"least {_LEAST_PROBABILITY:g}.",
+                words(
+                    "with {theta} = {0} output {1} has probability {2}; allowed: at least {3}.",
+                    *(shown(theta.tolist()), repr(label), f"{p.min():.2g}", f"{_LEAST_PROBABILITY:g}"),
+                ),
                 remedy="Give a less extreme guess: no number of respondents would tell more about such an output.",
             )
         invert_information(model.fisher_information(theta), model.parameter_names, "the model")

@@ -132,7 +132,9 @@ def optimal_cliques(
     level = as_positive_level(privacy_level)
     if level < _LEAST_LEVEL:
         raise InputError(
-            f"privacy_level is {shown(level)}; allowed: 0.001 to 30.",
+            argument="privacy_level",
+            got=shown(level),
+            allowed="0.001 to 30",
             remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
         )
     points = _read_points(field, theta, prior)
@@ -239,7 +241,10 @@ def _candidates(
 def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:
     if not isinstance(field, RandomField):
         raise InputError(
-            f"field is {shown(field)}; allowed: a RandomField.", remedy="For other models there is optimal_channel."
+            argument="field",
+            got=shown(field),
+            allowed="a RandomField",
+            remedy="For other models there is optimal_channel.",
         )
     free = _free_parameters(field)
     if free > _MOST_PARAMETERS:

@@ -61,8 +61,9 @@ class Prior:
         if given.ndim != 2 or not given.size or shares.shape != given.shape[:1]:
             wanted = "d" if dimension is None else dimension
             raise ShapeError(
-                f"{name} has points of shape {given.shape} and weights of shape {shares.shape}; allowed: (K, {wanted}) "
-                "and (K,), K at least 1.",
+                f"has points of shape {given.shape} and weights of shape {shares.shape}",
+                argument=name,
+                allowed=f"(K, {wanted}) and (K,), K at least 1",
                 remedy=f"Give one row of {wanted} numbers for every θ.",
             )
         dimension = given.shape[1] if dimension is None else dimension
@@ -93,8 +94,9 @@ class Prior:
         values, vectors = np.linalg.eigh(spread) if usable else (np.array([-1.0]), spread)
         if values.min() < -1e-9 * np.abs(values).max():
             raise InputError(
-                f"covariance is {shown(spread.tolist())}; allowed: symmetric with eigenvalues of at least 0, shape "
-                f"({d}, {d}).",
+                argument="covariance",
+                got=shown(spread.tolist()),
+                allowed=f"symmetric with eigenvalues of at least 0, shape ({d}, {d})",
                 remedy="Give the covariance of a fit, or a diagonal matrix of variances.",
             )
         axes = (vectors * np.sqrt((d + 1) * values.clip(0))).T
@@ -108,7 +110,9 @@ class Prior:
         """What a fit leaves open: a normal distribution around θ̂ with its covariance."""
         if not isinstance(fit, HasEstimate):
             raise InputError(
-                f"fit is {shown(fit)}; allowed: a fit with an estimate and its covariance.",
+                argument="fit",
+                got=shown(fit),
+                allowed="a fit with an estimate and its covariance",
                 remedy="Give what estimate returns.",
             )
         return cls.normal(fit.theta, fit.covariance)

@@ -58,7 +58,8 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     worst = max(Fraction(int(max(row)), int(min(row))) for row in weights)
     if min(map(min, weights)) <= 0 or worst > limit:
         raise ProbabilityError(
-            f"privacy_level is {shown(level)}: 62 bits are too few for the rare observations of the optimal channel.",
+            f"is {shown(level)}: 62 bits are too few for the rare observations of the optimal channel",
+            argument="privacy_level",
             remedy="Take a level between 0.001 and 20; above, Direct loses little privacy more.",
         )
     return weights.astype(np.int64)

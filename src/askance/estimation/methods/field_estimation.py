@@ -161,7 +161,8 @@ def _check(field: object, evidence: object, method: object, prior_scale: object)
     known = tuple(each for each in get_args(FieldMethod) if each != "ridge" or not with_covariates)
     if method not in known:
         raise InputError(
-            f"method is {shown(method)}; allowed with a field: {', '.join(known)}.",
+            f"is {shown(method)}; allowed with a field: {', '.join(known)}",
+            argument="method",
             remedy=did_you_mean(method, known, "Leave it out for the default."),
         )
     if isinstance(prior_scale, bool) or not isinstance(prior_scale, (int, float)) or not prior_scale > 0:

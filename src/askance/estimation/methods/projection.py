@@ -9,6 +9,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._threads import one_thread
+from askance._words import words
 from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.methods.common import check_prior_scale
 from askance.estimation.problems.matching import MomentMatching, match_moments
@@ -64,7 +65,7 @@ def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", pr
     check_prior_scale(prior_scale)
     if not isinstance(problem, TallyProblem):
         raise IncompatibleEvidenceError(
-            "projection works on tallies, and the evidence has covariates.", remedy="Use method='moments'."
+            "projection works on tallies, and the evidence has covariates.", remedy=words("Use {method=moments}.")
         )
     model, evidence, standard = problem.model, problem.evidence, problem.standard
     r = project(evidence, divergence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from askance._words import words
 from askance.errors import IncompatibleEvidenceError
 from askance.estimation.methods.common import choose_covariance_kind
 from askance.estimation.methods.moments import fit_moments
@@ -25,7 +26,7 @@ def fit_supervised(
     if not problem.is_direct():
         raise IncompatibleEvidenceError(
             f"the evidence came through {problem.channel!r}; supervised fits need the outputs themselves.",
-            remedy="Use Direct(outputs) as the channel where the truth was told, or method='one-step'.",
+            remedy=words("Use Direct(outputs) as the channel where the truth was told, or {method=one-step}."),
         )
     kind = choose_covariance_kind(problem, covariance, ("expected", "robust"))
     return replace(fit_moments(problem, covariance=kind, prior_scale=prior_scale), method="supervised")

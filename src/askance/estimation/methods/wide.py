@@ -45,7 +45,8 @@ def fit_wide(
     """
     if method not in ("moments", "marginal"):
         raise InputError(
-            f"method is {method!r}; allowed for {problem.model.dimension} coefficients: moments, marginal.",
+            f"is {method!r}; allowed for {problem.model.dimension} coefficients: moments, marginal",
+            argument="method",
             remedy="Choose one of them, or use fewer covariates.",
         )
     if not 0 <= ridge < np.inf:

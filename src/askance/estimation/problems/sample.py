@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import is_missing, shorten
+from askance._checks import is_missing, shorten, shown
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
@@ -200,19 +200,23 @@ def group_rows(
     labels = _labels_of(sample, by, model, data, given=given)
     if labels.shape != (sample.n_rows,):
         raise ShapeError(
-            f"by has shape {labels.shape} for {sample.n_rows} rows of x.", remedy="Give one label per row."
+            f"has shape {labels.shape} for {sample.n_rows} rows of x", argument="by", remedy="Give one label per row."
         )
     if labels.dtype.kind in "OU":  # blanks at the ends are not seen: with them one group would be two
         labels = np.frompyfunc(lambda each: each.strip() if isinstance(each, str) else each, 1, 1)(labels)
     if any(map(is_missing, labels.tolist())):
-        raise MissingValueError("by holds missing labels.", remedy="Leave these rows out, or name their group.")
+        raise MissingValueError(
+            "holds missing labels", argument="by", remedy="Leave these rows out, or name their group."
+        )
     try:
         names, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise InputError("by mixes texts and numbers.", remedy="Turn all labels into texts.") from None
     if len(names) > _MOST_GROUPS:
         raise InputError(
-            f"by has {len(names)} different values; allowed: at most {_MOST_GROUPS}.",
+            f"has {len(names)} different values",
+            argument="by",
+            allowed=f"at most {_MOST_GROUPS}",
             remedy="Cut the values into brackets, and give their labels.",
         )
     return tuple(_plain(name) for name in names.tolist()), np.asarray(codes.reshape(-1), dtype=np.int64)
@@ -230,19 +234,25 @@ def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: boo
         if by not in model.terms:
             known = dict.fromkeys([*names, *model.terms])
             raise InputError(
-                f"by is {by!r}; allowed: {shorten(list(known))}, or one label per row of x.",
+                argument="by",
+                got=shown(by),
+                allowed=f"{shorten(list(known))}, or one label per row of x",
                 remedy="Put it into the formula: a model that does not know the groups cannot tell their shares apart.",
             )
         return sample.column(model.terms.index(by))
     if isinstance(by, int | np.integer) and not isinstance(by, bool):
         if not 0 <= by < len(model.terms):
             raise InputError(
-                f"by is column {by}; allowed: 0 to {len(model.terms) - 1}.", remedy="Columns are counted from 0."
+                f"is column {by}",
+                argument="by",
+                allowed=f"0 to {len(model.terms) - 1}",
+                remedy="Columns are counted from 0.",
             )
         return sample.column(int(by))
     if not given:
         raise InputError(
-            "by is an array of labels, but the stored reports have no order that labels could follow.",
+            "is an array of labels, but the stored reports have no order that labels could follow",
+            argument="by",
             remedy="Give x together with by, or name a column of x.",
         )
     return np.asarray(by)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
+from askance._checks import shown
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
@@ -35,7 +36,9 @@ def normal_quantile(confidence: float) -> float:
     from scipy.special import ndtri
 
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
+        raise InputError(
+            argument="confidence", got=shown(confidence), allowed="above 0, below 1", remedy="0.95 is usual."
+        )
     return float(ndtri((1 + confidence) / 2))
 
 

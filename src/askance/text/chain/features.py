@@ -35,7 +35,9 @@ class ChainFeatures:
     def __init__(self, word: TokenFeatures, around: TokenFeatures | None = None, radius: int = 0) -> None:
         if type(radius) is not int or not 0 <= radius <= _FARTHEST:
             raise InputError(
-                f"radius is {shown(radius)}; allowed: whole numbers from 0 to {_FARTHEST}.",
+                argument="radius",
+                got=shown(radius),
+                allowed=f"whole numbers from 0 to {_FARTHEST}",
                 remedy="1 suits most texts.",
             )
         self.word, self.around, self.radius = word, around if radius else None, radius if around is not None else 0

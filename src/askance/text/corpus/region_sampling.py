@@ -91,7 +91,7 @@ def _read_tags(tags: Literal["all"] | int | Sequence[str], tagset: tuple[str, ..
         if tags == "all":
             return None
         raise InputError(
-            f"tags is {shown(tags)}; allowed: 'all', a number, or a list of tags.", remedy=f"Give [{tags!r}]."
+            argument="tags", got=shown(tags), allowed="'all', a number, or a list of tags", remedy=f"Give [{tags!r}]."
         )
     if isinstance(tags, (int, np.integer)):
         return as_count(tags, "tags", minimum=1, maximum=len(tagset))
@@ -99,11 +99,15 @@ def _read_tags(tags: Literal["all"] | int | Sequence[str], tagset: tuple[str, ..
     unknown = [name for name in names if name not in tagset]
     if unknown:
         raise LabelError(
-            f"tags holds {shown(unknown[0])}; allowed: {shown(list(tagset))}.",
+            f"holds {shown(unknown[0])}",
+            argument="tags",
+            allowed=shown(list(tagset)),
             remedy=did_you_mean(unknown[0], tagset, "Give tags that the corpus has."),
         )
     if not names:
-        raise InputError("tags is an empty list; allowed: at least one tag.", remedy="Give 'all', or some tags.")
+        raise InputError(
+            "is an empty list", argument="tags", allowed="at least one tag", remedy="Give 'all', or some tags."
+        )
     return np.array(sorted({tagset.index(name) for name in names}), dtype=np.int64)
 
 

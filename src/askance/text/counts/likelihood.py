@@ -109,7 +109,7 @@ class CountLikelihood:
         """
         if method not in get_args(Method):
             raise InputError(
-                f"method is {shown(method)}; allowed: {', '.join(get_args(Method))}.", remedy="Choose one."
+                argument="method", got=shown(method), allowed=", ".join(get_args(Method)), remedy="Choose one."
             )
         self.method, self.budget, self.tolerance = method, float(budget), tolerance
         self.prune_below, self.beam = prune_below, beam

@@ -118,14 +118,17 @@ def check_miscounts(miscounts: object) -> None:
     remedy = "Write Miscounts(missed=0.05, extra=0.02)."
     if not isinstance(miscounts, (Miscounts, Mapping)):
         raise InputError(
-            f"miscounts is {shown(miscounts)}; allowed: Miscounts, a mapping by annotator, or 'estimate'.",
+            argument="miscounts",
+            got=shown(miscounts),
+            allowed="Miscounts, a mapping by annotator, or 'estimate'",
             remedy=remedy,
         )
     for name, rates in miscounts.items() if isinstance(miscounts, Mapping) else ():
         if not isinstance(name, str) or not isinstance(rates, Miscounts):
             raise InputError(
-                f"miscounts has {shown(rates)} for {shown(name)}; allowed: Miscounts, or a mapping from annotators "
-                "to such.",
+                f"has {shown(rates)} for {shown(name)}",
+                argument="miscounts",
+                allowed="Miscounts, or a mapping from annotators to such",
                 remedy=remedy,
             )
 
@@ -143,7 +146,8 @@ def require_annotators(miscounts: MiscountsBy | None, *counted: RegionCounts) ->
     if unknown:
         there = f"there are {shorten(known)}, and '' for regions without one" if known else "no region has one"
         raise InputError(
-            f"miscounts has rates for {shown(unknown[0])}, who counted no region; {there}.",
+            f"has rates for {shown(unknown[0])}, who counted no region; {there}",
+            argument="miscounts",
             remedy=did_you_mean(unknown[0], known, "Take the rates out, or one Miscounts for all."),
         )
 
@@ -234,7 +238,7 @@ def off_by_one(regions: RegionCounts, share: float, rng: np.random.Generator) ->
     """
     require_generator(rng)
     if not isinstance(share, (int, float)) or not 0 <= share <= 1:
-        raise ProbabilityError(f"share is {shown(share)}; allowed: 0 to 1.", remedy="Give a probability.")
+        raise ProbabilityError(argument="share", got=shown(share), allowed="0 to 1", remedy="Give a probability.")
     of = regions.entry_region
     open_to_it = (regions.low == regions.high) & (regions.low > 0) & may_be_miscounted(regions)[of]
     step = np.where(rng.random(len(of)) < 0.5, -1, 1) * (open_to_it & (rng.random(len(of)) < share))

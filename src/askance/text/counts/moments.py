@@ -189,7 +189,7 @@ def _distributions(table: AnyArray) -> AnyArray:
 def _check(regions: RegionCounts, design: sparse.csr_array, method: str, l2: float | None, pull: float) -> None:
     if method not in get_args(MomentMethod):
         raise InputError(
-            f"method is {shown(method)}; allowed: {', '.join(get_args(MomentMethod))}.", remedy='Try "auto".'
+            argument="method", got=shown(method), allowed=", ".join(get_args(MomentMethod)), remedy='Try "auto".'
         )
     if not len(regions):
         raise EmptyDataError("there are no regions.", remedy="Give at least one.")
@@ -199,6 +199,8 @@ def _check(regions: RegionCounts, design: sparse.csr_array, method: str, l2: flo
             remedy="Make it of the words of the regions' corpus.",
         )
     if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="Leave it out for the default.")
+        raise InputError(
+            argument="l2", got=shown(l2), allowed="above 0, finite", remedy="Leave it out for the default."
+        )
     if not (isinstance(pull, (int, float)) and 0 <= pull < np.inf):
         raise InputError(f"pull is {shown(pull)}; allowed: 0 or more, finite.", remedy="0.5 suits most corpora.")

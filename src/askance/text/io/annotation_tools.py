@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 from askance._checks import did_you_mean, shown
+from askance._words import words
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.formats.report_schema import json_line
 from askance.text.corpus.builder import CorpusBuilder
@@ -284,7 +285,7 @@ def annotation_lines(
         if wrong:
             raise InputError(
                 f"there is the tag {shown(wrong[0])}; allowed with scheme 'bio': B-…, I-… and {shown(outside)}.",
-                remedy='Take scheme="plain", or name the tag of words outside of entities.',
+                remedy=words("Take {scheme=plain}, or name the tag of words outside of entities."),
             )
     return _lines(corpus, known, scheme, outside)
 
@@ -334,7 +335,12 @@ def _as_tool(tool: str) -> Tool:
 def _require_scheme(scheme: str, outside: str | None) -> None:
     if scheme not in get_args(Scheme):
         raise InputError(
-            f"scheme is {shown(scheme)}; allowed: {', '.join(get_args(Scheme))}.", remedy='Leave it out, for "plain".'
+            argument="scheme",
+            got=shown(scheme),
+            allowed=", ".join(get_args(Scheme)),
+            remedy='Leave it out, for "plain".',
         )
     if outside is not None and (not isinstance(outside, str) or not outside):
-        raise InputError(f"outside is {shown(outside)}; allowed: a tag, or None.", remedy='Write "O", or leave it out.')
+        raise InputError(
+            argument="outside", got=shown(outside), allowed="a tag, or None", remedy='Write "O", or leave it out.'
+        )

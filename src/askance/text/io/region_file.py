@@ -26,14 +26,8 @@ import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
 from askance._checks import as_list, shorten, shown
-from askance.errors import (
-    AskanceError,
-    EmptyDataError,
-    FormatError,
-    IncompatibleEvidenceError,
-    InputError,
-    LabelError,
-)
+from askance._words import words
+from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError, LabelError
 from askance.text.corpus.builder import CorpusBuilder
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import NO_ANNOTATOR, RegionCounts, as_range, check_region
@@ -49,10 +43,10 @@ _ERRORS: dict[Reason, type[AskanceError]] = {
     "impossible counts": InputError,
     "single token": InputError,
 }
-_SKIP = "Correct it, or leave such lines out with skip_bad=True (--skip-bad)."
-_MISCOUNTED = (
-    "Correct it, leave such lines out with skip_bad=True (--skip-bad), or, where people miscount, accept counts that "
-    "do not fit together with may_miscount=True (--miscounts)."
+_SKIP = words("Correct it, or leave such lines out with {skip_bad=True}.")
+_MISCOUNTED = words(
+    "Correct it, leave such lines out with {skip_bad=True}, or, where people miscount, accept counts that "
+    "do not fit together with {may_miscount=True}."
 )
 
 

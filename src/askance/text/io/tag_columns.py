@@ -51,7 +51,8 @@ def field_of(tag_column: str | int | None) -> str:
     """The field of JSON lines that holds the tags."""
     if isinstance(tag_column, int) or tag_column in ("id", "tokens"):
         raise InputError(
-            f"tag_column is {shown(tag_column)}; allowed for JSON lines: the name of a field with tags.",
+            f"is {shown(tag_column)}; allowed for JSON lines: the name of a field with tags",
+            argument="tag_column",
             remedy='Leave it out, for "tags".',
         )
     return "tags" if tag_column is None else tag_column

@@ -82,11 +82,15 @@ def read_tagged(source: Source, *, tag_column: str | int | None = None, format: 
     name, text = name_of(source), OpenText(source)
     kind = format_within(text, format)
     if isinstance(tag_column, bool) or not isinstance(tag_column, (str, int, type(None))):
-        raise InputError(f"tag_column is {shown(tag_column)}; allowed: a name or a number.", remedy="Leave it out.")
+        raise InputError(
+            argument="tag_column", got=shown(tag_column), allowed="a name or a number", remedy="Leave it out."
+        )
     tool = tool_of_format(kind)
     if tag_column is not None and (tool or kind == "text"):
         raise InputError(
-            f"tag_column is {shown(tag_column)}, and {name} is {tool or 'plain text'}; allowed: none.",
+            f"is {shown(tag_column)}, and {name} is {tool or 'plain text'}",
+            argument="tag_column",
+            allowed="none",
             remedy="Leave it out." if tool else "Leave it out, or call the file .tsv if tabs separate its columns.",
         )
     if tool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from askance._checks import shown
+from askance._words import words
 from askance.errors import InputError
 from askance.text.corpus.corpus import Corpus
 
@@ -65,4 +66,4 @@ def _is_writable(text: str, format: str, *, may_be_blank: bool = False) -> bool:
 
 def _remedy(format: str, where: str) -> str:
     away = f"Take such characters out of {where}"
-    return f"{away}." if format == "jsonl" else f'{away}, or write JSON lines: format="jsonl" (--to jsonl).'
+    return f"{away}." if format == "jsonl" else words("{0}, or write JSON lines: {format=jsonl}.", away)

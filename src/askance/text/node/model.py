@@ -111,7 +111,7 @@ def fit_node(
            [-0.68 ,  0.68 ]]))
     """
     if not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(f"l2 is {shown(l2)}; allowed: above 0, finite.", remedy="0.3 suits most corpora.")
+        raise InputError(argument="l2", got=shown(l2), allowed="above 0, finite", remedy="0.3 suits most corpora.")
     as_count(max_iterations, "max_iterations")
     weights = _checked_totals(design, totals)
     if callable(objective):
@@ -180,7 +180,9 @@ def _checked_counts(counts: AnyArray, totals: AnyArray) -> AnyArray:
 def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design: sparse.csr_array) -> AnyArray:
     """Where to start, in the type of the design."""
     if len(shape) != 2 or shape[1] is None:
-        raise InputError("tags is not given, and nothing else tells how many there are.", remedy="Give tags=K.")
+        raise InputError(
+            "is not given, and nothing else tells how many there are", argument="tags", remedy="Give tags=K."
+        )
     if start is None:
         return np.zeros((design.shape[1], shape[1]), dtype=design.dtype)
     theta = np.asarray(start, dtype=design.dtype)

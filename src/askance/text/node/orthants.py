@@ -52,13 +52,17 @@ class L1Penalty:
             fits = False
         if not fits:
             raise ShapeError(
-                f"l1 has shape {given.shape}; allowed: a number, or a shape that broadcasts to {start.shape}.",
+                f"has shape {given.shape}",
+                argument="l1",
+                allowed=f"a number, or a shape that broadcasts to {start.shape}",
                 remedy="Give one number for all, or one for every entry.",
             )
         usable = (given >= 0) & (given <= _LARGEST)
         if not usable.all():
             raise InputError(
-                f"l1 contains {given[~usable][0]}; allowed: 0 to {_LARGEST:g}.",
+                f"contains {given[~usable][0]}",
+                argument="l1",
+                allowed=f"0 to {_LARGEST:g}",
                 remedy="0 leaves an entry without a penalty.",
             )
         weights = given.astype(start.dtype)

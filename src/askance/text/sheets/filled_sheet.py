@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from askance._checks import shorten, shown
+from askance._words import words
 from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts, check_region
@@ -21,7 +22,7 @@ from askance.text.sheets.short_rows import ADD_REST, ShortRowError, ShortRows
 _WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
 # `-`, and what spreadsheets make of it.
 _NOT_ASKED = frozenset("-–—−")
-_SKIP = "Correct it, or leave such rows out with skip_bad=True (--skip-bad)."
+_SKIP = words("Correct it, or leave such rows out with {skip_bad=True}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +193,10 @@ class _Reading:
                 raise InputError(
                     f"{where} is half filled: nothing stands below {shorten(empty)}, and the others add up to "
                     f"{sum(counts.values())} of {length} words; allowed: a number in every cell that was asked.",
-                    remedy="Write 0 where there is none and - where nobody looked; where every empty cell means none, "
-                    "empty_is_zero=True (--empty-is-zero); or leave such rows out with skip_bad=True (--skip-bad).",
+                    remedy=words(
+                        "Write 0 where there is none and - where nobody looked; where every empty cell means none, "
+                        "{empty_is_zero=True}; or leave such rows out with {skip_bad=True}."
+                    ),
                 )
             counts |= dict.fromkeys(empty, 0)
         return counts
@@ -201,9 +204,9 @@ class _Reading:
     def _remedy(self) -> str:
         if self._may_miscount:
             return _SKIP
-        return (
-            "Correct it, leave such rows out with skip_bad=True (--skip-bad), or, where people miscount, accept counts "
-            "that do not fit together with may_miscount=True (--may-miscount)."
+        return words(
+            "Correct it, leave such rows out with {skip_bad=True}, or, where people miscount, accept counts that do "
+            "not fit together with {may_miscount=True}."
         )
 
     def finish(self) -> FilledSheet:

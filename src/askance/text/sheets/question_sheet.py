@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from askance._checks import as_count, as_list, require_generator, shown
+from askance._words import words
 from askance.errors import InputError
 from askance.formats.disk import as_path
 from askance.text.corpus.corpus import Corpus
@@ -129,8 +130,9 @@ def _shared(count: int, people: Sequence[str], twice: int) -> dict[str, list[int
     as_count(twice, "twice", maximum=count)
     if len(set(people)) < len(people) or (twice and len(people) < 2):
         raise InputError(
-            f"annotators is {shown(list(people))} with twice {twice}; allowed: different names, two or more where "
-            "stretches are counted twice.",
+            f"is {shown(list(people))} with twice {twice}",
+            argument="annotators",
+            allowed="different names, two or more where stretches are counted twice",
             remedy='Give annotators such as ["ann", "ben"].',
         )
     if not people:
@@ -205,12 +207,15 @@ def _checked_tags(tags: Sequence[str], rest: str | None) -> list[str]:
     for number, name in enumerate(names):
         checked_tag(name, names[:number])
     if not names or (rest is not None and len(names) == 1):
-        raise InputError("tags is an empty list; allowed: at least one tag.", remedy="Give the tags to be counted.")
+        raise InputError(
+            "is an empty list", argument="tags", allowed="at least one tag", remedy="Give the tags to be counted."
+        )
     if len(names) == 1:
         raise InputError(
-            f"tags is {shown(names)} without a name for all other words, so that every word would have it; allowed: "
-            "one tag with such a name, or two tags and more.",
-            remedy='Give rest="other" (--rest other).',
+            f"is {shown(names)} without a name for all other words, so that every word would have it",
+            argument="tags",
+            allowed="one tag with such a name, or two tags and more",
+            remedy=words("Give {rest=other}."),
         )
     return names
 

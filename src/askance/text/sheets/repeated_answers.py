@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from askance._checks import shown
+from askance._words import words
 from askance.errors import InputError
 
 
@@ -51,8 +52,10 @@ class RepeatedAnswers:
                     raise InputError(
                         f"{where}: {shown(annotator)} has {counts[tag]} of {tag}, and {other[tag]} in {place}, of the "
                         "same stretch; allowed: one answer of each person.",
-                        remedy="Take out the one that does not hold, or give two people two names; or leave the later "
-                        "one out with skip_bad=True (--skip-bad).",
+                        remedy=words(
+                            "Take out the one that does not hold, or give two people two names; or leave the later one "
+                            "out with {skip_bad=True}."
+                        ),
                     )
             if any(counts.keys() <= other.keys() for other, _ in before):
                 self.dropped += 1

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from askance._checks import as_count, did_you_mean, shown
+from askance._words import Argument, words
 from askance.errors import InputError
 from askance.text.chain.counts import DEFAULT_BUDGET
 from askance.text.chain.training import Edges
@@ -61,19 +62,25 @@ def check_options(given: Mapping[str, Any]) -> None:
     for name, known in _CHOICES.items():
         if given[name] not in known and not (name == "edges" and given[name] is None):
             raise InputError(
-                f"{name} is {shown(given[name])}; allowed: {', '.join(known)}.",
+                argument=name,
+                got=shown(given[name]),
+                allowed=", ".join(known),
                 remedy=did_you_mean(given[name], known, "Leave it out for the default."),
             )
     _check_numbers(given)
     for name in ("features", "neighbours"):
         if given[name] is not None and not isinstance(given[name], FeatureConfig):
             raise InputError(
-                f"{name} is {shown(given[name])}; allowed: a FeatureConfig.",
+                argument=name,
+                got=shown(given[name]),
+                allowed="a FeatureConfig",
                 remedy='Write FeatureConfig(prefixes=(1,)), or FeatureConfig.only("word", suffixes=(3,)).',
             )
     classes = given["classes"]
     if not isinstance(classes, Sequence) or isinstance(classes, (str, bytes)):
-        raise InputError(f"classes is {shown(classes)}; allowed: a list of numbers.", remedy="Write classes=(40, 150).")
+        raise InputError(
+            argument="classes", got=shown(classes), allowed="a list of numbers", remedy="Write classes=(40, 150)."
+        )
     for size in classes:
         if type(size) is not int or not 2 <= size <= _MOST_CLASSES:
             raise InputError(
@@ -89,14 +96,17 @@ def _check_numbers(given: Mapping[str, Any]) -> None:
     """Penalties, weights and limits."""
     for name in ("l2", "tolerance"):
         if given[name] is not None and not (_is_number(given[name]) and given[name] > 0):
-            raise InputError(f"{name} is {shown(given[name])}; allowed: above 0, finite.", remedy=_LEAVE_OUT)
+            raise InputError(argument=name, got=shown(given[name]), allowed="above 0, finite", remedy=_LEAVE_OUT)
     for name in ("l1", "bare_weight", "budget"):
         if not (_is_number(given[name]) and given[name] >= 0):
-            raise InputError(f"{name} is {shown(given[name])}; allowed: 0 or more, finite.", remedy=_LEAVE_OUT)
+            raise InputError(argument=name, got=shown(given[name]), allowed="0 or more, finite", remedy=_LEAVE_OUT)
     radius = given["radius"]
     if radius is not None and (type(radius) is not int or not 0 <= radius <= _FARTHEST):
         raise InputError(
-            f"radius is {shown(radius)}; allowed: whole numbers from 0 to {_FARTHEST}.", remedy="1 suits most texts."
+            argument="radius",
+            got=shown(radius),
+            allowed=f"whole numbers from 0 to {_FARTHEST}",
+            remedy="1 suits most texts.",
         )
     if given["context"] is not None:
         as_count(given["context"], "context")
@@ -114,22 +124,24 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
     if method in ("node", "moments"):
         idle = [name for name, is_given in _OF_A_CHAIN.items() if is_given(given[name])]
         if idle:
+            named, are = words(", ".join(f"{{{name}}}" for name in idle)), "is" if len(idle) == 1 else "are"
             raise InputError(
-                f"{', '.join(idle)} {'is' if len(idle) == 1 else 'are'} given with method {method!r}; allowed: with "
-                "chains only.",
-                remedy=f'Leave {"it" if len(idle) == 1 else "them"} out, or take method="chain".',
+                words("{0} {1} given with method {2}; allowed: with chains only.", named, are, repr(method)),
+                remedy=words("Leave {0} out, or take {method=chain}.", "it" if len(idle) == 1 else "them"),
             )
     for name in ("l1", "radius"):
         if given["edges"] == "cheap" and given[name]:
             raise InputError(
-                f'{name} is {shown(given[name])} with edges="cheap"; allowed: 0, as cheap edges are weighted and '
-                "nothing else is fitted with them.",
-                remedy=f'Leave {name} out, or take edges="likelihood".',
+                words("is {0} with {edges=cheap}", shown(given[name])),
+                argument=name,
+                allowed="0, as cheap edges are weighted and nothing else is fitted with them",
+                remedy=words("Leave {0} out, or take {edges=likelihood}.", Argument(name)),
             )
     if given["bare_weight"] != 1 and not len(given["classes"]):
         raise InputError(
-            f"bare_weight is {shown(given['bare_weight'])} without classes; allowed: 1, as bare text makes classes of "
-            "words and nothing else.",
+            f"is {shown(given['bare_weight'])} without classes",
+            argument="bare_weight",
+            allowed="1, as bare text makes classes of words and nothing else",
             remedy="Give classes=(40, 150) as well, or leave it out.",
         )
 
