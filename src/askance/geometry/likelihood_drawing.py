@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,14 +151,9 @@ def _draw_starts(axis: Axes, data: Mapping[str, Any]) -> None:
 
 def _draw_iterations(panel: Axes, data: Mapping[str, Any]) -> None:
     """EM below the curve: θ across, iterations downwards, in the colour of the maximum each path ends at."""
-    named: set[int | None] = set()
-    for path in data["em"]:
+    for path, colour, label in _named_paths(data):
         theta = [iterate[0] for iterate in path["iterates"]]
-        panel.plot(
-            theta, range(len(theta)), "o-", color=_colour(path["maximum"]), ms=2.5, lw=1.0,
-            label=None if path["maximum"] in named else _end_words(path["maximum"], data),
-        )  # fmt: skip
-        named.add(path["maximum"])
+        panel.plot(theta, range(len(theta)), "o-", color=colour, ms=2.5, lw=1.0, label=label)
     for i, maximum in enumerate(data["maxima"]):
         panel.axvline(maximum["theta"][0], color=_colour(i), ls=":", lw=1.2, zorder=1)
     panel.invert_yaxis()
@@ -170,16 +165,16 @@ def _draw_iterations(panel: Axes, data: Mapping[str, Any]) -> None:
 
 def _draw_paths(axis: Axes, data: Mapping[str, Any]) -> None:
     """EM on the contours."""
-    named: set[int | None] = set()
-    for path in data["em"]:
+    for path, colour, label in _named_paths(data):
         a, b = np.asarray(path["iterates"]).T
-        label = None if path["maximum"] in named else _end_words(path["maximum"], data)
-        named.add(path["maximum"])
-        axis.plot(a, b, "o-", color=_colour(path["maximum"]), ms=3.5, lw=1.4, label=label, zorder=4)
-        axis.plot(a[0], b[0], "o", color="white", mec=_colour(path["maximum"]), mew=1.6, ms=7, zorder=4)
+        axis.plot(a, b, "o-", color=colour, ms=3.5, lw=1.4, label=label, zorder=4)
+        axis.plot(a[0], b[0], "o", color="white", mec=colour, mew=1.6, ms=7, zorder=4)
 
 
-def _end_words(maximum: int | None, data: Mapping[str, Any]) -> str:
-    if maximum is None:
-        return "EM, ends at no maximum"
-    return f"EM, ends at\n$\\theta$ = {vector_text(data['maxima'][maximum]['theta'])}"
+def _named_paths(data: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, str | None]]:
+    """Paths of EM with the colour of where each ends; the first that ends there has words for the key."""
+    words = {None: "EM, ends at no maximum"} | {
+        i: f"EM, ends at\n$\\theta$ = {vector_text(maximum['theta'])}" for i, maximum in enumerate(data["maxima"])
+    }
+    for path in data["em"]:
+        yield path, _colour(path["maximum"]), words.pop(path["maximum"], None)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, shown
+from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, number
 from askance._kernels import directions
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import DISCARDED_BITS
@@ -235,15 +235,9 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
 
 
 def _read_radius(radius: Number) -> Fraction:
+    remedy, limits = "Give the largest Euclidean norm a respondent's vector can have.", "above 0 (1e-100 to 1e100)"
     value = as_fraction(radius, "radius")
-    if not Fraction(1, 10**100) <= value <= 10**100:
-        raise InputError(
-            argument="radius",
-            got=shown(value),
-            allowed="above 0 (1e-100 to 1e100)",
-            remedy="Give the largest Euclidean norm a respondent's vector can have.",
-        )
-    return value
+    return number(value, "radius", Fraction(1, 10**100), 10**100, allowed=limits, remedy=remedy)
 
 
 def _read_candidates(candidates: int | None) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import shown
+from askance._checks import instance, shown
 from askance._kernels import bits
 from askance._words import Place
 from askance.errors import InputError, ShapeError
@@ -146,10 +146,7 @@ class Reports:
 
 def require_reports(reports: object, channel: StatisticsChannel) -> Reports:
     """Refuse what is no `Reports`, and reports of another channel."""
-    if not isinstance(reports, Reports):
-        raise InputError(
-            f"reports is {shown(reports)}; allowed: Reports.",
-            remedy="Take what randomize returned, or read a file with read_reports.",
-        )
-    channel.require_same(reports.channel)
-    return reports
+    remedy = "Take what randomize returned, or read a file with read_reports."
+    known = instance(reports, Reports, "reports", "Reports", remedy)
+    channel.require_same(known.channel)
+    return known
