@@ -22,7 +22,7 @@ from askance.channels.statistics.base import Averaging, Enumeration, HasReportLi
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
-from askance.channels.statistics.reports import Column
+from askance.channels.statistics.reports import Column, impossible_report
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion
@@ -222,12 +222,8 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         if row is not None:
             number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
             release, what = self.releases[number], "observations" if number in self._listed else "cells"
-            raise InputError(
-                f"has {what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'",
-                argument=Place("report", row),
-                allowed=f"exactly {release.subset_size} of 0 to {release.bits - 1}",
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
+            what = f"{what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'"
+            raise impossible_report(row, what, f"exactly {release.subset_size} of 0 to {release.bits - 1}")
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
