@@ -131,12 +131,12 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             seeds = words[:count]
             ranks = self._ranks(words[count : 2 * count], words[2 * count :], source)
             chosen = np.empty(count, dtype=np.int64)
-            given = (encoded[rows], seeds, ranks)
+            drawn = (encoded[rows], seeds, ranks)
             if compiled:
                 table = directions.normal_table()
-                directions.compiled().choose(*given, table, self.candidates, self._magnitude, chosen)
+                directions.compiled().choose(*drawn, table, self.candidates, self._magnitude, chosen)
             else:
-                directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
+                directions.choose_plain(*drawn, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
 
     def _ranks(self, coins: AnyArray, words: AnyArray, source: WordSource) -> IntArray:
@@ -220,10 +220,10 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
+        written: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
         if self._radius != 1:
-            given["radius"] = str(self._radius)
-        return given | {"candidates": self.candidates}
+            written["radius"] = str(self._radius)
+        return written | {"candidates": self.candidates}
 
     def thresholds(self) -> dict[str, Any]:
         """K, s, and p over 2⁶²: with probability p the choice is one of the s best of K candidates."""

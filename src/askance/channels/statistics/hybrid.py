@@ -320,8 +320,8 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given = {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled}
-        return given | self._bounds.parameters()
+        written = {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled}
+        return written | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """Row i of `codes`: the probabilities of the codes at grid point i, over 2⁶²; `sampled` statistics are sent."""
