@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from askance.cli import main
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.tables import Table
 
 
 def noisy_square(value: int, seed: int) -> Plain:
@@ -69,6 +70,12 @@ class Squares(Experiment):
         figure = Figure(figsize=(2, 2))
         figure.subplots().plot([each["noise"] for each in result["squares"]])
         return {"squares": figure}
+
+    def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
+        return [Table("Squares", ("what", "value"), [("order", ", ".join(result["order"]))])]
+
+    def main_number(self, result: Mapping[str, Plain]) -> str:
+        return str(result["squares"][0]["square"])
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         found = [

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from askance import Enumerated, RandomizedResponse, asymptotics
-from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.efficiency import EFFICIENCY, efficiency_curve
 from askance.experiments.nonconvex import NONCONVEX, count_maxima
 from askance.experiments.report import in_short, page, section
 from askance.experiments.runner import run_experiment
 from askance.experiments.simplex import SIMPLEX, project_both_ways
-from askance.experiments.tables import Tabulated, main_number_of, tables_of
 from tests.squares import Balanced, Squares, call
 
 FOUR = [[0, 0, 1, 1], [0, 1, 0, 1]]
@@ -97,19 +95,6 @@ def test_a_report_says_what_it_was_given_and_obeys_none_of_it(tmp_path: Path) ->
         assert words in html.text
     assert "stand-in data: not the data of the paper" in html.text
     assert "askance reproduce squares --seed 7" in html.text
-
-
-def test_tables_are_those_of_the_experiment_or_the_numbers_of_its_answer(tmp_path: Path) -> None:
-    plain = Squares()
-    assert not isinstance(plain, Tabulated)
-    document = run_experiment(plain, tmp_path, quick=True, workers=0)
-    assert tables_of(plain, {"a": {"b": 0.5, "c": [1, 2]}, "long": list(range(99))})[0].rows == [
-        ("a · b", "0.5"),
-        ("a · c", "1, 2"),
-    ]
-    assert main_number_of(plain, document) == "1"
-    for name in EXPERIMENTS:
-        assert isinstance(EXPERIMENTS[name], Tabulated)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.privacy_data import DATA_SETS, generate
 from askance.experiments.runner import run_experiment
+from askance.experiments.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +69,12 @@ class Smallest(Experiment):
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         return {}
+
+    def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
+        return self.whole.tables(result)
+
+    def main_number(self, result: Mapping[str, Plain]) -> str:
+        return self.whole.main_number(result)
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         return self.whole.findings(result)

@@ -18,7 +18,7 @@ from typing import Any
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.report import command
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table, tables_of
+from askance.experiments.tables import Table
 from askance.formats.disk import write_whole
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -77,7 +77,7 @@ def _section(name: str, document: Mapping[str, Any]) -> Iterator[str]:
     for figure, words in SHOWN[name].items():
         yield f"\n![{words}](pictures/reproduce-{name}-{figure}.svg)\n"
     if name in TABULATED:
-        yield from map(_table, tables_of(EXPERIMENTS[name], document["result"]))
+        yield from map(_table, EXPERIMENTS[name].tables(document["result"]))
     yield "\n"
     for finding in document["findings"]:
         why = f" *Why:* {finding['why']}" if finding["why"] else ""

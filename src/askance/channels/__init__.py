@@ -1,58 +1,34 @@
 """How outputs are seen: S(o | y), its sampler, its likelihood, its privacy, and β built from it."""
 
-from askance.channels.finite import FiniteChannel
-from askance.channels.labels import Coarsened, ComplementaryLabels, Direct, NoisyLabels
-from askance.channels.matrix import MatrixChannel
-from askance.channels.observation import ObservationFunction
-from askance.channels.randomized_response import RandomizedResponse
-from askance.channels.registry import AnyChannel, ChannelEntry, build_answer_channel, build_channel, entries, entry
-from askance.channels.statistics import (
-    BallRelease,
-    CliqueRelease,
-    CoordinateRelease,
-    Hybrid,
-    Hypercube,
-    PerValue,
-    QuadraticRelease,
-    Reports,
-    StatisticsChannel,
-    SubsetSelection,
-    TripleRelease,
-)
-from askance.channels.sufficient import SufficientChannel, sufficient_channel
-from askance.channels.survey_designs import Crosswise, DisguisedResponse, ForcedResponse, UnrelatedQuestion, Warner
-
-__all__ = [
-    "AnyChannel",
-    "BallRelease",
-    "ChannelEntry",
-    "CliqueRelease",
-    "Coarsened",
-    "ComplementaryLabels",
-    "CoordinateRelease",
-    "Crosswise",
-    "Direct",
-    "DisguisedResponse",
-    "FiniteChannel",
-    "ForcedResponse",
-    "Hybrid",
-    "Hypercube",
-    "MatrixChannel",
-    "NoisyLabels",
-    "ObservationFunction",
-    "PerValue",
-    "QuadraticRelease",
-    "RandomizedResponse",
-    "Reports",
-    "StatisticsChannel",
-    "SubsetSelection",
-    "SufficientChannel",
-    "TripleRelease",
-    "UnrelatedQuestion",
-    "Warner",
-    "build_answer_channel",
-    "build_channel",
-    "entries",
-    "entry",
-    "sufficient_channel",
-]
+from askance.channels.finite import FiniteChannel as FiniteChannel
+from askance.channels.labels import Coarsened as Coarsened
+from askance.channels.labels import ComplementaryLabels as ComplementaryLabels
+from askance.channels.labels import Direct as Direct
+from askance.channels.labels import NoisyLabels as NoisyLabels
+from askance.channels.matrix import MatrixChannel as MatrixChannel
+from askance.channels.observation import ObservationFunction as ObservationFunction
+from askance.channels.randomized_response import RandomizedResponse as RandomizedResponse
+from askance.channels.registry import AnyChannel as AnyChannel
+from askance.channels.registry import ChannelEntry as ChannelEntry
+from askance.channels.registry import build_answer_channel as build_answer_channel
+from askance.channels.registry import build_channel as build_channel
+from askance.channels.registry import entries as entries
+from askance.channels.registry import entry as entry
+from askance.channels.statistics import BallRelease as BallRelease
+from askance.channels.statistics import CliqueRelease as CliqueRelease
+from askance.channels.statistics import CoordinateRelease as CoordinateRelease
+from askance.channels.statistics import Hybrid as Hybrid
+from askance.channels.statistics import Hypercube as Hypercube
+from askance.channels.statistics import PerValue as PerValue
+from askance.channels.statistics import QuadraticRelease as QuadraticRelease
+from askance.channels.statistics import Reports as Reports
+from askance.channels.statistics import StatisticsChannel as StatisticsChannel
+from askance.channels.statistics import SubsetSelection as SubsetSelection
+from askance.channels.statistics import TripleRelease as TripleRelease
+from askance.channels.sufficient import SufficientChannel as SufficientChannel
+from askance.channels.sufficient import sufficient_channel as sufficient_channel
+from askance.channels.survey_designs import Crosswise as Crosswise
+from askance.channels.survey_designs import DisguisedResponse as DisguisedResponse
+from askance.channels.survey_designs import ForcedResponse as ForcedResponse
+from askance.channels.survey_designs import UnrelatedQuestion as UnrelatedQuestion
+from askance.channels.survey_designs import Warner as Warner

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray, WordArray
-from askance._checks import as_column, require_generator, shown
+from askance._checks import as_column, instance, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
-from askance._words import Place
 from askance.categories import Categories, Label
 from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
-from askance.channels.reports import Column, Reports, require_reports
+from askance.channels.reports import Column, Reports, impossible_report, require_reports
 from askance.channels.thresholds import log_rounded_up
 from askance.channels.trials import Trials
 from askance.errors import IncompatibleEvidenceError, InputError
@@ -166,11 +165,7 @@ class FiniteChannel(Described):
         if never.any():
             row = int(np.argmax(never))
             label = self.observations.labels[int(columns["answer"][row])]
-            raise InputError(
-                f"has {shown(label)} in column 'answer', which the channel never gives",
-                argument=Place("report", row),
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
+            raise impossible_report(row, f"{shown(label)} in column 'answer', which the channel never gives")
 
     def sums(self, reports: ArrayLike | Reports[FiniteChannel]) -> IntArray:
         """How often each observation was reported, shape (k,).
@@ -298,11 +293,5 @@ class FiniteChannel(Described):
 
 def require_channel(channel: object) -> FiniteChannel:
     """Refuse what is no channel."""
-    if not isinstance(channel, FiniteChannel):
-        raise InputError(
-            argument="channel",
-            got=shown(channel),
-            allowed="a channel",
-            remedy="Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all.",
-        )
-    return channel
+    remedy = "Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all."
+    return instance(channel, FiniteChannel, "channel", "a channel", remedy)  # type: ignore[type-abstract]

@@ -155,11 +155,11 @@ class RandomizedResponse(FiniteChannel):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"outputs": labels_as_json(self.outputs)}
-        given["reveal_probability"] = str(Fraction(self._reveal_weight, TOTAL))
+        written: dict[str, Any] = {"outputs": labels_as_json(self.outputs)}
+        written["reveal_probability"] = str(Fraction(self._reveal_weight, TOTAL))
         if self._base is not None:
-            given["base_distribution"] = [str(p) for p in self._base]
-        return given
+            written["base_distribution"] = [str(p) for p in self._base]
+        return written
 
     @classmethod
     def from_parameters(

@@ -29,6 +29,12 @@ else:  # what a type is where nothing is said is known to Python from 3.13 on
     C = TypeVar("C")
 
 
+def impossible_report(row: int, what: str, allowed: str = "") -> InputError:
+    """The refusal of a report that no respondent could have sent."""
+    remedy = "It was made by another channel, or damaged; leave it out."
+    return InputError(f"has {what}", argument=Place("report", row), allowed=allowed, remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Column:
     """One column of a report.
@@ -88,12 +94,8 @@ class Column:
             wrong = (values < 0) | (values >= self.limit)
             if wrong.any():
                 row = int(np.argwhere(wrong)[0][0])
-                raise InputError(
-                    f"has {shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}",
-                    argument=Place("report", row),
-                    allowed=f"0 to {self.limit - 1}",
-                    remedy="It was made by another channel, or damaged; leave it out.",
-                )
+                what = f"{shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}"
+                raise impossible_report(row, what, f"0 to {self.limit - 1}")
         return values.astype(self.dtype, copy=False)
 
 

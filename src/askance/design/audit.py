@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, CodeArray, FloatArray, IntArray
-from askance._checks import as_count, require_generator, shorten, shown
+from askance._checks import as_count, number, require_generator, shorten, shown
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
@@ -171,10 +171,7 @@ def log_ratio_bound(hits: tuple[int, int], drawn: tuple[int, int], confidence: f
 
 
 def _require_confidence(confidence: float) -> None:
-    if not 0.5 <= confidence <= 1 - 1e-12:
-        raise InputError(
-            argument="confidence", got=shown(confidence), allowed="0.5 to 1 − 1e-12", remedy="The default is 0.999."
-        )
+    number(confidence, "confidence", 0.5, 1 - 1e-12, allowed="0.5 to 1 − 1e-12", remedy="The default is 0.999.")
 
 
 @dataclass(frozen=True)

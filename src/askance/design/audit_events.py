@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -88,14 +88,8 @@ def _best_threshold(number: int, first: FloatArray, second: FloatArray, z: float
     n, m = len(first), len(second)
     above = n - np.searchsorted(first, values, "left"), m - np.searchsorted(second, values, "left")
     below = np.searchsorted(first, values, "right"), np.searchsorted(second, values, "right")
-    bounds = np.stack(
-        [
-            estimated_bound(above[0], n, above[1], m, z),
-            estimated_bound(above[1], m, above[0], n, z),
-            estimated_bound(below[0], n, below[1], m, z),
-            estimated_bound(below[1], m, below[0], n, z),
-        ]
-    )
+    events = [counts for a, b in (above, below) for counts in ((a, n, b, m), (b, m, a, n))]
+    bounds = np.stack([estimated_bound(*counts, z) for counts in events])
     way, place = np.unravel_index(np.argmax(bounds), bounds.shape)
     return Choice(number, float(values[place]), bool(way < 2), bool(way % 2), float(bounds[way, place]))
 
@@ -245,26 +239,15 @@ class Counts:
     @classmethod
     def of(cls, anatomy: Anatomy, chunks: Iterable[Reports]) -> Counts:
         """Count chunks of reports."""
-        total = cls(
-            0,
-            tuple(np.zeros(cells.size, dtype=np.int64) for cells in anatomy.cells),
-            tuple(np.zeros(column.width, dtype=np.int64) for column in anatomy.bit_columns),
-        )
+        n, counts = 0, tuple(np.zeros(cells.size, dtype=np.int64) for cells in anatomy.cells)
+        ones = tuple(np.zeros(column.width, dtype=np.int64) for column in anatomy.bit_columns)
         for reports in chunks:
-            seen, columns = len(reports), reports.columns
-            total = replace(
-                total,
-                n=total.n + seen,
-                cells=tuple(
-                    c + np.bincount(a.codes(columns), minlength=a.size)
-                    for c, a in zip(total.cells, anatomy.cells, strict=True)
-                ),
-                ones=tuple(
-                    c + bits.count_bits(columns[a.name], a.width, compiled_loop=seen >= 4096)
-                    for c, a in zip(total.ones, anatomy.bit_columns, strict=True)
-                ),
-            )
-        return total
+            n, columns = n + len(reports), reports.columns
+            for total, cells in zip(counts, anatomy.cells, strict=True):
+                total += np.bincount(cells.codes(columns), minlength=cells.size)
+            for total, column in zip(ones, anatomy.bit_columns, strict=True):
+                total += bits.count_bits(columns[column.name], column.width, compiled_loop=len(reports) >= 4096)
+        return cls(n, counts, ones)
 
 
 def learned_scores(anatomy: Anatomy, first: Counts, second: Counts, z: float) -> list[Candidate]:

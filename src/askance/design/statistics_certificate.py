@@ -19,33 +19,25 @@ def certify_statistics(channel: StatisticsChannel) -> Certificate:
     level, structural = channel.exact_level()
     exact = channel.enumerate_exactly()
     if exact is None:
-        return Certificate(
-            privacy_level=level,
-            largest_ratio=structural,
-            unbiased=channel.is_unbiased(),
-            rounding=None,
-            worst_observations=channel.worst_observations(),
-            proved_by="structure",
-            complete=False,
-            stated_level=channel.stated_level,
-            bias_bound=channel.bias_bound,
-        )
-    _check_columns(exact)
-    ratios = [Fraction(max(row), min(row)) if min(row) else None for row in exact.weights if max(row)]
-    if None in ratios or max(r for r in ratios if r is not None) != structural:
-        raise InputError(
-            f"the structure of {channel.kind} says a level of {level:.12g}, its entries another one.",
-            remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
-        )
+        unbiased, worst = channel.is_unbiased(), channel.worst_observations()
+    else:
+        _check_columns(exact)
+        ratios = [Fraction(max(row), min(row)) if min(row) else None for row in exact.weights if max(row)]
+        if None in ratios or max(r for r in ratios if r is not None) != structural:
+            raise InputError(
+                f"the structure of {channel.kind} says a level of {level:.12g}, its entries another one.",
+                remedy="The thresholds of this channel are broken; rebuild it from its parameters.",
+            )
+        pairs = zip(exact.observations, ratios, strict=True)
+        unbiased, worst = _is_unbiased(exact), tuple(label for label, ratio in pairs if ratio == structural)
     return Certificate(
         privacy_level=level,
         largest_ratio=structural,
-        unbiased=_is_unbiased(exact),
+        unbiased=unbiased,
         rounding=None,
-        worst_observations=tuple(
-            label for label, ratio in zip(exact.observations, ratios, strict=True) if ratio == structural
-        ),
-        proved_by="enumeration",
+        worst_observations=worst,
+        proved_by="structure" if exact is None else "enumeration",
+        complete=exact is not None,
         stated_level=channel.stated_level,
         bias_bound=channel.bias_bound,
     )

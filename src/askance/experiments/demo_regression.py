@@ -14,7 +14,7 @@ from askance.design.certificate import certify
 from askance.estimation.linear import estimate_linear, fit_exact
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
-from askance.experiments.narrow import panels
+from askance.experiments.narrow import finish, panels
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.formats.figure_file import figure_bytes
@@ -153,8 +153,7 @@ def draw_regression(result: Mapping[str, Any], *, narrow: bool = False) -> bytes
         axis.set_xticks(range(len(fits)), names)
         axis.set_xlim(-0.5, len(fits) - 0.5)
         axis.set_xlabel("privacy level")
-        axis.set_title(f"per unit of {column}", fontsize=10)
-        axis.spines[["top", "right"]].set_visible(False)
+        finish(axis, f"per unit of {column}")
     axes[0].set_ylabel(f"coefficient, with {100 * config['confidence']:g} % interval")
     axes[-1].legend(frameon=False, fontsize=9)
     figure.suptitle(f"{config['outcome']}: {config['respondents']:,} respondents, x and y private", fontsize=11)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance.experiments.narrow import WIDTH as NARROW
+from askance.experiments.narrow import finish
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table
 from askance.experiments.tagging_corpus import corpora
@@ -202,6 +203,5 @@ def draw_tagger(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:
     axis.set_xlabel("words that are counted, or labelled, in each sentence")
     axis.set_ylabel("share of words tagged correctly")
     axis.legend(frameon=False, fontsize=9, loc="lower right")
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.set_title(f"{config['sentences']:,} sentences of a made-up language", fontsize=11)
+    finish(axis, f"{config['sentences']:,} sentences of a made-up language", 11)
     return figure_bytes(figure, "png")

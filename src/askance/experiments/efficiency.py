@@ -18,7 +18,8 @@ from askance.design.optimum.channel import optimal_channel
 from askance.estimation.entry import estimate
 from askance.evidence.tally import Tally
 from askance.experiments.efficiency_drawing import draw_channels, draw_efficiency
-from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.experiment import Experiment, Finding, Plain, Trial
+from askance.experiments.printed import Rows
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.models.enumerated import Enumerated
@@ -71,10 +72,6 @@ class EfficiencyExperiment(Experiment):
             "surveys": 100 if quick else 1_000,
             "respondents": 10**8,
         }
-
-    def data(self, config: Mapping[str, Plain]) -> Sequence[Data]:
-        """None: surveys are simulated from the config."""
-        return []
 
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
         """A curve and a comparison of channels for each signal, and the surveys of each reveal probability."""
@@ -155,9 +152,7 @@ class EfficiencyExperiment(Experiment):
         return [*_findings_of_curves(result), *_findings_of_estimators(result), *_findings_of_channels(result)]
 
 
-def efficiency_curve(
-    statistics: Sequence[Sequence[float]], theta: Sequence[float], reveal_probabilities: Sequence[float]
-) -> Plain:
+def efficiency_curve(statistics: Rows, theta: Sequence[float], reveal_probabilities: Sequence[float]) -> Plain:
     """Eff at each reveal probability, and how far the printed lemma is from Σ_mom and Σ_marg, relative, at worst."""
     model = Enumerated(statistics)
     efficiency, from_moments, from_marginal = [], [], []
@@ -176,12 +171,7 @@ def efficiency_curve(
 
 
 def simulate_surveys(
-    statistics: Sequence[Sequence[float]],
-    theta: Sequence[float],
-    reveal_probability: float,
-    surveys: int,
-    respondents: int,
-    seed: int,
+    statistics: Rows, theta: Sequence[float], reveal_probability: float, surveys: int, respondents: int, seed: int
 ) -> Plain:
     """tr(M* M⁻¹)/d over simulated surveys, for moments and one-step, with its standard error.
 
@@ -207,9 +197,7 @@ def simulate_surveys(
     return outcome
 
 
-def compare_channels(
-    statistics: Sequence[Sequence[float]], theta: Sequence[float], privacy_levels: Sequence[float]
-) -> Plain:
+def compare_channels(statistics: Rows, theta: Sequence[float], privacy_levels: Sequence[float]) -> Plain:
     """tr Σ of each channel and estimator at each level; "as printed" at the level that the paper claims for it."""
     model = Enumerated(statistics)
     d, outputs = model.dimension, len(model.outputs)

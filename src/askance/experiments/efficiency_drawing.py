@@ -6,44 +6,36 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from askance.experiments.experiment import Plain
-from askance.geometry.style import (
-    BLUE,
-    DARK,
-    FAINT,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    VERMILION,
-    new_figure,
-    number_text,
-    vector_text,
-)
+from askance.experiments.narrow import add_key, finish, key_of
+from askance.geometry import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Colour and marker of each channel and estimator.
 _CHANNELS = {
-    "coordinate release, as printed": (ORANGE, "v"),
-    "randomized response, moments": (BLUE, "s"),
-    "randomized response, one-step": (VERMILION, "o"),
-    "coordinate release": (GREEN, "D"),
-    "optimal channel": (PURPLE, "^"),
+    "coordinate release, as printed": (style.ORANGE, "v"),
+    "randomized response, moments": (style.BLUE, "s"),
+    "randomized response, one-step": (style.VERMILION, "o"),
+    "coordinate release": (style.GREEN, "D"),
+    "optimal channel": (style.PURPLE, "^"),
 }
 
 
 def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
     """Efficiency against the reveal probability, a panel for each signal; simulated surveys with 95 % bars."""
-    figure = new_figure(4.7, 6.2)
+    figure = style.new_figure(4.7, 6.2)
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for axis, signal in zip(panels, ("weak", "strong"), strict=True):
-        axis.axhline(1, color=VERMILION, lw=1.6, ls="--", label="one-step, in the limit", zorder=2)
+        axis.axhline(1, color=style.VERMILION, lw=1.6, ls="--", label="one-step, in the limit", zorder=2)
         axis.plot(
-            result["reveal_probability"], result["curves"][signal]["efficiency"], color=BLUE, lw=2.2, zorder=3,
+            result["reveal_probability"], result["curves"][signal]["efficiency"], color=style.BLUE, lw=2.2, zorder=3,
             label="moments, in the limit",
         )  # fmt: skip
-        for method, colour, marker, shift in (("moments", BLUE, "s", -0.008), ("one-step", VERMILION, "o", 0.008)):
+        for method, colour, marker, shift in (
+            ("moments", style.BLUE, "s", -0.008),
+            ("one-step", style.VERMILION, "o", 0.008),
+        ):
             points = result["simulated"][signal]
             axis.errorbar(
                 [point["reveal_probability"] + shift for point in points],
@@ -52,18 +44,18 @@ def draw_efficiency(result: Mapping[str, Plain]) -> Figure:
                 fmt=marker, ms=5, capsize=3, lw=1.2, color=colour, mec="white", zorder=4,
                 label=f"{method}, simulated",
             )  # fmt: skip
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.grid(color=style.FAINT, lw=0.7)
+        finish(axis, f"{signal} signal, $\\theta$ = {style.vector_text(result['signals'][signal])}", color=style.DARK)
         axis.set_ylabel("efficiency  tr($\\Sigma_{marg}\\,\\Sigma^{-1}$) / d")
     panels[-1].set_xlabel("reveal probability")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    add_key(figure, key_of(panels[:1]), 9, columnspacing=2.0)
     figure.suptitle("Randomized response: share of the best precision reached", fontsize=11)
     return figure
 
 
 def draw_channels(result: Mapping[str, Plain]) -> Figure:
     """tr Σ of channels against the privacy level, in units of the optimal channel's; a panel for each signal."""
-    figure = new_figure(4.7, 6.2)
+    figure = style.new_figure(4.7, 6.2)
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for axis, signal in zip(panels, ("weak", "strong"), strict=True):
         rows = result["channels"][signal]
@@ -72,19 +64,13 @@ def draw_channels(result: Mapping[str, Plain]) -> Figure:
             costs = [row["errors"][name] / row["errors"]["optimal channel"] for row in rows]
             axis.plot(levels, costs, marker=marker, ms=5, lw=1.6, color=colour, label=name)
         axis.set_yscale("log")
-        _finish(axis, f"{signal} signal, $\\theta$ = {vector_text(result['signals'][signal])}")
+        axis.grid(color=style.FAINT, lw=0.7)
+        finish(axis, f"{signal} signal, $\\theta$ = {style.vector_text(result['signals'][signal])}", color=style.DARK)
         axis.set_ylabel("variance / optimal variance")
     panels[-1].set_xlabel("privacy level")
     ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100) if tick <= panels[0].get_ylim()[1]]
-    panels[0].set_yticks(ticks, [number_text(tick) for tick in ticks])
+    panels[0].set_yticks(ticks, [style.number_text(tick) for tick in ticks])
     panels[0].set_yticks([], minor=True)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9, columnspacing=1.2)
+    add_key(figure, key_of(panels[:1]), 9)
     figure.suptitle("What a channel costs at one privacy level", fontsize=11)
     return figure
-
-
-def _finish(axis: Axes, title: str) -> None:
-    axis.set_title(title, fontsize=10, color=DARK)
-    axis.grid(color=FAINT, lw=0.7)
-    axis.spines[["top", "right"]].set_visible(False)

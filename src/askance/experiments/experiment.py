@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from askance.experiments.tables import Table
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -103,9 +105,9 @@ class Experiment(ABC):
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """The frozen config: everything that decides the result, plain JSON. Quick: seconds instead of minutes."""
 
-    @abstractmethod
     def data(self, config: Mapping[str, Plain]) -> Sequence[Data]:
         """What it runs on; empty where everything is simulated from the config alone."""
+        return []
 
     @abstractmethod
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
@@ -125,6 +127,14 @@ class Experiment(ABC):
     @abstractmethod
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """What agrees with the paper, what does not, and why."""
+
+    @abstractmethod
+    def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
+        """The main numbers."""
+
+    @abstractmethod
+    def main_number(self, result: Mapping[str, Plain]) -> str:
+        """The one to remember, with its words."""
 
     def answer(self, result: Mapping[str, Plain]) -> Plain:
         """What `--json` prints: by default the result itself."""

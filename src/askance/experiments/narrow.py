@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from askance.geometry.style import new_figure
 
@@ -38,7 +39,7 @@ def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> 
     """
     from matplotlib.gridspec import GridSpec
 
-    named = {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    named = key_of(axes)
     for axis in list(figure.axes):
         if axis not in axes:
             axis.remove()
@@ -47,13 +48,21 @@ def key_below(figure: Figure, axes: list[Axes], height: float, columns: int) -> 
     if len(axes) == 1:  # the place of what was beside it
         axes[0].set_subplotspec(GridSpec(1, 1, figure=figure)[0])
     figure.set_size_inches(WIDTH, height)
-    figure.legend(
-        list(named.values()),
-        list(named),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=8.5,
-        labelspacing=0.9,
-        columnspacing=1.2,
-    )
+    add_key(figure, named, columns=columns, labelspacing=0.9)
+
+
+def key_of(axes: Iterable[Axes]) -> dict[str, Any]:
+    """What is drawn on some axes, by its words, each once."""
+    return {text: line for axis in axes for line, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+
+
+def add_key(figure: Figure, named: Mapping[str, Any], size: float = 8.5, columns: int = 2, **options: Any) -> None:
+    """One key below all axes."""
+    usual = {"loc": "outside lower center", "ncols": columns, "frameon": False, "columnspacing": 1.2}
+    figure.legend(list(named.values()), list(named), fontsize=size, **(usual | options))
+
+
+def finish(axis: Axes, title: str, size: float = 10, **options: Any) -> None:
+    """A title, and no lines above and to the right."""
+    axis.set_title(title, fontsize=size, **options)
+    axis.spines[["top", "right"]].set_visible(False)

@@ -11,9 +11,9 @@ import numpy as np
 
 from askance.channels.matrix import MatrixChannel
 from askance.evidence.tally import Tally
-from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below
-from askance.experiments.printed import PRINTED_CHANNEL, printed_pair
+from askance.experiments.printed import PRINTED_CHANNEL, Rows, Texts, printed_pair, report_frequencies
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.geometry import Picture, likelihood_picture
@@ -65,10 +65,6 @@ class NonconvexExperiment(Experiment):
             "samples": 20 if quick else 200,
         }
 
-    def data(self, config: Mapping[str, Plain]) -> Sequence[Data]:
-        """None: reports are simulated from the config."""
-        return []
-
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
         """The picture of expected frequencies, that of a sample, many samples, and the range with two maxima."""
         model = {"statistics": config["statistics"], "channel": config["channel"]}
@@ -77,8 +73,8 @@ class NonconvexExperiment(Experiment):
         sampled = {"reports": config["reports"]}
         seeds = {key: {"seed": trial_seed(config["seed"], key)} for key in ("sample", "samples")}
         return [
-            Trial("expected", draw_expected, {**given, **em}),
-            Trial("sample", draw_sample, {**given, **em, **sampled, **seeds["sample"]}),
+            Trial("expected", draw_likelihood, {**given, **em}),
+            Trial("sample", draw_likelihood, {**given, **em, **sampled, **seeds["sample"]}),
             Trial(
                 "samples", count_samples, {**given, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
             ),
@@ -139,42 +135,24 @@ class NonconvexExperiment(Experiment):
         return _findings(result)
 
 
-def draw_expected(
-    statistics: Sequence[Sequence[float]],
-    channel: Sequence[Sequence[str]],
+def draw_likelihood(
+    statistics: Rows,
+    channel: Texts,
     theta: float,
     em_starts: Sequence[float],
     em_steps: int,
+    reports: int | None = None,
+    seed: int = 0,
 ) -> Plain:
-    """The data of the picture for the expected frequencies at θ."""
+    """The data of the picture for a sample of so many reports at θ, or (None) for the expected frequencies."""
     model, seen = printed_pair(statistics, channel)
     tally = _expected(model, seen, theta)
+    if reports is not None:
+        tally = _sampled(model, seen, theta, reports, np.random.default_rng(seed))
     return likelihood_picture(model, seen, tally, theta=[theta], em_starts=em_starts, em_steps=em_steps).data
 
 
-def draw_sample(
-    statistics: Sequence[Sequence[float]],
-    channel: Sequence[Sequence[str]],
-    theta: float,
-    em_starts: Sequence[float],
-    em_steps: int,
-    reports: int,
-    seed: int,
-) -> Plain:
-    """The data of the picture for one sample."""
-    model, seen = printed_pair(statistics, channel)
-    tally = _sampled(model, seen, theta, reports, np.random.default_rng(seed))
-    return likelihood_picture(model, seen, tally, theta=[theta], em_starts=em_starts, em_steps=em_steps).data
-
-
-def count_samples(
-    statistics: Sequence[Sequence[float]],
-    channel: Sequence[Sequence[str]],
-    theta: float,
-    reports: int,
-    seed: int,
-    samples: int,
-) -> Plain:
+def count_samples(statistics: Rows, channel: Texts, theta: float, reports: int, seed: int, samples: int) -> Plain:
     """Over samples: how many have two maxima, and how far the estimates are from the truth, in the mean square."""
     (model, seen), rng = printed_pair(statistics, channel), np.random.default_rng(seed)
     several, moments, one_step, spurious = 0, [], [], 0
@@ -194,9 +172,7 @@ def count_samples(
     }
 
 
-def count_maxima(
-    statistics: Sequence[Sequence[float]], channel: Sequence[Sequence[str]], thetas: Sequence[float]
-) -> Plain:
+def count_maxima(statistics: Rows, channel: Texts, thetas: Sequence[float]) -> Plain:
     """For each true θ: the maxima of its expected likelihood, best first."""
     model, seen = printed_pair(statistics, channel)
     rows = []
@@ -212,8 +188,7 @@ def _expected(model: Enumerated, channel: MatrixChannel, theta: float) -> Tally:
 
 
 def _sampled(model: Enumerated, channel: MatrixChannel, theta: float, reports: int, rng: np.random.Generator) -> Tally:
-    frequencies = channel.apply(model.probabilities([theta]))
-    return Tally(channel, rng.multinomial(reports, frequencies / frequencies.sum()))
+    return Tally(channel, rng.multinomial(reports, report_frequencies(model, channel, [theta])))
 
 
 def _root_mean_square(values: Sequence[float]) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance.experiments.experiment import Plain
+from askance.experiments.narrow import add_key, key_of
 from askance.geometry.style import BLUE, DARK, FAINT, GREEN, NOWHERE, ORANGE, VERMILION, new_figure
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def draw_data_set(each: Mapping[str, Plain], result: Mapping[str, Plain]) -> Fig
     alone = each["mean_only"]["uncentred"]["median"]
     # Where a year is predicted all lines are one: the number says why.
     panels[-1].set_title(f"uncentred, the mean alone has {alone:.{3 if alone < 0.999 else 5}f}", fontsize=9)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8.5, columnspacing=1.2)
+    add_key(figure, key_of(panels[:1]))
     label = "" if each["source"] == "real" else f" – {each['source'].upper()}"
     figure.suptitle(f"{each['title']}{label}, {each['train']:,} people", fontsize=11)
     return figure

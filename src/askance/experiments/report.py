@@ -14,7 +14,7 @@ from askance import __version__
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Experiment, Plain
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table, main_number_of, tables_of
+from askance.experiments.tables import Table
 from askance.formats.disk import as_path, read_whole, write_whole
 
 TITLE = "Estimation from indirect supervision, reproduced"
@@ -101,7 +101,7 @@ def in_short(experiment: Experiment, document: Mapping[str, Plain]) -> str:
     counts = ", ".join(f"{words} {verdicts.count(key)}" for key, words in _COUNTED.items() if key in verdicts)
     name, title = escape(str(document["experiment"])), escape(str(document["title"]))
     return (
-        f'<li><a href="#{name}">{title}</a>: {escape(main_number_of(experiment, document))}. '
+        f'<li><a href="#{name}">{title}</a>: {escape(experiment.main_number(document["result"]))}. '
         f'<span class="soft">Findings: {escape(counts)}.</span></li>'
     )
 
@@ -150,7 +150,7 @@ def section(experiment: Experiment, document: Mapping[str, Plain], pictures: Map
             for key, content in pictures.items()
         ),
         "</div>",
-        *(table_html(table) for table in tables_of(experiment, document["result"])),
+        *(table_html(table) for table in experiment.tables(document["result"])),
         *_findings(document["findings"]),
         *_data(document["data"]),
         *_origin(document),

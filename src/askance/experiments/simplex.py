@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.matrix import MatrixChannel
 from askance.estimation.entry import project
 from askance.evidence.tally import Tally
-from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
+from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below
-from askance.experiments.printed import PRINTED_CHANNEL, printed_pair
+from askance.experiments.printed import PRINTED_CHANNEL, Rows, Texts, printed_pair, report_frequencies
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table
 from askance.geometry import Picture, simplex_picture
+from askance.geometry.simplex import line_segment
 from askance.geometry.style import GREEN, VERMILION, number_text, reports_text, vector_text
-from askance.models.enumerated import Enumerated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +69,6 @@ class SimplexExperiment(Experiment):
             # Frequencies for which the nearest point of the triangle is another corner than the right one.
             "misleading": [441, 502, 57],
         }
-
-    def data(self, config: Mapping[str, Plain]) -> Sequence[Data]:
-        """None: the sample is simulated from the config."""
-        return []
 
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
         """The picture, the count, and the misleading frequencies."""
@@ -135,35 +130,24 @@ class SimplexExperiment(Experiment):
         return _findings(result)
 
 
-def draw_sample(
-    statistics: Sequence[Sequence[float]],
-    channel: Sequence[Sequence[str]],
-    theta: Sequence[float],
-    reports: int,
-    seed: int,
-) -> Plain:
+def draw_sample(statistics: Rows, channel: Texts, theta: Sequence[float], reports: int, seed: int) -> Plain:
     """The picture's data for a sample, and its first two equations Σ_y S(o|y) p(y) = q̂(o) as lines."""
     model, seen = printed_pair(statistics, channel)
-    tally = Tally(seen, np.random.default_rng(seed).multinomial(reports, _frequencies(model, seen, theta)))
+    tally = Tally(seen, np.random.default_rng(seed).multinomial(reports, report_frequencies(model, seen, theta)))
     picture = simplex_picture(model, seen, tally, theta)
     equations = [
-        {"observation": o + 1, "row": row.tolist(), "value": float(q), "segment": _segment(row, float(q))}
+        {"observation": o + 1, "row": row.tolist(), "value": float(q), "segment": line_segment(row, float(q))}
         for o, (row, q) in enumerate(zip(seen.matrix[:2], tally.frequencies, strict=False))
     ]
     return {"picture": picture.data, "equations": equations}
 
 
 def count_outside(
-    statistics: Sequence[Sequence[float]],
-    channel: Sequence[Sequence[str]],
-    theta: Sequence[float],
-    reports: Sequence[int],
-    samples: int,
-    seed: int,
+    statistics: Rows, channel: Texts, theta: Sequence[float], reports: Sequence[int], samples: int, seed: int
 ) -> Plain:
     """The share of samples whose S†q̂ has a negative entry, by the number of reports."""
     (model, seen), rng = printed_pair(statistics, channel), np.random.default_rng(seed)
-    inverse, frequencies = np.linalg.pinv(seen.matrix), _frequencies(model, seen, theta)
+    inverse, frequencies = np.linalg.pinv(seen.matrix), report_frequencies(model, seen, theta)
     rows = []
     for n in reports:
         free = rng.multinomial(n, frequencies, size=samples) / n @ inverse.T
@@ -171,9 +155,7 @@ def count_outside(
     return rows
 
 
-def project_both_ways(
-    statistics: Sequence[Sequence[float]], channel: Sequence[Sequence[str]], counts: Sequence[int]
-) -> Plain:
+def project_both_ways(statistics: Rows, channel: Texts, counts: Sequence[int]) -> Plain:
     """S†q̂, the point of the triangle nearest to it, and r̂ = argmin ‖q̂ − S p‖²."""
     _, seen = printed_pair(statistics, channel)
     tally = Tally(seen, counts)
@@ -185,31 +167,12 @@ def project_both_ways(
     }
 
 
-def _frequencies(model: Enumerated, channel: MatrixChannel, theta: Sequence[float]) -> FloatArray:
-    q = channel.apply(model.probabilities(theta))
-    return np.asarray(q / q.sum())
-
-
 def _nearest(point: FloatArray) -> FloatArray:
     """The distribution nearest to a point of Σp = 1, Euclidean: subtract a constant, cut at 0."""
     ordered = np.sort(point)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(point) + 1)
     shift = excess[np.nonzero(ordered > excess)[0][-1]]
     return np.asarray(np.maximum(point - shift, 0))
-
-
-def _segment(row: FloatArray, value: float) -> list[list[float]]:
-    """Where {p : row·p = value} enters and leaves the triangle: the points of its edges that fulfil it."""
-    ends: list[list[float]] = []
-    for a, b in ((0, 1), (1, 2), (2, 0)):
-        if row[a] == row[b]:
-            continue
-        share = (value - row[a]) / (row[b] - row[a])
-        point = np.zeros(3)
-        point[a], point[b] = 1 - share, share
-        if 0 <= share <= 1 and all(np.abs(point - other).max() > 1e-9 for other in ends):
-            ends.append(point.tolist())
-    return ends
 
 
 def _add_equations(figure: Figure, equations: Sequence[Mapping[str, Plain]]) -> None:

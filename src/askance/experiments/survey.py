@@ -14,7 +14,7 @@ from askance.design.certificate import certify
 from askance.estimation.entry import estimate
 from askance.estimation.results.fit import DistributionFit
 from askance.evidence.tally import Tally
-from askance.experiments.narrow import panels
+from askance.experiments.narrow import finish, panels
 from askance.experiments.tables import Table
 from askance.formats.figure_file import figure_bytes
 from askance.models.enumerated import Enumerated
@@ -118,9 +118,7 @@ def draw_survey(result: dict[str, Any], *, narrow: bool = False) -> bytes:
             offset = 0.22 * (i - (len(level["estimates"]) - 1) / 2)
             axis.errorbar(places + offset, share, yerr=reach, fmt="o", ms=4, capsize=3, color=colours[i], label=method)
         axis.set_xticks(places, [answer.replace(" ", "\n") for answer in answers], fontsize=9)
-        axis.set_title(f"privacy level {level['privacy_level']:.3g}: truth told {level['truth_told']:.0%} of the time")
-        axis.title.set_fontsize(10)
-        axis.spines[["top", "right"]].set_visible(False)
+        finish(axis, f"privacy level {level['privacy_level']:.3g}: truth told {level['truth_told']:.0%} of the time")
     axes[0].set_ylabel(f"share, with {100 * config['confidence']:g} % intervals")
     axes[-1].legend(frameon=False, fontsize=9)
     between = "\n" if narrow else "  "

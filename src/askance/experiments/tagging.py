@@ -179,7 +179,7 @@ class TaggingExperiment(Experiment):
         return [Table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
-        """See `Tabulated`."""
+        """See `Experiment`."""
         size = next(iter(result["curves"]))
         chain_, beam = (_final(result, size, key) for key in ("chain", _PAPER[0]))
         return f"test accuracy from counts of {_words(size)}: {chain_} (chain); MargML by a beam {beam}"

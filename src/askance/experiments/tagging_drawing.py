@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from askance.experiments.experiment import Plain
+from askance.experiments.narrow import add_key, finish, key_of
 from askance.experiments.tagging_estimators import ESTIMATORS, Estimator
 from askance.geometry.style import new_figure
 
@@ -28,9 +29,8 @@ def draw_curves(result: Mapping[str, Plain], over: str) -> Figure:
     for panel, (size, own) in zip(panels, curves.items(), strict=True):
         for key, curve in own.items():
             _draw_curve(panel, ESTIMATORS[key], curve, over)
-        panel.set_title("regions: whole sentences" if size == SENTENCE else f"regions of {size} words", fontsize=10)
+        finish(panel, "regions: whole sentences" if size == SENTENCE else f"regions of {size} words")
         panel.grid(color="#e8e8e8", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
         panel.set_ylabel("accuracy", fontsize=9)
         panel.tick_params(labelsize=9)
     if over == "passes":
@@ -44,19 +44,9 @@ def draw_curves(result: Mapping[str, Plain], over: str) -> Figure:
     panels[-1].set_xlabel("passes over the regions" if over == "passes" else "processor seconds (measured)", fontsize=9)
     # The first passes may be far below: they are cut off, so that the ends can be told apart.
     panels[0].set_ylim(max(0.0, min(finals) - 0.05), 1.0)
-    named = {text: line for panel in panels for line, text in zip(*panel.get_legend_handles_labels(), strict=True)}
-    names = [each.name for each in ESTIMATORS.values() if each.name in named]
-    figure.legend(
-        [named[name] for name in names],
-        names,
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=8.5,
-        title="test sentences solid, training sentences broken",
-        title_fontsize=9,
-        columnspacing=1.2,
-    )
+    named = key_of(panels)
+    ordered = {each.name: named[each.name] for each in ESTIMATORS.values() if each.name in named}
+    add_key(figure, ordered, title="test sentences solid, training sentences broken", title_fontsize=9)
     return figure
 
 

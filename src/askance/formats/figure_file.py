@@ -18,6 +18,16 @@ _METADATA: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf"
 _DOTS_PER_INCH = 150
 
 
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, with a canvas of its own: no window, no global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:
     """Write a figure; the ending of the path says the format: .png, .svg or .pdf."""
     ending = as_path(path).suffix.lower().removeprefix(".")

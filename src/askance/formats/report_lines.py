@@ -24,6 +24,7 @@ from askance.errors import FormatError, InputError
 from askance.formats.report_schema import (
     LONGEST_ID,
     MOST_REPORTS,
+    NO_REPORTS,
     STRICT_JSON,
     TAG_DIGITS,
     Block,
@@ -187,15 +188,13 @@ def _read_header(
     if len(data) == _LONGEST_HEADER:
         raise FormatError(
             f"the first line of {name} is longer than {_LONGEST_HEADER:,} bytes; allowed: a header.",
-            remedy="Give a file as `askance randomize` writes it.",
+            remedy=NO_REPORTS,
         )
     try:
         content = STRICT_JSON.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
         what = "its header is truncated" if not data.endswith(b"\n") else "its first line is no header"
-        raise FormatError(
-            f"{name} is no file of reports: {what}.", remedy="Give a file as `askance randomize` writes it."
-        ) from None
+        raise FormatError(f"{name} is no file of reports: {what}.", remedy=NO_REPORTS) from None
     header = Header.read(content, name)
     if expected is None:
         return len(data), header.schema()

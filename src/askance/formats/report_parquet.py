@@ -29,6 +29,7 @@ from askance.errors import FormatError
 from askance.formats.disk import with_seeking
 from askance.formats.report_schema import (
     LONGEST_ID,
+    NO_REPORTS,
     STRICT_JSON,
     Block,
     Header,
@@ -201,10 +202,8 @@ def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchem
 def _read_header(metadata: Mapping[bytes, bytes] | None, name: str) -> Header:
     written = (metadata or {}).get(_KEY)
     if written is None:
-        raise FormatError(
-            f"{name} is no file of reports: its metadata has no {_KEY.decode()!r}.",
-            remedy="Give a file as `askance randomize` writes it.",
-        )
+        what = f"{name} is no file of reports: its metadata has no {_KEY.decode()!r}."
+        raise FormatError(what, remedy=NO_REPORTS)
     try:
         content = STRICT_JSON.decode(written.decode())
     except (ValueError, RecursionError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from askance._checks import shown
+from askance._checks import instance, shown
 from askance.channels.finite import FiniteChannel, require_channel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, ShapeError
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.tally import of_answers
 from askance.models.enumerated import Enumerated
@@ -12,29 +12,23 @@ from askance.models.enumerated import Enumerated
 
 def require_model(model: object, statistics: tuple[int, ...], outputs: int | None = None) -> Enumerated:
     """Refuse what is no `Enumerated` model, or one with another number of statistics or outputs than can be drawn."""
-    if not isinstance(model, Enumerated):
-        raise InputError(
-            argument="model",
-            got=shown(model),
-            allowed="an Enumerated model",
-            remedy="Give the model first, then the channel; build one such as Enumerated([[5, -1, 0]]).",
-        )
-    if outputs is not None and len(model.outputs) != outputs:
+    remedy = "Give the model first, then the channel; build one such as Enumerated([[5, -1, 0]])."
+    known = instance(model, Enumerated, "model", "an Enumerated model", remedy)
+    if outputs is not None and len(known.outputs) != outputs:
         raise ShapeError(
-            f"has {len(model.outputs)} outputs",
+            f"has {len(known.outputs)} outputs",
             argument="model",
             allowed=f"{outputs}, the corners of the triangle",
             remedy="Draw a model of three outputs, or its likelihood with likelihood_picture.",
         )
-    if model.dimension not in statistics:
-        allowed = " or ".join(map(str, statistics))
+    if known.dimension not in statistics:
         raise ShapeError(
-            f"has {model.dimension} statistics",
+            f"has {known.dimension} statistics",
             argument="model",
-            allowed=allowed,
+            allowed=" or ".join(map(str, statistics)),
             remedy="Keep the statistics you want to look at: Enumerated(model.table[:1], outputs=model.outputs).",
         )
-    return model
+    return known
 
 
 def require_pair(model: Enumerated, channel: object) -> FiniteChannel:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.geometry.style import (
-    BLUE,
-    DARK,
-    FAINT,
-    GREEN,
-    MAXIMUM_COLOURS,
-    NOWHERE,
-    SKY,
-    label_text,
-    new_figure,
-    number_text,
-    reports_text,
-    require_fields,
-    vector_text,
-)
+from askance.geometry import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +24,10 @@ _LEVELS = 14
 
 def draw_likelihood(data: Mapping[str, Any]) -> Figure:
     """The figure of `likelihood_picture(…).data`."""
-    require_fields(data, "likelihood", _FIELDS)
+    style.require_fields(data, "likelihood", _FIELDS)
     is_curve = len(data["axes"]) == 1
     with_panel = is_curve and bool(data["em"])
-    figure = new_figure(10, 7.2 if with_panel else 6.0)
+    figure = style.new_figure(10, 7.2 if with_panel else 6.0)
     if with_panel:
         axis, panel = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
     else:
@@ -67,12 +53,12 @@ def draw_likelihood(data: Mapping[str, Any]) -> Figure:
     count = len(data["maxima"])
     maxima = "1 maximum" if count == 1 else f"{count or 'no'} maxima"
     maxima += ", higher still at infinity" if data["higher_at_infinity"] else ""
-    figure.suptitle(f"Marginal likelihood of {reports_text(data['n_observations'])}: {maxima}", fontsize=12)
+    figure.suptitle(f"Marginal likelihood of {style.reports_text(data['n_observations'])}: {maxima}", fontsize=12)
     return figure
 
 
 def _axis_label(name: str) -> str:
-    return f"$\\theta$ of “{label_text(name)}”"
+    return f"$\\theta$ of “{style.label_text(name)}”"
 
 
 def _heights(values: Any) -> FloatArray:
@@ -83,15 +69,15 @@ def _heights(values: Any) -> FloatArray:
 def _draw_curve(axis: Axes, data: Mapping[str, Any]) -> None:
     """The likelihood over one parameter, and what becomes of it at infinity."""
     theta, heights = np.asarray(data["axes"][0]), _heights(data["average_log_likelihood"])
-    axis.plot(theta, heights, color=BLUE, lw=2.2, label="log-likelihood", zorder=2)
+    axis.plot(theta, heights, color=style.BLUE, lw=2.2, label="log-likelihood", zorder=2)
     axis.set_xlim(float(theta[0]), float(theta[-1]))
     for limit in data["limits"]:
         if limit["rises"]:
             toward = r"$\theta \to +\infty$" if limit["sign"] > 0 else r"$\theta \to -\infty$"
-            words = f"limit {number_text(limit['average_log_likelihood'])},\nrises as {toward}"
-            axis.axhline(limit["average_log_likelihood"], color=NOWHERE, ls=":", lw=1.2, label=words, zorder=1)
+            words = f"limit {style.number_text(limit['average_log_likelihood'])},\nrises as {toward}"
+            axis.axhline(limit["average_log_likelihood"], color=style.NOWHERE, ls=":", lw=1.2, label=words, zorder=1)
     axis.set_ylabel(_HEIGHT_LABEL)
-    axis.grid(color=FAINT, lw=0.7)
+    axis.grid(color=style.FAINT, lw=0.7)
     axis.spines[["top", "right"]].set_visible(False)
 
 
@@ -120,25 +106,25 @@ def _draw_marks(axis: Axes, data: Mapping[str, Any], *, is_curve: bool) -> None:
             return
         prior = " (weak prior)" if point.get("repaired") else ""
         fill, edge, width = ("none", colour, 2.2) if hollow else (colour, "white", 0.8)
-        label = f"{words}{prior}\n$\\theta$ = {vector_text(point['theta'])}"
+        label = f"{words}{prior}\n$\\theta$ = {style.vector_text(point['theta'])}"
         axis.plot(*place, marker, ms=size, mfc=fill, mec=edge, mew=width, ls="none", label=label, zorder=5)
 
     if data["truth"] is not None and is_curve:
-        words = f"truth\n$\\theta$ = {vector_text(data['truth']['theta'])}"
-        axis.axvline(data["truth"]["theta"][0], color=DARK, ls="--", lw=1.4, label=words, zorder=1)
+        words = f"truth\n$\\theta$ = {style.vector_text(data['truth']['theta'])}"
+        axis.axvline(data["truth"]["theta"][0], color=style.DARK, ls="--", lw=1.4, label=words, zorder=1)
     elif data["truth"] is not None:
-        mark(data["truth"], "truth", "*", 17, DARK, hollow=False)
+        mark(data["truth"], "truth", "*", 17, style.DARK, hollow=False)
     for i, maximum in enumerate(data["maxima"]):
         words = "highest maximum" if i == 0 and len(data["maxima"]) > 1 else "maximum"
         mark(maximum, words, "^", 11, _colour(i), hollow=False)
     if data["moment_estimate"] is not None:
-        mark(data["moment_estimate"], "moment estimate", "s", 15, GREEN, hollow=True)
+        mark(data["moment_estimate"], "moment estimate", "s", 15, style.GREEN, hollow=True)
     if data["one_step"] is not None:
-        mark(data["one_step"], "one-step estimate", "o", 20, SKY, hollow=True)
+        mark(data["one_step"], "one-step estimate", "o", 20, style.SKY, hollow=True)
 
 
 def _colour(maximum: int | None) -> str:
-    return NOWHERE if maximum is None else MAXIMUM_COLOURS[maximum % len(MAXIMUM_COLOURS)]
+    return style.NOWHERE if maximum is None else style.MAXIMUM_COLOURS[maximum % len(style.MAXIMUM_COLOURS)]
 
 
 def _draw_starts(axis: Axes, data: Mapping[str, Any]) -> None:
@@ -151,35 +137,30 @@ def _draw_starts(axis: Axes, data: Mapping[str, Any]) -> None:
 
 def _draw_iterations(panel: Axes, data: Mapping[str, Any]) -> None:
     """EM below the curve: θ across, iterations downwards, in the colour of the maximum each path ends at."""
-    named: set[int | None] = set()
-    for path in data["em"]:
+    for path, colour, label in _named_paths(data):
         theta = [iterate[0] for iterate in path["iterates"]]
-        panel.plot(
-            theta, range(len(theta)), "o-", color=_colour(path["maximum"]), ms=2.5, lw=1.0,
-            label=None if path["maximum"] in named else _end_words(path["maximum"], data),
-        )  # fmt: skip
-        named.add(path["maximum"])
+        panel.plot(theta, range(len(theta)), "o-", color=colour, ms=2.5, lw=1.0, label=label)
     for i, maximum in enumerate(data["maxima"]):
         panel.axvline(maximum["theta"][0], color=_colour(i), ls=":", lw=1.2, zorder=1)
     panel.invert_yaxis()
     panel.set_ylabel("EM iteration")
-    panel.grid(color=FAINT, lw=0.7)
+    panel.grid(color=style.FAINT, lw=0.7)
     panel.spines[["top", "right"]].set_visible(False)
     panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
 
 
 def _draw_paths(axis: Axes, data: Mapping[str, Any]) -> None:
     """EM on the contours."""
-    named: set[int | None] = set()
-    for path in data["em"]:
+    for path, colour, label in _named_paths(data):
         a, b = np.asarray(path["iterates"]).T
-        label = None if path["maximum"] in named else _end_words(path["maximum"], data)
-        named.add(path["maximum"])
-        axis.plot(a, b, "o-", color=_colour(path["maximum"]), ms=3.5, lw=1.4, label=label, zorder=4)
-        axis.plot(a[0], b[0], "o", color="white", mec=_colour(path["maximum"]), mew=1.6, ms=7, zorder=4)
+        axis.plot(a, b, "o-", color=colour, ms=3.5, lw=1.4, label=label, zorder=4)
+        axis.plot(a[0], b[0], "o", color="white", mec=colour, mew=1.6, ms=7, zorder=4)
 
 
-def _end_words(maximum: int | None, data: Mapping[str, Any]) -> str:
-    if maximum is None:
-        return "EM, ends at no maximum"
-    return f"EM, ends at\n$\\theta$ = {vector_text(data['maxima'][maximum]['theta'])}"
+def _named_paths(data: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, str | None]]:
+    """Paths of EM with the colour of where each ends; the first that ends there has words for the key."""
+    words = {None: "EM, ends at no maximum"} | {
+        i: f"EM, ends at\n$\\theta$ = {style.vector_text(maximum['theta'])}" for i, maximum in enumerate(data["maxima"])
+    }
+    for path in data["em"]:
+        yield path, _colour(path["maximum"]), words.pop(path["maximum"], None)

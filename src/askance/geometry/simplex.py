@@ -155,15 +155,6 @@ def _lines_of_reports(model: Enumerated, moments: Outcome | None, projected: flo
 def _line(model: Enumerated, of: str, moment: float) -> dict[str, Any]:
     """{p : E_p φ = μ}: where it enters and leaves the simplex, and two points of it wherever it runs."""
     phi = model.table[0]
-    ends: list[FloatArray] = []
-    for a, b in ((0, 1), (1, 2), (2, 0)):
-        if phi[a] == phi[b]:
-            continue
-        share = (moment - phi[a]) / (phi[b] - phi[a])
-        p = np.zeros(3)
-        p[a], p[b] = 1 - share, share
-        if 0 <= share <= 1 and all(np.abs(p - other).max() > _SAME_LINE for other in ends):
-            ends.append(p)
     # The line lies in the plane Σp = 1 and across φ: its direction is φ × 1, and it passes the centre at the point
     # that differs from it by a multiple of φ − mean φ.
     centred = phi - phi.mean()
@@ -173,6 +164,24 @@ def _line(model: Enumerated, of: str, moment: float) -> dict[str, Any]:
     return {
         "of": of,
         "moment": moment,
-        "segment": [end.tolist() for end in ends],
+        "segment": line_segment(phi, moment),
         "through": [nearest.tolist(), (nearest + direction).tolist()],
     }
+
+
+def line_segment(row: FloatArray, value: float) -> list[list[float]]:
+    """Where {p : row·p = value} enters and leaves the simplex: the points of its edges that fulfil it, at most two.
+
+    >>> line_segment(np.array([1.0, 0.0, 0.0]), 0.5)
+    [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
+    """
+    ends: list[list[float]] = []
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        if row[a] == row[b]:
+            continue
+        share = (value - row[a]) / (row[b] - row[a])
+        point = np.zeros(3)
+        point[a], point[b] = 1 - share, share
+        if 0 <= share <= 1 and all(np.abs(point - other).max() > _SAME_LINE for other in ends):
+            ends.append(point.tolist())
+    return ends

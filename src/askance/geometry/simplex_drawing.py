@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.geometry.style import (
-    BLUE,
-    DARK,
-    FAINT,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    label_text,
-    new_figure,
-    number_text,
-    reports_text,
-    require_fields,
-    vector_text,
-)
+from askance.geometry import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,19 +23,19 @@ _MARGIN, _FARTHEST = 0.21, 0.5
 _PAPER: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 _TICKS = (0.2, 0.4, 0.6, 0.8)
 _LINES = {
-    "observed": (GREEN, r"$\{p : \mathrm{E}_p\,\varphi = \hat\mu\}$"),
-    "projection": (PURPLE, r"$\{p : \mathrm{E}_p\,\varphi = \mathrm{E}_{\hat r}\,\varphi\}$"),
-    "truth": (DARK, r"$\{p : \mathrm{E}_p\,\varphi = \mu(\theta)\}$"),
+    "observed": (style.GREEN, r"$\{p : \mathrm{E}_p\,\varphi = \hat\mu\}$"),
+    "projection": (style.PURPLE, r"$\{p : \mathrm{E}_p\,\varphi = \mathrm{E}_{\hat r}\,\varphi\}$"),
+    "truth": (style.DARK, r"$\{p : \mathrm{E}_p\,\varphi = \mu(\theta)\}$"),
 }
 # Marker, size and colour of each point, and its words, in the order of the key. Sizes differ so that points on top of
 # each other can all be seen.
 _POINTS = {
-    "truth": ("*", 20, DARK, r"truth $p_\theta$"),
-    "unconstrained": ("X", 10, VERMILION, r"unconstrained $S^\dagger\hat q$"),
-    "projection": ("o", 15, PURPLE, r"$\hat r$, closest distribution"),
-    "family_projection": ("D", 9, ORANGE, r"$\hat p$, member with the moment of $\hat r$"),
-    "moment_estimate": ("s", 13, GREEN, "moment estimate"),
-    "maximum_likelihood": ("^", 9, SKY, "maximum likelihood"),
+    "truth": ("*", 20, style.DARK, r"truth $p_\theta$"),
+    "unconstrained": ("X", 10, style.VERMILION, r"unconstrained $S^\dagger\hat q$"),
+    "projection": ("o", 15, style.PURPLE, r"$\hat r$, closest distribution"),
+    "family_projection": ("D", 9, style.ORANGE, r"$\hat p$, member with the moment of $\hat r$"),
+    "moment_estimate": ("s", 13, style.GREEN, "moment estimate"),
+    "maximum_likelihood": ("^", 9, style.SKY, "maximum likelihood"),
 }
 # These are drawn as outlines, for others to show through.
 _HOLLOW = ("projection", "moment_estimate")
@@ -58,8 +43,8 @@ _HOLLOW = ("projection", "moment_estimate")
 
 def draw_simplex(data: Mapping[str, Any]) -> Figure:
     """The figure of `simplex_picture(…).data`."""
-    require_fields(data, "simplex", _FIELDS)
-    figure = new_figure(10, 6.4)
+    style.require_fields(data, "simplex", _FIELDS)
+    figure = style.new_figure(10, 6.4)
     axis, key = figure.subplots(1, 2, width_ratios=(1.75, 1))
     key.set_axis_off()
     axis.set_axis_off()
@@ -68,20 +53,22 @@ def draw_simplex(data: Mapping[str, Any]) -> Figure:
     _draw_triangle(axis, data)
     limits = data["family"]["limits"]
     curve = _on_sheet([limits[0], *data["family"]["probabilities"], limits[1]])
-    axis.plot(*curve.T, color=BLUE, lw=2.4, label=r"family $\{p_\theta\}$", zorder=3)
-    axis.plot(*_on_sheet(limits).T, "o", color=BLUE, ms=5, mfc="white", zorder=3, label="its limits")
+    axis.plot(*curve.T, color=style.BLUE, lw=2.4, label=r"family $\{p_\theta\}$", zorder=3)
+    axis.plot(*_on_sheet(limits).T, "o", color=style.BLUE, ms=5, mfc="white", zorder=3, label="its limits")
     for line in data["moment_lines"]:
         _draw_line(axis, line)
-    for name, style in _POINTS.items():
+    for name, look in _POINTS.items():
         point = data["points"][name]
         if point is not None and not (name == "unconstrained" and point["inside"]):
-            _draw_point(axis, name, point, style)
+            _draw_point(axis, name, point, look)
     handles, labels = axis.get_legend_handles_labels()
     key.legend(handles, labels, loc="center left", frameon=False, fontsize=10, labelspacing=1.1, borderaxespad=0)
     reports = data["n_observations"]
-    words = "" if reports is None else f", {reports_text(reports)}"
-    phi = label_text(data["statistic"])
-    figure.suptitle(f"The family of “{phi}” = {vector_text(data['statistics'])} in the simplex{words}", fontsize=12)
+    words = "" if reports is None else f", {style.reports_text(reports)}"
+    phi = style.label_text(data["statistic"])
+    figure.suptitle(
+        f"The family of “{phi}” = {style.vector_text(data['statistics'])} in the simplex{words}", fontsize=12
+    )
     return figure
 
 
@@ -105,7 +92,7 @@ def _set_limits(axis: Axes, free: Mapping[str, Any] | None) -> None:
 
 def _draw_triangle(axis: Axes, data: Mapping[str, Any]) -> None:
     """Edges, a grid of equal probabilities with its numbers, and the outputs at the corners."""
-    axis.fill(*_CORNERS.T, facecolor="#fafafa", edgecolor=DARK, lw=1.2, zorder=0)
+    axis.fill(*_CORNERS.T, facecolor="#fafafa", edgecolor=style.DARK, lw=1.2, zorder=0)
     for y in range(3):
         onward, back = (y + 1) % 3, (y + 2) % 3
         for share in _TICKS:
@@ -113,18 +100,18 @@ def _draw_triangle(axis: Axes, data: Mapping[str, Any]) -> None:
             ends[:, y] = share
             ends[0, onward] = ends[1, back] = 1 - share
             a, b = _on_sheet(ends)
-            axis.plot([a[0], b[0]], [a[1], b[1]], color=FAINT, lw=0.7, zorder=1)
+            axis.plot([a[0], b[0]], [a[1], b[1]], color=style.FAINT, lw=0.7, zorder=1)
             _write(axis, a + 0.035 * (a - b) / np.linalg.norm(a - b), f"{share:g}", 8)
         middle, outside = (_CORNERS[y] + _CORNERS[onward]) / 2, _CORNERS.mean(axis=0) - _CORNERS[back]
-        name = f"p({label_text(data['outputs'][y])})"
+        name = f"p({style.label_text(data['outputs'][y])})"
         _write(axis, middle + 0.085 * outside / np.linalg.norm(outside), name, 10, (0, -60, 60)[y]).set_bbox(_PAPER)
     places = (("left", "top", (-0.1, -0.12)), ("right", "top", (0.1, -0.12)), ("center", "bottom", (0, 0.04)))
     for corner, label, phi, (across, up, shift) in zip(
         _CORNERS, data["outputs"], data["statistics"], places, strict=True
     ):
-        text = f"{label_text(label)}\n$\\varphi$ = {number_text(phi)}"
+        text = f"{style.label_text(label)}\n$\\varphi$ = {style.number_text(phi)}"
         x, y = corner + shift
-        axis.text(x, y, text, fontsize=11, ha=across, va=up, color=DARK, bbox=_PAPER, zorder=2.5)
+        axis.text(x, y, text, fontsize=11, ha=across, va=up, color=style.DARK, bbox=_PAPER, zorder=2.5)
 
 
 def _write(axis: Axes, place: FloatArray, text: str, size: int, rotation: int = 0) -> Text:
@@ -140,19 +127,19 @@ def _draw_line(axis: Axes, line: Mapping[str, Any]) -> None:
     colour, words = _LINES[line["of"]]
     through = _on_sheet(line["through"])
     axis.axline(tuple(through[0]), tuple(through[1]), color=colour, lw=0.8, ls=":", alpha=0.6, zorder=2)
-    label = f"{words}\n= {number_text(line['moment'])}"
+    label = f"{words}\n= {style.number_text(line['moment'])}"
     segment = _on_sheet(line["segment"]) if line["segment"] else np.empty((0, 2))
     if not line["segment"]:
         label += ", passes the simplex by"
     axis.plot(*segment.T, "--", color=colour, lw=1.8, zorder=2, label=label)
 
 
-def _draw_point(axis: Axes, name: str, point: Mapping[str, Any], style: tuple[str, int, str, str]) -> None:
+def _draw_point(axis: Axes, name: str, point: Mapping[str, Any], look: tuple[str, int, str, str]) -> None:
     """A marker with its probabilities in the key; an arrow at the border where it lies far outside."""
-    marker, size, colour, words = style
-    label = f"{words}\n{vector_text(point['probabilities'])}"
+    marker, size, colour, words = look
+    label = f"{words}\n{style.vector_text(point['probabilities'])}"
     if "theta" in point:
-        label += ", at a limit" if point["theta"] is None else f", $\\theta$ = {vector_text(point['theta'])}"
+        label += ", at a limit" if point["theta"] is None else f", $\\theta$ = {style.vector_text(point['theta'])}"
     if point.get("repaired"):
         label += " (weak prior)"
     place = _on_sheet([point["probabilities"]])[0]

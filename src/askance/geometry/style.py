@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from askance._checks import shown
 from askance.errors import FormatError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from askance.formats.figure_file import new_figure as new_figure
 
 # Okabe and Ito's colours, as in the pictures of plans: they stay apart for colour-blind readers.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"
@@ -20,16 +18,6 @@ MAXIMUM_COLOURS = (VERMILION, PURPLE, ORANGE, SKY, GREEN)
 NOWHERE = "#777777"
 VERSION = 1
 _LONGEST_LABEL = 18
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, with a canvas of its own: no window, no global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def require_fields(data: Mapping[str, Any], kind: str, fields: Sequence[str]) -> None:

@@ -1,22 +1,13 @@
 """Before any data exist: error, interval width or power ↔ respondents ↔ privacy level, all channels side by side."""
 
-from askance.planning.plan import plan
-from askance.planning.result import Plan, PlannedDesign
-from askance.planning.survey import plan_survey
-from askance.planning.survey_guess import SurveyGuess, guess_survey, sample_covariates
-from askance.planning.targets import Share
-from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
-
-__all__ = [
-    "Plan",
-    "PlannedDesign",
-    "Share",
-    "SurveyGuess",
-    "design_at_level",
-    "guess_survey",
-    "plan",
-    "plan_survey",
-    "sample_covariates",
-    "textbook_design",
-    "yes_no_kinds",
-]
+from askance.planning.plan import plan as plan
+from askance.planning.result import Plan as Plan
+from askance.planning.result import PlannedDesign as PlannedDesign
+from askance.planning.survey import plan_survey as plan_survey
+from askance.planning.survey_guess import SurveyGuess as SurveyGuess
+from askance.planning.survey_guess import guess_survey as guess_survey
+from askance.planning.survey_guess import sample_covariates as sample_covariates
+from askance.planning.targets import Share as Share
+from askance.planning.yes_no import design_at_level as design_at_level
+from askance.planning.yes_no import textbook_design as textbook_design
+from askance.planning.yes_no import yes_no_kinds as yes_no_kinds

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from askance._checks import shown
+from askance._checks import number, shown
 from askance._words import words
 from askance.errors import InputError
 from askance.planning.subject import Subject
@@ -117,19 +118,11 @@ def read_goal(
     named = {"standard_error": standard_error, "interval_width": interval_width, "power": power}
     given = {name: _as_number(value, name) for name, value in named.items() if value is not None}
     confidence = _as_number(confidence, "confidence")
-    if len(given) > 1:
-        raise InputError(
-            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
-            remedy="Plan once for each and take the larger number of respondents.",
-        )
+    require_one_goal(given)
     _check_respondents(n)
-    if not _LEAST_CONFIDENCE <= confidence <= 1 - _LEAST_CONFIDENCE:
-        raise InputError(
-            argument="confidence",
-            got=f"{confidence:.10g}",
-            allowed=f"{_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}",
-            remedy="0.95 is usual.",
-        )
+    allowed = f"{_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}"
+    least, most = _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE
+    number(confidence, "confidence", least, most, allowed=allowed, remedy="0.95 is usual.")
     name, wanted = next(iter(given.items()), ("n", float(n or 0)))
     if name == "power":
         _check_power(wanted, confidence)
@@ -141,6 +134,15 @@ def read_goal(
             remedy="Give the largest error you can live with.",
         )
     return Goal(name, wanted, confidence, _read_effect(effect, subject, name))
+
+
+def require_one_goal(given: Collection[str]) -> None:
+    """Refuse several goals at once."""
+    if len(given) > 1:
+        raise InputError(
+            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
+            remedy="Plan once for each and take the larger number of respondents.",
+        )
 
 
 def _as_number(value: object, name: str) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askance.formats.figure_file import write_figure
+from askance.formats.figure_file import new_figure, write_figure
 from askance.planning.plan_table import equal_groups, listed, title_of
 from askance.planning.result import Plan, PlannedDesign
 
@@ -26,16 +26,13 @@ def plot_plan(plan: Plan, path: Path) -> None:
     if plan.unknown == "privacy_level":
         _plot_levels(plan, path)
         return
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     groups = [[plan.direct], *equal_groups(plan)]
     errors = [group[0].standard_error for group in groups]
     s = np.geomspace(min(errors) / 4, max(errors) * 4, 200)
     many = len(groups) > _MOST_INSIDE
-    figure = Figure(figsize=(11 if many else 8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11 if many else 8, 5)
     axis = figure.subplots()
     for i, group in enumerate(groups):
         first = group[0]
@@ -62,12 +59,8 @@ def plot_plan(plan: Plan, path: Path) -> None:
 
 def _plot_levels(plan: Plan, path: Path) -> None:
     """A bar a design, the smallest level on top."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     designs = sorted(listed(plan)[1:], key=lambda design: -design.privacy_level)
-    figure = Figure(figsize=(8, 1.5 + 0.4 * len(designs)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8, 1.5 + 0.4 * len(designs))
     axis = figure.subplots()
     bars = axis.barh([design.design for design in designs], [design.privacy_level for design in designs], height=0.6)
     axis.bar_label(bars, fmt="%.4g", padding=4)

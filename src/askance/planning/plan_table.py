@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -90,25 +90,34 @@ def equal_groups(plan: Plan) -> list[list[PlannedDesign]]:
     return groups
 
 
-def columns_of(plan: Plan) -> list[str]:
-    """The names of the columns."""
-    bought = ["s.e.", "width", *(["power"] if plan.effect is not None else [])]
-    found = {"precision": bought, "n": ["respondents"], "privacy_level": ["s.e."]}[plan.unknown]
-    return [
-        "design",
-        PARAMETERS,
-        "level",
-        *found,
-        *(["worst"] if plan.guesses > 1 else []),
-        *(["bias"] if _is_biased(plan) else []),
-        *(["price"] if _has_price(plan) else []),
-        *([] if _same_estimator(plan) else ["by"]),
-    ]
+def _columns(plan: Plan) -> dict[str, Callable[[PlannedDesign], str]]:
+    """The names of the columns, and what stands in each for a design."""
+    columns: dict[str, Callable[[PlannedDesign], str]] = {
+        "design": lambda design: design.design,
+        PARAMETERS: _parameters,
+        "level": lambda design: "none" if math.isinf(design.privacy_level) else f"{design.privacy_level:.4g}",
+    }
+    if plan.unknown == "n":
+        columns["respondents"] = lambda design: f"{_mark(design)}{design.n:,}"
+    else:
+        columns["s.e."] = lambda design: f"{_mark(design)}{design.standard_error:.3g}"
+    if plan.unknown == "precision":
+        columns["width"] = lambda design: f"{_mark(design)}{design.interval_width:.3g}"
+        if plan.effect is not None:
+            columns["power"] = lambda design: f"{_mark(design)}{design.power:.1%}"
+    if plan.guesses > 1:
+        columns["worst"] = lambda design: f"{_mark(design)}{design.worst_error:.3g}"
+    if _is_biased(plan):
+        columns["bias"] = lambda design: f"{design.bias:.3g}"
+    if _has_price(plan):
+        columns["price"] = lambda design: f"{design.price:.2f}"
+    if not _same_estimator(plan):
+        columns["by"] = lambda design: design.method
+    return columns
 
 
-def rows_of(plan: Plan) -> list[list[str]]:
-    """One row for the direct question, one for every design."""
-    return [_row(design, plan) for design in listed(plan)]
+def _mark(design: PlannedDesign) -> str:
+    return "≈" if design.rough else ""
 
 
 def _has_price(plan: Plan) -> bool:
@@ -131,7 +140,8 @@ def table_within(plan: Plan, width: int) -> list[list[str]]:
 
     Parameters are cut, or left out where hardly anything of them would be seen.
     """
-    lines = [columns_of(plan), *rows_of(plan)]
+    columns = _columns(plan)
+    lines = [list(columns), *([cell(design) for cell in columns.values()] for design in listed(plan))]
     place = lines[0].index(PARAMETERS)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     room = width - sum(widths) - _GAP * (len(widths) - 1) + widths[place]
@@ -173,7 +183,7 @@ def notes_of(plan: Plan) -> list[str]:
 
 def _notes_on_equals(plan: Plan) -> list[str]:
     groups = [group for group in equal_groups(plan) if len(group) > 1]
-    if len(groups) == 1 and len(groups[0]) == len(rows_of(plan)) - 1:
+    if len(groups) == 1 and len(groups[0]) == len(listed(plan)) - 1:
         return ["these designs tell equally much: they differ in how they feel to respondents"]
     return [f"{_enumeration(design.design for design in group)} tell equally much" for group in groups]
 
@@ -209,30 +219,6 @@ def as_text(plan: Plan) -> str:
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([title_of(plan), guess_of(plan), *table, *notes_of(plan)])
-
-
-def _row(design: PlannedDesign, plan: Plan) -> list[str]:
-    level = "none" if math.isinf(design.privacy_level) else f"{design.privacy_level:.4g}"
-    mark = "≈" if design.rough else ""
-    if plan.unknown == "precision":
-        cells = [f"{mark}{design.standard_error:.3g}", f"{mark}{design.interval_width:.3g}"]
-        cells += [] if design.power is None else [f"{mark}{design.power:.1%}"]
-    elif plan.unknown == "n":
-        cells = [f"{mark}{design.n:,}"]
-    else:
-        cells = [f"{mark}{design.standard_error:.3g}"]
-    if plan.guesses > 1:
-        cells.append(f"{mark}{design.worst_error:.3g}")
-    if _is_biased(plan):
-        cells.append(f"{design.bias:.3g}")
-    return [
-        design.design,
-        _parameters(design),
-        level,
-        *cells,
-        *([f"{design.price:.2f}"] if _has_price(plan) else []),
-        *([] if _same_estimator(plan) else [design.method]),
-    ]
 
 
 def _parameters(design: PlannedDesign) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import did_you_mean, shown
+from askance._checks import did_you_mean, one_of, shown
 from askance._words import Either, words
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
@@ -127,10 +127,4 @@ class Subject(ABC):
 
 def require_method(method: object, allowed: tuple[str, ...] = METHODS) -> None:
     """Refuse an unknown estimator."""
-    if method not in allowed:
-        raise InputError(
-            argument="method",
-            got=shown(method),
-            allowed=", ".join(allowed),
-            remedy=did_you_mean(method, allowed, "Leave it out for the default."),
-        )
+    one_of(method, allowed, "method")

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from askance._arrays import ArrayLike
 from askance._threads import one_thread
-from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
 from askance.errors import InputError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import AnswersSubject
-from askance.planning.goals import read_goal
+from askance.planning.goals import read_goal, require_one_goal
 from askance.planning.guesses import read_guesses
 from askance.planning.plan import Request, read_channels, solve
 from askance.planning.result import Plan
@@ -77,16 +76,9 @@ def plan_survey(
         raise InputError(
             "is None", argument="channels", remedy="Give at least one design to compare with the direct question."
         )
-    given = [
-        name
-        for name, value in (("n", n), ("standard_error", standard_error), ("interval_width", interval_width))
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise InputError(
-            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
-            remedy="Plan once for each and take the larger number of respondents.",
-        )
+    goals = {"n": n, "standard_error": standard_error, "interval_width": interval_width}
+    given = [name for name, value in goals.items() if value is not None]
+    require_one_goal(given)
     guesses = read_guesses(model.dimension, theta, None, None)
     subject = AnswersSubject(model, guesses, x, weights, target, method, weighting)
     goal = read_goal(subject, n, standard_error, interval_width, None if given else power, effect, confidence)

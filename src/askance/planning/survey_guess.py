@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import require_generator
+from askance._checks import number, require_generator
 from askance._words import words
 from askance.categories import Label
 from askance.channels.survey_designs import NO_YES
@@ -131,13 +131,9 @@ def guess_survey(
     >>> round(float(guess.model.probabilities(guess.theta, guess.x)[:, 1].mean()), 10)
     0.2
     """
-    if not 0 < prevalence < 1:
-        raise ProbabilityError(
-            argument="prevalence",
-            got=f"{prevalence:g}",
-            allowed="above 0, below 1: nothing varies where everybody answers alike",
-            remedy="Guess a share such as 0.05; a percentage is written as a fraction.",
-        )
+    allowed = "above 0, below 1: nothing varies where everybody answers alike"
+    remedy = "Guess a share such as 0.05; a percentage is written as a fraction."
+    number(prevalence, "prevalence", 0, 1, open=True, allowed=allowed, remedy=remedy, error=ProbabilityError)
     columns, coefficients = dict(covariates or {}), dict(effects or {})
     for name, value in coefficients.items():
         if name not in columns:

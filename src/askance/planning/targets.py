@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, did_you_mean, shown
-from askance._words import words
 from askance.categories import Label
 from askance.design.conditional_covariances import read_sample
 from askance.design.weights import share_slopes
@@ -45,23 +44,23 @@ class Asked:
         label: in words.
         value: g(θ); None where there are several.
         gradients: ∇g_t(θ), shape (T, d).
-        between: Var p_θ(y | x) over x for a share in the population (averaged over several), else 0.
-        is_share: whether it is a share.
         theta: the guess, shape (d,).
+        log_odds: for every output Ê a aᵀ, shape (d, d), where a = ∇ of its log-odds at x.
+        is_share: whether it is a share.
+        between: Var p_θ(y | x) over x for a share in the population (averaged over several), else 0.
         x: the sample of covariates (n, p); None without.
         shares: weights of its rows, which sum to 1, (n,); None without.
-        log_odds: for every output Ê a aᵀ, shape (d, d), where a = ∇ of its log-odds at x.
     """
 
     label: str
     value: float | None
     gradients: FloatArray
-    between: float
-    is_share: bool
     theta: FloatArray
-    x: FloatArray | None
-    shares: FloatArray | None
     log_odds: tuple[FloatArray, ...]
+    is_share: bool = False
+    between: float = 0.0
+    x: FloatArray | None = None
+    shares: FloatArray | None = None
 
     def variance(self, covariance: FloatArray) -> float:
         """σ² = ∇gᵀ Σ ∇g + Var_x, for Σ = n · Cov θ̂; the mean over t where there are several g_t."""
@@ -125,10 +124,10 @@ def ask(
     log_odds = tuple(np.outer(row, row) for row in steepness)
     if isinstance(target, Share):
         y = model.outputs.code(target.output, "target")
-        return Asked(_name(target), float(p[y]), slopes[[y]], 0.0, True, theta, None, None, log_odds)
+        return Asked(_name(target), float(p[y]), slopes[[y]], theta, log_odds, is_share=True)
     if target == SHARES and target not in model.parameter_names:
-        return Asked(_ALL_SHARES, None, slopes, 0.0, True, theta, None, None, log_odds)
-    return _parameters(model, theta, target, None, None, log_odds)
+        return Asked(_ALL_SHARES, None, slopes, theta, log_odds, is_share=True)
+    return _parameters(model, theta, target, log_odds)
 
 
 _ALL_SHARES = "share, root mean square over all outputs"
@@ -145,7 +144,7 @@ def _conditional(
     log_odds = tuple(block.reshape(size * terms, size * terms) for block in blocks)
     all_shares = target == SHARES and target not in model.parameter_names
     if not isinstance(target, Share) and not all_shares:
-        return _parameters(model, theta, target, x, shares, log_odds)
+        return replace(_parameters(model, theta, target, log_odds), x=x, shares=shares)
     p = model.probabilities(theta, x)
     wanted = [model.outputs.code(target.output, "target")] if isinstance(target, Share) else range(size + 1)
     gradients, between = [], []
@@ -168,18 +167,13 @@ def _conditional(
 
 
 def _parameters(
-    model: Softmax | Enumerated,
-    theta: FloatArray,
-    name: str | Share | None,
-    x: FloatArray | None,
-    shares: FloatArray | None,
-    log_odds: tuple[FloatArray, ...],
+    model: Softmax | Enumerated, theta: FloatArray, name: str | Share | None, log_odds: tuple[FloatArray, ...]
 ) -> Asked:
     every = np.eye(model.dimension)
     if name is None:
-        return Asked(ALL_PARAMETERS, None, every, 0.0, False, theta, x, shares, log_odds)
-    j = place_of(name, model.parameter_names, words("For the share of an output give {Share(output)}."))
-    return Asked(f"coefficient {name!r}", float(theta[j]), every[[j]], 0.0, False, theta, x, shares, log_odds)
+        return Asked(ALL_PARAMETERS, None, every, theta, log_odds)
+    j = place_of(name, model.parameter_names, "For the share of an output give Share(output).")
+    return Asked(f"coefficient {name!r}", float(theta[j]), every[[j]], theta, log_odds)
 
 
 #: The label where no target is given.

@@ -84,12 +84,12 @@ class Bounds:
 
     def parameters(self) -> dict[str, Any]:
         """The registry's parameters that describe the bounds, where they are not the defaults."""
-        given: dict[str, Any] = {}
+        written: dict[str, Any] = {}
         if (self.lower != 0).any():
-            given["lower"] = numbers_as_json(self.lower)
+            written["lower"] = numbers_as_json(self.lower)
         if (self.width != 1).any():
-            given["statistic_bound"] = numbers_as_json(self.width)
-        return given
+            written["statistic_bound"] = numbers_as_json(self.width)
+        return written
 
     def edges(self) -> list[list[float]]:
         """What a fingerprint has of them."""

@@ -22,7 +22,7 @@ from askance.channels.statistics.base import Averaging, Enumeration, HasReportLi
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
-from askance.channels.statistics.reports import Column
+from askance.channels.statistics.reports import Column, impossible_report
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion
@@ -117,7 +117,9 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         told = "the cells, or the observation, of the table" if self._listed else "the cells of the table"
         self.columns = (
             Column("clique", "integer", limit=len(cells), description="which table was drawn"),
-            Column("subset", "bits", max(each.bits for each in self.releases), description=f"{told} that are sent"),
+            Column(
+                "subset", "bits", max(release.bits for release in self.releases), description=f"{told} that are sent"
+            ),
         )
         self.sums_size = self.bit_offsets[-1] + len(cells)
 
@@ -222,12 +224,8 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         if row is not None:
             number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
             release, what = self.releases[number], "observations" if number in self._listed else "cells"
-            raise InputError(
-                f"has {what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'",
-                argument=Place("report", row),
-                allowed=f"exactly {release.subset_size} of 0 to {release.bits - 1}",
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
+            what = f"{what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'"
+            raise impossible_report(row, what, f"exactly {release.subset_size} of 0 to {release.bits - 1}")
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
@@ -251,7 +249,9 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
     def _by_cell(self) -> tuple[IntArray, FloatArray, FloatArray]:
         """The clique, b and a − b of every statistic, three arrays (d,); 0 and 1 where β itself is summed."""
         owner = np.repeat(np.arange(len(self.releases)), self.tables.cells)
-        sent = [(each.outside, each.gain) if isinstance(each, TableRelease) else (0.0, 1.0) for each in self.releases]
+        sent = [
+            (table.outside, table.gain) if isinstance(table, TableRelease) else (0.0, 1.0) for table in self.releases
+        ]
         outside, gain = np.array(sent).T
         return owner, outside[owner], gain[owner]
 
@@ -393,21 +393,21 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {
+        written: dict[str, Any] = {
             "sizes": list(self.tables.sizes),
             "cliques": [list(clique) for clique in self.tables.cliques],
             "privacy_level": str(self._level),
         }
         if self._given is not None:
-            given["clique_probabilities"] = [str(p) for p in self._given]
+            written["clique_probabilities"] = [str(p) for p in self._given]
         if self._listed:  # an empty list is subset selection: TOML knows no null
             every = range(len(self.releases))
-            given["table_channels"] = [self._listed[i].parameter() if i in self._listed else [] for i in every]
-        return given
+            written["table_channels"] = [self._listed[i].parameter() if i in self._listed else [] for i in every]
+        return written
 
     def thresholds(self) -> dict[str, Any]:
         """Cliques are drawn by `cliques` (over 2⁶²); then as in subset selection on the table, or by its `columns`."""
-        return {"cliques": list(self._drawn), "tables": [each.thresholds() for each in self.releases]}
+        return {"cliques": list(self._drawn), "tables": [release.thresholds() for release in self.releases]}
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         cliques, parts = map(list, self.tables.cliques), (release.fingerprint_part() for release in self.releases)

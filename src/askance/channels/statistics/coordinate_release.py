@@ -92,8 +92,8 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
         self.calibration = require_calibration(calibration)
         self._level = as_positive_level(privacy_level)
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=False)
-        given = as_draw_distribution(release_distribution, "release_distribution", self.dimension, "statistic")
-        self._release = given or [Fraction(1, self.dimension)] * self.dimension
+        distribution = as_draw_distribution(release_distribution, "release_distribution", self.dimension, "statistic")
+        self._release = distribution or [Fraction(1, self.dimension)] * self.dimension
         spent = self._level if self.calibration == "exact" else self._level / 2
         self.flips: Flips = calibrate(BinaryDomain(1, 0), spent)
         self.columns = (
@@ -265,12 +265,12 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"dim": self.dimension, "privacy_level": str(self._level)}
+        written: dict[str, Any] = {"dim": self.dimension, "privacy_level": str(self._level)}
         if self.calibration != "exact":
-            given["calibration"] = self.calibration
+            written["calibration"] = self.calibration
         if len(set(self._release)) > 1:
-            given["release_distribution"] = [str(p) for p in self._release]
-        return given | self._bounds.parameters()
+            written["release_distribution"] = [str(p) for p in self._release]
+        return written | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """A 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²; coordinates are drawn by `release`."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, shown
+from askance._checks import Number, as_count, as_floats, as_fraction, as_positive_level, number
 from askance._kernels import directions
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import DISCARDED_BITS
@@ -131,12 +131,12 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             seeds = words[:count]
             ranks = self._ranks(words[count : 2 * count], words[2 * count :], source)
             chosen = np.empty(count, dtype=np.int64)
-            given = (encoded[rows], seeds, ranks)
+            drawn = (encoded[rows], seeds, ranks)
             if compiled:
                 table = directions.normal_table()
-                directions.choose(*given, table, self.candidates, self._magnitude, chosen)
+                directions.choose(*drawn, table, self.candidates, self._magnitude, chosen)
             else:
-                directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
+                directions.choose_plain(*drawn, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
 
     def _ranks(self, coins: AnyArray, words: AnyArray, source: WordSource) -> IntArray:
@@ -220,10 +220,10 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
+        written: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
         if self._radius != 1:
-            given["radius"] = str(self._radius)
-        return given | {"candidates": self.candidates}
+            written["radius"] = str(self._radius)
+        return written | {"candidates": self.candidates}
 
     def thresholds(self) -> dict[str, Any]:
         """K, s, and p over 2⁶²: with probability p the choice is one of the s best of K candidates."""
@@ -235,15 +235,9 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
 
 
 def _read_radius(radius: Number) -> Fraction:
+    remedy, limits = "Give the largest Euclidean norm a respondent's vector can have.", "above 0 (1e-100 to 1e100)"
     value = as_fraction(radius, "radius")
-    if not Fraction(1, 10**100) <= value <= 10**100:
-        raise InputError(
-            argument="radius",
-            got=shown(value),
-            allowed="above 0 (1e-100 to 1e100)",
-            remedy="Give the largest Euclidean norm a respondent's vector can have.",
-        )
-    return value
+    return number(value, "radius", Fraction(1, 10**100), 10**100, allowed=limits, remedy=remedy)
 
 
 def _read_candidates(candidates: int | None) -> int | None:

@@ -15,16 +15,14 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, GuideArray, IntArra
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import draw, sampled_coordinates
 from askance._kernels.draw import TOTAL
-from askance._words import Place
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
 from askance.channels.registry import COUNT, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, DrawnStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
-from askance.channels.statistics.reports import Column
+from askance.channels.statistics.reports import Column, impossible_report
 from askance.channels.statistics.staircase import Staircase, best_staircase
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
-from askance.errors import InputError
 
 # Sums hold a count for every statistic and code.
 _LARGEST_DIMENSION = 1 << 20
@@ -259,12 +257,8 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
         wrong = (drawn[:, 1:] <= drawn[:, :-1]).any(axis=1)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(
-                f"has {drawn[row].tolist()} in column 'coordinates'",
-                argument=Place("report", row),
-                allowed=f"{self.sampled} different ones in increasing order",
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
+            what = f"{drawn[row].tolist()} in column 'coordinates'"
+            raise impossible_report(row, what, f"{self.sampled} different ones in increasing order")
 
     # -- proving ---------------------------------------------------------------------------------------------------
 
@@ -326,8 +320,8 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given = {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled}
-        return given | self._bounds.parameters()
+        written = {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled}
+        return written | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """Row i of `codes`: the probabilities of the codes at grid point i, over 2⁶²; `sampled` statistics are sent."""

@@ -375,18 +375,18 @@ class PerValue(BitStatistics, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"dim": self.dimension, "privacy_level": str(self._level)}
+        written: dict[str, Any] = {"dim": self.dimension, "privacy_level": str(self._level)}
         if self.calibration != "exact":
-            given["calibration"] = self.calibration
+            written["calibration"] = self.calibration
         if self._exact_norm:
-            given["l1_norm"] = int(self.max_l1_norm)
+            written["l1_norm"] = int(self.max_l1_norm)
         elif self.max_l1_norm < self.dimension:
-            given["max_l1_norm"] = str(self.max_l1_norm)
+            written["max_l1_norm"] = str(self.max_l1_norm)
         if self._density is not None:
-            given["density"] = str(self._density)
+            written["density"] = str(self._density)
         if self._possible is not None:
-            given["possible"] = self._bounds.values(self._possible).tolist()
-        return given | self._bounds.parameters() | ({} if self._bounds.binary else {"statistics": "bounded"})
+            written["possible"] = self._bounds.values(self._possible).tolist()
+        return written | self._bounds.parameters() | ({} if self._bounds.binary else {"statistics": "bounded"})
 
     def thresholds(self) -> dict[str, Any]:
         """A 1 is sent as 1 with probability keep/2⁶², a 0 with probability raised/2⁶²."""

@@ -12,12 +12,12 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
-from askance._words import Place
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
 from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT
+from askance.channels.statistics.reports import impossible_report
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
 from askance.errors import InputError
@@ -136,12 +136,7 @@ class SubsetSelection(BitStatistics, HasReportLikelihood):
         row = self._sampler.first_impossible(only, columns["subset"])
         if row is not None:
             ones = int(bits.unpack(columns["subset"][row : row + 1], self.dimension).sum())
-            raise InputError(
-                f"has {ones} labels in column 'subset'",
-                argument=Place("report", row),
-                allowed=f"exactly {self.subset_size}",
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
+            raise impossible_report(row, f"{ones} labels in column 'subset'", f"exactly {self.subset_size}")
 
     # -- estimating ------------------------------------------------------------------------------------------------
 

@@ -334,8 +334,8 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        given: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
-        return given | ({"calibration": self.calibration} if self.calibration != "exact" else {})
+        written: dict[str, Any] = {"dim": self.dim, "privacy_level": str(self._level)}
+        return written | ({"calibration": self.calibration} if self.calibration != "exact" else {})
 
     def thresholds(self) -> dict[str, Any]:
         """Pairs are drawn by `pairs` (over 2⁶²); a 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²."""

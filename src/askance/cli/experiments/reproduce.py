@@ -127,11 +127,9 @@ def _run(
 
 
 def _print(chosen: Mapping[str, Experiment], documents: Mapping[str, Mapping[str, Any]]) -> None:
-    from askance.experiments.tables import main_number_of
-
     rows = []
     for name, document in documents.items():
         verdicts = [finding["verdict"] for finding in document["findings"]]
         counts = [f"{verdicts.count(key)} {word}" for key, word in _VERDICTS.items() if key in verdicts]
-        rows.append((name, main_number_of(chosen[name], document), ", ".join(counts)))
+        rows.append((name, chosen[name].main_number(document["result"]), ", ".join(counts)))
     print_table("", ["experiment", "main number", "findings"], rows)

@@ -41,10 +41,6 @@ class Criterion:
     vectors: FloatArray
     loading: FloatArray
 
-    def at(self, columns: FloatArray) -> Criterion:
-        """The same for some of the ingredients only; `columns` are indices."""
-        return Criterion(self.vectors[:, columns], self.loading)
-
 
 class Errors(NamedTuple):
     """All criteria at one design.

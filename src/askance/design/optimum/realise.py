@@ -24,6 +24,9 @@ _EQUAL = 1e-5
 # So many labels are joined by "or"; more are a list.
 _NAMED = 4
 
+#: The way out of levels at which floats cannot tell designs apart.
+USUAL_LEVELS = "Levels between 0.5 and 4 are usual; nearly nothing is told below."
+
 
 def usable_ratio(level: Fraction) -> float:
     """A little less than e^α, so that rounding to whole thresholds stays within it."""

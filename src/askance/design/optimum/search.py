@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 def search(problem: ChannelProblem, *, worst: bool, tolerance: float) -> Found:
     """The design of least error, with few rows and a lower bound for all channels."""
     try:
-        return _search(problem, worst, tolerance)
+        return _Search(problem, worst, tolerance).run()
     except np.linalg.LinAlgError:
         raise NotIdentifiedError(
             "some outputs are so rare at this guess of θ that floats cannot tell designs apart.",
@@ -69,45 +69,122 @@ def search(problem: ChannelProblem, *, worst: bool, tolerance: float) -> Found:
         ) from None
 
 
-def _search(problem: ChannelProblem, worst: bool, tolerance: float) -> Found:
-    m = problem.outputs
-    if m <= DIRECT:
-        subsets = all_subsets(m)
-        optimum = _minimise(problem, subsets, worst, tolerance)
-        bound, _ = _bound(problem, subsets, optimum, [subsets], worst, tolerance)
-        proved = True
-    else:
-        subsets, optimum, bound = _generate(problem, worst, tolerance)
-        proved = m <= ENUMERATED
-    few, best = _prune(problem, subsets, optimum, worst, tolerance)
-    if worst and m <= DIRECT and best.value - bound > tolerance * best.value:
-        # Over few rows the search comes closer, and its shares of the θ make the sharper bound.
-        sharper, _ = _bound(problem, subsets, optimum._replace(shares=best.shares), [subsets], worst, tolerance)
-        bound = max(bound, sharper)
-    return Found(few, best.x, best.shares, bound, proved)
+@dataclass(frozen=True)
+class _Search:
+    """Least error over the rows of a problem, on average or (`worst`) at the worst θ, to that relative gap."""
 
+    problem: ChannelProblem
+    worst: bool
+    tolerance: float
 
-def _minimise(problem: ChannelProblem, subsets: Subsets, worst: bool, tolerance: float) -> Optimum:
-    start = interior_start(subsets, problem.ratio)
-    rows = rows_of(subsets, problem.ratio)
-    return minimise(
-        problem.criteria(subsets), rows, start, problem.prior.weights, worst=worst, tolerance=tolerance / 10
-    )
+    def run(self) -> Found:
+        m = self.problem.outputs
+        if m <= DIRECT:
+            subsets = all_subsets(m)
+            optimum = self._minimise(subsets)
+            bound, _ = self._bound(subsets, optimum, [subsets])
+            proved = True
+        else:
+            subsets, optimum, bound = self._generate()
+            proved = m <= ENUMERATED
+        few, best = self._prune(subsets, optimum)
+        if self.worst and m <= DIRECT and best.value - bound > self.tolerance * best.value:
+            # Over few rows the search comes closer, and its shares of the θ make the sharper bound.
+            sharper, _ = self._bound(subsets, optimum._replace(shares=best.shares), [subsets])
+            bound = max(bound, sharper)
+        return Found(few, best.x, best.shares, bound, proved)
 
+    def _minimise(self, subsets: Subsets) -> Optimum:
+        start = interior_start(subsets, self.problem.ratio)
+        return self._least(self.problem.criteria(subsets), subsets, start, self.problem.prior.weights)
 
-def _bound(
-    problem: ChannelProblem,
-    subsets: Subsets,
-    optimum: Optimum,
-    candidates: Iterable[Subsets],
-    worst: bool,
-    tolerance: float,
-) -> tuple[float, Subsets]:
-    """`lower_bound`; for the worst θ by way of the average that has the same optimum, which is sharper in floats."""
-    if worst:
-        averaged = replace(problem, prior=Prior(problem.prior.points, optimum.shares))
-        optimum = _minimise(averaged, subsets, False, tolerance)
-    return lower_bound(problem, subsets, optimum, candidates)
+    def _least(self, criteria: list[Criterion], subsets: Subsets, start: FloatArray, shares: FloatArray) -> Optimum:
+        rows = rows_of(subsets, self.problem.ratio)
+        return minimise(criteria, rows, start, shares, worst=self.worst, tolerance=self.tolerance / 10)
+
+    def _bound(self, subsets: Subsets, optimum: Optimum, candidates: Iterable[Subsets]) -> tuple[float, Subsets]:
+        """`lower_bound`; for the worst θ by the average that has the same optimum, which is sharper in floats."""
+        if self.worst:
+            averaged = replace(self.problem, prior=Prior(self.problem.prior.points, optimum.shares))
+            optimum = replace(self, problem=averaged, worst=False)._minimise(subsets)
+        return lower_bound(self.problem, subsets, optimum, candidates)
+
+    # -- too many rows to take at once -----------------------------------------------------------------------------
+
+    def _generate(self) -> tuple[Subsets, Optimum, float]:
+        """Column generation: solve over some rows, add those that would help most, until none does."""
+        rng = np.random.default_rng(0)
+        subsets = first_subsets(self.problem.table, rng, _DIRECTIONS)
+        bound, enumerated = -np.inf, self.problem.outputs <= ENUMERATED
+        rounds = _ROUNDS if enumerated else _LOCAL_ROUNDS
+        for number in range(rounds):
+            optimum = self._minimise(subsets)
+            if enumerated:
+                candidates: Iterable[Subsets] = chunks_of_subsets(self.problem.outputs)
+            else:
+                candidates = [_climb(self.problem, subsets, optimum, rng)]
+            this, helpful = self._bound(subsets, optimum, candidates)
+            bound = max(bound, this)
+            if optimum.value - bound <= (self.tolerance / 2 if enumerated else _LOCAL_GAP) * optimum.value:
+                break
+            # A subset and its complement together say nothing about the sum of rows, so that both can join any design.
+            joined = np.unique(np.concatenate([subsets, helpful, ~helpful], axis=1), axis=1)
+            if joined.shape[1] == subsets.shape[1] or number == rounds - 1:
+                break
+            subsets = joined
+        return subsets, optimum, bound
+
+    # -- few rows --------------------------------------------------------------------------------------------------
+
+    def _prune(self, subsets: Subsets, optimum: Optimum) -> tuple[Subsets, Optimum]:
+        """The same information from as few rows as a vertex has: at most as many as there are numbers to keep.
+
+        All M_k(x) and Σ x_A B_A = 1 are kept by a linear program over the rows in use, whose vertices have few rows;
+        then the design is optimised over these rows alone.
+        """
+        kept, best = self._supported(subsets, optimum)
+        vectors = np.concatenate([criterion.vectors for criterion in self.problem.criteria(kept)])
+        few, x = few_rows(rows_of(kept, self.problem.ratio), vectors, best.x)
+        if few.size < kept.shape[1]:
+            fewer = self._restricted(kept[:, few], x, best.shares)
+            if fewer is not None and fewer.value <= best.value * (1 + self.tolerance):
+                return kept[:, few], fewer
+        return kept, best
+
+    def _supported(self, subsets: Subsets, optimum: Optimum) -> tuple[Subsets, Optimum]:
+        """Without the rows that are hardly used: as many as can go without a loss, or else those that cost least."""
+        found: list[tuple[Subsets, Optimum]] = []
+        for least in _SUPPORTS:
+            used = np.flatnonzero(optimum.x > least * optimum.x.max())
+            kept = subsets[:, used]
+            best = self._restricted(kept, optimum.x[used], optimum.shares)
+            if best is None:
+                continue
+            found.append((kept, best))
+            if best.value <= optimum.value * (1 + self.tolerance):
+                break
+        if not found:
+            raise NotIdentifiedError(
+                "the optimal channel is at the edge of what floats hold: no few observations make it up.",
+                remedy="Change the level or the guess of θ a little.",
+            )
+        return min(found, key=lambda each: each[1].value)
+
+    def _restricted(self, subsets: Subsets, x: FloatArray, shares: FloatArray) -> Optimum | None:
+        """The optimum over some rows only, from a design with Σ x_A B_A = 1 nearly; None where there is none."""
+        rows = rows_of(subsets, self.problem.ratio)
+        x = satisfying(rows, x)
+        if x.min() <= 0 or np.abs(1 - rows @ x).max() > 1e-12:
+            return None
+        criteria = [_within_reach(criterion, x) for criterion in self.problem.criteria(subsets)]
+        if any(criterion is None for criterion in criteria):
+            return None
+        try:
+            found = self._least(cast(list[Criterion], criteria), subsets, x, shares)
+        except np.linalg.LinAlgError:
+            return None
+        exact = satisfying(rows, found.x)
+        return found._replace(x=exact) if exact.min() > 0 else None
 
 
 def lower_bound(
@@ -172,33 +249,6 @@ def _best_multipliers(problem: ChannelProblem, subsets: Subsets, optimum: Optimu
     return np.asarray(solved.eqlin.marginals * scale, dtype=np.float64)
 
 
-# -- too many rows to take at once -------------------------------------------------------------------------------------
-
-
-def _generate(problem: ChannelProblem, worst: bool, tolerance: float) -> tuple[Subsets, Optimum, float]:
-    """Column generation: solve over some rows, add those that would help most, until none does."""
-    rng = np.random.default_rng(0)
-    subsets = first_subsets(problem.table, rng, _DIRECTIONS)
-    bound, enumerated = -np.inf, problem.outputs <= ENUMERATED
-    rounds = _ROUNDS if enumerated else _LOCAL_ROUNDS
-    for number in range(rounds):
-        optimum = _minimise(problem, subsets, worst, tolerance)
-        if enumerated:
-            candidates: Iterable[Subsets] = chunks_of_subsets(problem.outputs)
-        else:
-            candidates = [_climb(problem, subsets, optimum, rng)]
-        this, helpful = _bound(problem, subsets, optimum, candidates, worst, tolerance)
-        bound = max(bound, this)
-        if optimum.value - bound <= (tolerance / 2 if enumerated else _LOCAL_GAP) * optimum.value:
-            break
-        # A subset and its complement together say nothing about the sum of rows, so that both can join any design.
-        joined = np.unique(np.concatenate([subsets, helpful, ~helpful], axis=1), axis=1)
-        if joined.shape[1] == subsets.shape[1] or number == rounds - 1:
-            break
-        subsets = joined
-    return subsets, optimum, bound
-
-
 def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.random.Generator) -> Subsets:
     """Rows that would help, by flipping one output at a time from many starts until none helps more.
 
@@ -235,68 +285,6 @@ def _climb_from(
         current[best[gains], np.flatnonzero(gains)] ^= True
         value = np.where(gains, values[np.arange(len(best)), best], value)
     return current[:, np.isfinite(value)]
-
-
-# -- few rows ----------------------------------------------------------------------------------------------------------
-
-
-def _prune(
-    problem: ChannelProblem, subsets: Subsets, optimum: Optimum, worst: bool, tolerance: float
-) -> tuple[Subsets, Optimum]:
-    """The same information from as few rows as a vertex has: at most as many as there are numbers to keep.
-
-    All M_k(x) and Σ x_A B_A = 1 are kept by a linear program over the rows in use, whose vertices have few rows; then
-    the design is optimised over these rows alone.
-    """
-    kept, best = _supported(problem, subsets, optimum, worst, tolerance)
-    vectors = np.concatenate([criterion.vectors for criterion in problem.criteria(kept)])
-    few, x = few_rows(rows_of(kept, problem.ratio), vectors, best.x)
-    if few.size < kept.shape[1]:
-        fewer = _restricted(problem, kept[:, few], x, best.shares, worst, tolerance)
-        if fewer is not None and fewer.value <= best.value * (1 + tolerance):
-            return kept[:, few], fewer
-    return kept, best
-
-
-def _supported(
-    problem: ChannelProblem, subsets: Subsets, optimum: Optimum, worst: bool, tolerance: float
-) -> tuple[Subsets, Optimum]:
-    """Without the rows that are hardly used: as many as can go without a loss, or else those that cost least."""
-    found: list[tuple[Subsets, Optimum]] = []
-    for least in _SUPPORTS:
-        used = np.flatnonzero(optimum.x > least * optimum.x.max())
-        kept = subsets[:, used]
-        best = _restricted(problem, kept, optimum.x[used], optimum.shares, worst, tolerance)
-        if best is None:
-            continue
-        found.append((kept, best))
-        if best.value <= optimum.value * (1 + tolerance):
-            break
-    if not found:
-        raise NotIdentifiedError(
-            "the optimal channel is at the edge of what floats hold: no few observations make it up.",
-            remedy="Change the level or the guess of θ a little.",
-        )
-    return min(found, key=lambda each: each[1].value)
-
-
-def _restricted(
-    problem: ChannelProblem, subsets: Subsets, x: FloatArray, shares: FloatArray, worst: bool, tolerance: float
-) -> Optimum | None:
-    """The optimum over some rows only, from a design that satisfies Σ x_A B_A = 1 nearly; None where there is none."""
-    rows = rows_of(subsets, problem.ratio)
-    x = satisfying(rows, x)
-    if x.min() <= 0 or np.abs(1 - rows @ x).max() > 1e-12:
-        return None
-    criteria = [_within_reach(criterion, x) for criterion in problem.criteria(subsets)]
-    if any(criterion is None for criterion in criteria):
-        return None
-    try:
-        found = minimise(cast(list[Criterion], criteria), rows, x, shares, worst=worst, tolerance=tolerance / 10)
-    except np.linalg.LinAlgError:
-        return None
-    exact = satisfying(rows, found.x)
-    return found._replace(x=exact) if exact.min() > 0 else None
 
 
 def _within_reach(criterion: Criterion, x: FloatArray) -> Criterion | None:
