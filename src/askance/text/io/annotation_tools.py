@@ -18,8 +18,7 @@ from typing import Any, get_args
 from askance._checks import did_you_mean, shown
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.formats.report_schema import json_line
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io import annotation_doccano, annotation_label_studio, annotation_prodigy
 from askance.text.io.annotation_records import Record, records_of
 from askance.text.io.annotation_spans import (

@@ -31,8 +31,7 @@ from askance.errors import (
     InputError,
     LabelError,
 )
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.corpus.regions import Region, RegionBuilder, RegionCounts, check_region
 from askance.text.io.lines import Source, byte_lines, name_of, read_json
 from askance.text.io.region_line import BadLineError, Reason, Sentence, read_sentence

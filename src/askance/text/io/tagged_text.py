@@ -26,8 +26,7 @@ from typing import TypeAlias, get_args
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.annotation_tools import annotation_lines, read_annotations, task_words
 from askance.text.io.conllu import COLUMNS, read_conllu
 from askance.text.io.json_fields import id_of as id_of
