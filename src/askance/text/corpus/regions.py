@@ -202,9 +202,9 @@ class RegionCounts:
         >>> RegionCounts.of_labels(corpus).with_weight(0.5).with_weight([1, 3]).weights
         array([0.5, 1.5])
         """
-        given = as_floats(weight, "weight")
-        fits = given.shape in ((), (len(self),)) and bool(((given >= 0) & (given < np.inf)).all())
-        multiplied = self.weights * given if fits else np.array([np.inf])
+        factor = as_floats(weight, "weight")
+        fits = factor.shape in ((), (len(self),)) and bool(((factor >= 0) & (factor < np.inf)).all())
+        multiplied = self.weights * factor if fits else np.array([np.inf])
         if (multiplied > MOST_WEIGHT).any():
             allowed = f"one, or one for each of the {len(self)} regions, 0 to {MOST_WEIGHT:g} when multiplied."
             raise InputError(f"weight is {shown(weight)}; allowed: {allowed}", remedy=WEIGHT_REMEDY)
@@ -225,8 +225,8 @@ class RegionCounts:
 
     def take(self, numbers: npt.ArrayLike) -> RegionCounts:
         """Some of the regions, by number or mask, in that order."""
-        given = np.asarray(numbers)
-        chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
+        listed = np.asarray(numbers)
+        chosen = np.flatnonzero(listed) if listed.dtype == bool else listed.astype(np.int64)
         sizes = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
