@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -90,7 +90,8 @@ class RegionCounts:
                 )
             name, size = corpus.name(region.sentence), int(corpus.lengths[region.sentence])
             check_region(region, size, code, name, may_miscount=may_miscount)
-            builder.add(region, int(corpus.starts[region.sentence]))
+            start, end = (int(corpus.starts[region.sentence]) + place for place in (region.start, region.end))
+            builder.add(start, end, region.counts, region.closed, region.weight, region.annotator)
         return builder.build(corpus, tuple(tagset))
 
     @classmethod
@@ -316,22 +317,23 @@ class RegionBuilder:
         self._weight, self._annotator = array("d"), array("i")
         self._annotators: dict[str, int] = {}
 
-    def add(self, region: Region, base: int) -> None:
-        """One more region that was checked; `base` is the first token of its sentence."""
-        self._start.append(base + region.start)
-        self._end.append(base + region.end)
-        self._closed.append(region.closed)
-        self._sizes.append(len(region.counts))
-        for tag, count in region.counts.items():
-            low, high = as_range(count, region.end - region.start)
+    def add(
+        self, start: int, end: int, counts: Mapping[str, Count], closed: bool, weight: float, annotator: str | None
+    ) -> None:
+        """One more region that was checked, from token `start` of the corpus up to, not including, `end`."""
+        self._start.append(start)
+        self._end.append(end)
+        self._closed.append(closed)
+        self._sizes.append(len(counts))
+        for tag, count in counts.items():
+            low, high = as_range(count, end - start)
             self._tag.append(self.codes.setdefault(tag, len(self.codes)))
             self._low.append(low)
             self._high.append(high)
-        if region.weight != 1.0 or region.annotator is not None:
+        if weight != 1.0 or annotator is not None:
             skipped = len(self._sizes) - len(self._weight) - 1
-            self._weight.extend([*[1.0] * skipped, region.weight])
-            who = region.annotator
-            code = NO_ANNOTATOR if who is None else self._annotators.setdefault(who, len(self._annotators))
+            code = NO_ANNOTATOR if annotator is None else self._annotators.setdefault(annotator, len(self._annotators))
+            self._weight.extend([*[1.0] * skipped, weight])
             self._annotator.extend([*[NO_ANNOTATOR] * skipped, code])
 
     def build(self, corpus: Corpus, tagset: tuple[str, ...]) -> RegionCounts:

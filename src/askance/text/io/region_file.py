@@ -32,7 +32,7 @@ from askance.errors import (
     LabelError,
 )
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
-from askance.text.corpus.regions import Region, RegionBuilder, RegionCounts, check_region
+from askance.text.corpus.regions import RegionBuilder, RegionCounts, check_region
 from askance.text.io.lines import Source, byte_lines, name_of, read_json
 from askance.text.io.region_line import BadLineError, Reason, Sentence, read_sentence
 from askance.text.io.region_writing import REGIONS_FORMAT
@@ -262,15 +262,15 @@ class _Reading:
     def _add(self, sentence: Sentence) -> None:
         base = self._corpus.n_tokens
         for region in sentence.regions:
-            self._regions.add(region, base)
+            start, end = base + region.start, base + region.end
+            self._regions.add(start, end, region.counts, region.closed, region.weight, region.annotator)
         labels: list[str | None] | None = None
         if sentence.allowed is not None:
             labels = [tags[0] if tags and len(tags) == 1 else None for tags in sentence.allowed]
             for token, tags in enumerate(sentence.allowed, base):
                 if tags is not None:
                     counts = {tag: 1 if len(tags) == 1 else (0, 1) for tag in tags}
-                    label = Region(0, 0, 1, counts, True, sentence.weight, sentence.annotator)
-                    self._regions.add(label, token)
+                    self._regions.add(token, token + 1, counts, True, sentence.weight, sentence.annotator)
         self._corpus.add(sentence.words, labels, sentence.id)
 
     def finish(self) -> RegionFile:
