@@ -18,9 +18,10 @@ from askance.text.chain.fit import ChainParameters
 from askance.text.chain.inference import forward
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.model import ChainModel
-from askance.text.chain.potentials import FLOOR, TokenPlaces, row_maxima
+from askance.text.chain.potentials import FLOOR, TokenPlaces
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.features import FeatureConfig
+from askance.text.node.tables import row_maxima
 from tests.brute_force_chain import Chain, Sequences, all_sequences, chains, lifted
 
 

@@ -18,9 +18,10 @@ from askance._checks import Number, as_count, as_floats, as_fraction, as_positiv
 from askance._kernels import directions
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import DISCARDED_BITS
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNT, LEVEL, NUMBER, Parameter
+from askance.channels.randomness import WordSource, pieces
+from askance.channels.registry import COUNT, NUMBER, Parameter
 from askance.channels.statistics.base import HasReportLikelihood, StatisticsChannel, require_finite
+from askance.channels.statistics.choices import SPENT
 from askance.channels.statistics.ranked import RankedChoice, ranked_choice
 from askance.channels.statistics.reports import Column
 from askance.errors import InputError
@@ -39,7 +40,7 @@ _HALF = np.uint64(2**32 - 1)
 #: The parameters of both channels.
 PARAMETERS = (
     Parameter("dim", COUNT, "numbers per respondent"),
-    Parameter("privacy_level", LEVEL, "the level to spend"),
+    SPENT,
     Parameter("radius", NUMBER, "largest Euclidean norm of a respondent's vector", 1),
     Parameter("candidates", COUNT, "directions a device chooses from, a power of two (default: by the level)", None),
 )
@@ -73,7 +74,6 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     def __init__(self, dim: int, privacy_level: Number, radius: Number = 1, candidates: int | None = None) -> None:
         self.dim = as_count(dim, "dim", minimum=1, maximum=self._largest_dim)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self._radius = _read_radius(radius)
         self.radius = float(self._radius)
         self.choice: RankedChoice = ranked_choice(self._level, _read_candidates(candidates), magnitude=self._magnitude)
@@ -123,9 +123,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         return units
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        most = LONGEST_DRAW // 3
-        for start in range(0, len(encoded), most):
-            rows = slice(start, min(start + most, len(encoded)))
+        for rows in pieces(len(encoded), words=3):
             count = rows.stop - rows.start
             words = source(3 * count).copy()  # the next call may overwrite them
             seeds = words[:count]
