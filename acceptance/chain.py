@@ -12,7 +12,7 @@ from acceptance.check import Figure, check
 from acceptance.tagger import CONLL, OTHERS, WINDOWS, corpora, figure_of, scores, seeds_of, window_name
 from askance.text.corpus.region_sampling import sample_regions
 from askance.text.corpus.regions import RegionCounts
-from askance.text.counts.miscounts import Miscounts, off_by_one
+from askance.text.counts.miscounts import Miscounts, may_be_miscounted
 from askance.text.tagger.tagger import CountTagger
 
 CHAIN = {5: 0.962, 10: 0.970, 20: 0.970, None: 0.968}
@@ -26,6 +26,19 @@ LABELLED, COUNTED, MIXED_WINDOW = 100, 1000, 10
 # not all are.
 WRONG, TWICE, ASKED = 0.1, 0.1, 5
 MISCOUNT_WINDOWS = (5, 10)
+
+
+def off_by_one(regions: RegionCounts, share: float, rng: np.random.Generator) -> RegionCounts:
+    """Change each positive count by 1, up or down as likely, with a probability: another way to miscount.
+
+    Ranges, labels and allowed tags stay as they are.
+    """
+    of = regions.entry_region
+    open_to_it = (regions.low == regions.high) & (regions.low > 0) & may_be_miscounted(regions)[of]
+    step = np.where(rng.random(len(of)) < 0.5, -1, 1) * (open_to_it & (rng.random(len(of)) < share))
+    counts = np.minimum(regions.low + step, regions.lengths[of] + 1).astype(np.int32)
+    low, high = np.where(open_to_it, counts, regions.low), np.where(open_to_it, counts, regions.high)
+    return replace(regions, low=low, high=high)
 
 
 @check("chain-conll")

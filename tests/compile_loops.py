@@ -63,7 +63,7 @@ def train_taggers() -> None:
     chain.sample(regions.corpus, np.random.default_rng(0))
 
 
-def loops() -> Iterator[tuple[str, Compiled[..., Any]]]:
+def loops() -> Iterator[tuple[str, Compiled[Any]]]:
     """Every compiled loop, and where it is written."""
     kernels = pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}.")
     for module in (beam, *(importlib.import_module(listed.name) for listed in kernels)):
@@ -72,7 +72,7 @@ def loops() -> Iterator[tuple[str, Compiled[..., Any]]]:
                 yield f"{module.__name__}.{name}", loop
 
 
-def callees(loop: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
+def callees(loop: Compiled[Any]) -> Iterator[Compiled[Any]]:
     """The loop and all compiled loops below it. One that comes from the disk does not wake its helpers."""
     yield loop
     for name in loop.plain.__code__.co_names:

@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from acceptance.chain import off_by_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.region_sampling import sample_regions
 from askance.text.corpus.regions import Region, RegionCounts
 from askance.text.counts.miscount_estimate import _batches, _informative, _Prior, _Sums, estimate_miscounts
-from askance.text.counts.miscounts import Miscounts, off_by_one, simulate
+from askance.text.counts.miscounts import Miscounts, simulate
 
 NAMES = ("ann", "bob")
 RATES = {"ann": Miscounts(0.05, 0.02), "bob": Miscounts(0.15, 0.08), "": Miscounts(0.1, 0.04)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from acceptance.chain import off_by_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
@@ -22,7 +23,6 @@ from askance.text.counts.miscounts import (
     Miscounts,
     MiscountTotals,
     miscount_rates,
-    off_by_one,
     require_annotators,
     simulate,
 )
@@ -272,8 +272,6 @@ def test_mistakes_are_named() -> None:
         miscount_rates(regions, {"zoe": 0.1})  # type: ignore[dict-item]
     with pytest.raises(InputError, match=r"miscounts is 0\.1; allowed: Miscounts, a mapping"):
         miscount_rates(regions, 0.1)  # type: ignore[arg-type]
-    with pytest.raises(ProbabilityError, match="share is 2; allowed: 0 to 1"):
-        off_by_one(regions, 2, np.random.default_rng(0))
 
 
 def test_simulated_counts_follow_the_channel() -> None:

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.errors import AskanceError, EmptyDataError, FormatError, InputError, UntidyTextWarning
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.tagged_text import TextFormat, read_sentences, read_tagged, tagged_lines, write_tagged
 
 TSV = "# columns: form\txpos\tupos\n#\t#\tSYM\n5\tCD\tNUM\n\nthe\tDT\tDET\ndog\tNN\tNOUN\n"

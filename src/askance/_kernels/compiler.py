@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import update_wrapper
 from threading import Lock
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 #: Below this many reports the plain loops are faster than waking the compiler.
 COMPILED_PAYS_FROM = 4096
 
-_Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _LOCK = Lock()
 
 
-class Compiled(Generic[_Arguments, _Result]):
+class Compiled(Generic[_Result]):
     """A loop that is machine code from its first call on.
 
     Attributes:
         plain: the loop as Python has it, which is slow and can be stepped through.
     """
 
-    def __init__(self, loop: Callable[_Arguments, _Result]) -> None:
+    def __init__(self, loop: Callable[..., _Result]) -> None:
         self.plain = loop
         self._machine: Any = None
         update_wrapper(self, loop)
 
-    def __call__(self, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+    def __call__(self, *arguments: Any) -> _Result:
         """Run it on arrays."""
-        result: _Result = (self._machine or self.machine)(*arguments, **named)
+        result: _Result = (self.machine if self._machine is None else self._machine)(*arguments)
         return result
 
     @property
     def machine(self) -> Any:
         """Numba's function, kept on disk between runs where there is a folder to keep it in."""
         with _LOCK:  # threads that call it for the first time at once share one
-            self._machine = self._machine or _machine_code(self.plain)
+            if self._machine is None:
+                self._machine = _machine_code(self.plain)
         return self._machine
 
     @property
@@ -45,7 +45,7 @@ class Compiled(Generic[_Arguments, _Result]):
         return self.machine._numba_type_
 
 
-def compiled(loop: Callable[_Arguments, _Result]) -> Compiled[_Arguments, _Result]:
+def compiled(loop: Callable[..., _Result]) -> Compiled[_Result]:
     """Decorate a loop over arrays that Numba understands; compiled loops may call each other.
 
     >>> @compiled

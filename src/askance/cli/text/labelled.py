@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +20,19 @@ if TYPE_CHECKING:
 #: The tag of words outside of entities, where nobody says otherwise.
 _OUTSIDE = "O"
 
+#: A file, as an argument or an option.
+FILE = click.Path(path_type=Path)
+
+
+def tag_column_option(files: str) -> Callable[[Any], Any]:
+    """`--tag-column`, of such files."""
+    return click.option(
+        "--tag-column",
+        metavar="NAME|NUMBER",
+        help=f"column of {files} tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
+    )
+
+
 scheme_option = click.option(
     "--scheme",
     type=click.Choice(["bio", "plain"]),
@@ -29,6 +44,17 @@ outside_option = click.option(
     metavar="TAG",
     help="tag of words without a span, in files of annotation tools  [default: O with bio, else none]",
 )
+
+
+def names_of(text: str, flag: str, allowed: str = "names") -> list[str]:
+    """Names separated by commas; those with commas in double quotes, as in CSV."""
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InputError(
+            f"{flag} is {text!r} ({error}); allowed: {allowed} separated by commas.",
+            remedy="Put a name with a comma or quote into double quotes, as in CSV.",
+        ) from None
 
 
 @dataclass

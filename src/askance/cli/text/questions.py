@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,13 @@ from askance.cli.shared.numbers import SEED, WholeNumber, flag_of
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.cli.shared.write_guards import refuse_inputs, refuse_other, refuse_replacing, require_writable
+from askance.cli.text.labelled import FILE, names_of
 from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.text.corpus.corpus import Corpus
     from askance.text.sheets.questions import Stretch
 
-_FILE = click.Path(path_type=Path)
 _TO_ASK = ("window", "n", "per_sentence", "tagger", "not_in", "seed", "tags", "rest", "asked")
 _TO_SHARE = ("annotators", "twice", "semicolons")
 _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
@@ -41,8 +40,8 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
         "askance questions text.txt --tagger tagger.askance --not-in sheet.csv --n 50 -o more.csv",
     ],
 )
-@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="TEXT|SHEETS...")
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True, help="the sheet (.csv), or regions (.jsonl)")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="TEXT|SHEETS...")
+@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="the sheet (.csv), or regions (.jsonl)")
 @click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
 @click.option(
     "--window",
@@ -62,10 +61,10 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
     help="at most so many stretches of a sentence",
 )
 @click.option(
-    "--tagger", metavar="MODEL", type=_FILE, help="ask where this tagger doubts most, instead of at random places"
+    "--tagger", metavar="MODEL", type=FILE, help="ask where this tagger doubts most, instead of at random places"
 )
 @click.option(
-    "--not-in", metavar="SHEET", type=_FILE, multiple=True, help="no sentence that stands in this sheet (repeatable)"
+    "--not-in", metavar="SHEET", type=FILE, multiple=True, help="no sentence that stands in this sheet (repeatable)"
 )
 @click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the random numbers")
 @click.option("--tags", metavar="A,B,…", help="the tags that are counted  [default: those of --tagger]")
@@ -133,7 +132,10 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
             f"{tables[0]} is a table; allowed as TEXT: .txt, .tsv, .conllu and .jsonl.",
             remedy="Is it a filled sheet? Then say --read.",
         )
-    tags, people = _listed(given["tags"], "--tags"), _listed(given["annotators"], "--annotators")
+    tags, people = (
+        [] if given[name] is None else [cell.strip() for cell in names_of(given[name], f"--{name}")]
+        for name in ("tags", "annotators")
+    )
     if not tags and given["tagger"] is None:
         raise InputError("--tags is missing.", remedy="Say what is counted: --tags NOUN,VERB, for example.")
     require_writable(output, "-o", (".csv",))
@@ -197,19 +199,6 @@ def _chosen(corpus: Corpus, given: dict[str, Any], rng: Any) -> tuple[list[Stret
     tagger = CountTagger.load(given["tagger"])
     size = 50 if given["n"] is None else given["n"]
     return next_stretches(tagger, corpus, size, window=given["window"], without=without), tagger.tagset
-
-
-def _listed(text: str | None, flag: str) -> list[str]:
-    """Names separated by commas; those with commas in double quotes, as in CSV."""
-    if text is None:
-        return []
-    try:
-        return [name.strip() for name in next(csv.reader([text], strict=True))]
-    except csv.Error as error:
-        raise InputError(
-            f"{flag} is {text!r} ({error}); allowed: names separated by commas.",
-            remedy="Put a name with a comma or quote into double quotes, as in CSV.",
-        ) from None
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +13,7 @@ from askance.cli.shared.numbers import SEED, WholeNumber
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.cli.shared.write_guards import refuse_inputs, refuse_other, require_writable
+from askance.cli.text.labelled import FILE, names_of, tag_column_option
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         "askance regions train.tsv --window 3 --per-sentence 2 --check -o regions.jsonl",
     ],
 )
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=FILE)
 @click.option(
     "--window",
     metavar="W",
@@ -54,19 +54,8 @@ if TYPE_CHECKING:
     help="how many regions of each sentence",
 )
 @click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the random numbers")
-@click.option(
-    "--tag-column",
-    metavar="NAME|NUMBER",
-    help="column of CORPUS with the tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="where regions go (.jsonl, .jsonl.gz)",
-)
+@tag_column_option("CORPUS with the")
+@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="where regions go (.jsonl, .jsonl.gz)")
 @click.option(
     "--check",
     is_flag=True,
@@ -127,13 +116,7 @@ def _read_tags(text: str) -> Literal["all"] | int | list[str]:
         return "all"
     if re.fullmatch("[0-9]{1,9}", text):
         return int(text)
-    try:
-        return next(csv.reader([text], strict=True))
-    except csv.Error as error:
-        raise InputError(
-            f"--tags is {text!r} ({error}); allowed: all, a number, or tags separated by commas.",
-            remedy="Put a tag with a comma or quote into double quotes, as in CSV.",
-        ) from None
+    return names_of(text, "--tags", "all, a number, or tags")
 
 
 def _require_output(output: Path, corpus: Path) -> None:

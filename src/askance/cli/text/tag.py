@@ -14,7 +14,7 @@ from askance.cli.shared.numbers import NUMBER
 from askance.cli.shared.printing import print_file, print_json, print_table
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.cli.shared.write_guards import refuse_inputs, refuse_precious, require_writable
-from askance.cli.text.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.text.labelled import FILE, LabelledFiles, outside_option, scheme_option, tag_column_option
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from askance.text.io.text_format import TextFormat
     from askance.text.tagger.tagger import CountTagger
 
-_FILE = click.Path(path_type=Path)
 _TOOLS = ("doccano", "label-studio", "prodigy")
 # What files with such endings may hold, the usual first; other endings tell nothing.
 _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
@@ -50,9 +49,9 @@ _MOST_CONFUSIONS = 10
         "askance tag tagger.askance news.conllu -o tagged.conllu",
     ],
 )
-@click.argument("model", type=_FILE)
-@click.argument("input", type=_FILE, required=False)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where tags go  [default: standard output]")
+@click.argument("model", type=FILE)
+@click.argument("input", type=FILE, required=False)
+@click.option("-o", "--output", metavar="FILE", type=FILE, help="where tags go  [default: standard output]")
 @click.option(
     "--to",
     "target",
@@ -143,13 +142,9 @@ def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat
         "askance evaluate tagger.askance test.conllu --tag-column xpos --json",
     ],
 )
-@click.argument("model", type=_FILE)
-@click.argument("gold", type=_FILE)
-@click.option(
-    "--tag-column",
-    metavar="NAME|NUMBER",
-    help="column of GOLD with the true tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
-)
+@click.argument("model", type=FILE)
+@click.argument("gold", type=FILE)
+@tag_column_option("GOLD with the true")
 @scheme_option
 @outside_option
 @click.option(

@@ -13,7 +13,7 @@ from askance.cli.shared.numbers import NUMBER, WholeNumber
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.cli.shared.write_guards import refuse_inputs, refuse_other, require_writable
-from askance.cli.text.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.text.labelled import FILE, LabelledFiles, outside_option, scheme_option, tag_column_option
 from askance.cli.text.tagger_values import percent, rate_fields, rates_of, read_classes, read_miscounts
 from askance.errors import AskanceError, EmptyDataError, InputError
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from askance.text.io.region_file import RegionFile
     from askance.text.tagger.tagger import CountTagger
 
-_FILE = click.Path(path_type=Path)
 # Weights of labels beyond this are refused.
 _HEAVIEST = 1e12
 
@@ -55,12 +54,12 @@ _HEAVIEST = 1e12
         "askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
     ],
 )
-@click.argument("regions", type=_FILE, nargs=-1, required=True)
-@click.option("-o", "--output", metavar="MODEL", type=_FILE, required=True, help="where the tagger goes")
+@click.argument("regions", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--output", metavar="MODEL", type=FILE, required=True, help="where the tagger goes")
 @click.option(
     "--dev",
     metavar="FILE",
-    type=_FILE,
+    type=FILE,
     help="regions or labelled sentences to learn nothing from: training stops when it gets worse on them",
 )
 @click.option("--skip-bad", is_flag=True, help="leave bad lines out and count them, instead of stopping at the first")
@@ -68,7 +67,7 @@ _HEAVIEST = 1e12
 @click.option(
     "--labelled",
     metavar="FILE",
-    type=_FILE,
+    type=FILE,
     multiple=True,
     help="labelled sentences to learn from as well (repeatable)",
 )
@@ -81,7 +80,7 @@ _HEAVIEST = 1e12
 @click.option(
     "--bare",
     metavar="FILE",
-    type=_FILE,
+    type=FILE,
     multiple=True,
     help="text without tags (repeatable): a chain puts words into classes by the company they keep",
 )
@@ -97,11 +96,7 @@ _HEAVIEST = 1e12
     help="how many such classes: one number, several (coarse and fine), or none  [default: 40,150 with --bare, else "
     "none]",
 )
-@click.option(
-    "--tag-column",
-    metavar="NAME|NUMBER",
-    help="column of labelled files with the tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
-)
+@tag_column_option("labelled files with the")
 @scheme_option
 @outside_option
 @click.option(

@@ -33,13 +33,7 @@ class ChainFeatures:
     """
 
     def __init__(self, word: TokenFeatures, around: TokenFeatures | None = None, radius: int = 0) -> None:
-        if type(radius) is not int or not 0 <= radius <= _FARTHEST:
-            raise InputError(
-                argument="radius",
-                got=shown(radius),
-                allowed=f"whole numbers from 0 to {_FARTHEST}",
-                remedy="1 suits most texts.",
-            )
+        check_radius(radius)
         self.word, self.around, self.radius = word, around if radius else None, radius if around is not None else 0
 
     @classmethod
@@ -106,6 +100,14 @@ class ChainFeatures:
 
     def __repr__(self) -> str:
         return f"ChainFeatures({len(self):,} features, radius {self.radius})"
+
+
+def check_radius(radius: object) -> None:
+    """Refuse what is no distance to look at words."""
+    if type(radius) is not int or not 0 <= radius <= _FARTHEST:
+        raise InputError(
+            f"radius is {shown(radius)}; allowed: whole numbers from 0 to {_FARTHEST}.", remedy="1 suits most texts."
+        )
 
 
 def _with_empty_row(matrix: sparse.csr_array) -> sparse.csr_array:

@@ -26,7 +26,7 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
     """
     lay_out(regions)  # refuses counts that cannot be
     allowed, starts = _allowed(regions), regions.corpus.starts
-    sentence = np.searchsorted(starts, regions.start, side="right") - 1
+    sentence = regions.sentence
     found: list[Evidence] = []
     for chosen in _layers(sentence, regions.weights, _repeats(regions.start, regions.weights, allowed)):
         table = np.ones((regions.corpus.n_tokens, len(regions.tagset)), dtype=bool)

@@ -23,7 +23,7 @@ def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, Int
         context: words on each side; None: all of the sentence.
     """
     starts = regions.corpus.starts
-    sentence = np.searchsorted(starts, regions.start, side="right") - 1
+    sentence = regions.sentence
     first, last = starts[sentence], starts[sentence + 1]
     if context is None:
         return first, last

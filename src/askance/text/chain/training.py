@@ -284,7 +284,7 @@ def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainPara
 
     Edges are made from all that is known of nine sentences in ten, and their weight is chosen on the tenth.
     """
-    sentence = np.searchsorted(task.regions.corpus.starts, task.regions.start, side="right") - 1
+    sentence = task.regions.sentence
     number = np.unique(sentence, return_inverse=True)[1]
     if int(number.max()) < _HELD_OUT - 1:
         return start, math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from askance._arrays import IntArray
 from askance._checks import shown
-from askance.errors import InputError, LabelError, ShapeError
+from askance.errors import EmptyDataError, InputError, LabelError, ShapeError
 
 #: The tag of a token without one.
 NO_TAG = -1
+# Tags are held in 16 bits.
+_MOST_TAGS = 2**15 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,38 +66,23 @@ class Corpus:
             ids: names of the sentences.
             tagset: the tags that may appear; default: those that do.
         """
-        types: dict[str, int] = {}
-        tokens, lengths = _numbered(sentences, types, "a word")
-        starts = np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)
-        known = None if tagset is None else tuple(sorted(set(tagset)))
-        coded = None
-        if tags is not None:
-            names: dict[str | None, int] = {}
-            drawn, own = _numbered(tags, names, "a tag", may_be_none=True)
-            if own != lengths:
-                row = next((i for i, pair in enumerate(zip(own, lengths, strict=False)) if pair[0] != pair[1]), -1)
-                raise ShapeError(
-                    f"sentence {row if row >= 0 else min(len(own), len(lengths))} has another number of tags than of "
-                    "words; allowed: one tag, or None, for every word.",
-                    remedy="Give matching lists.",
-                )
-            seen = tuple(sorted(name for name in names if name is not None))
-            known = seen if known is None else known
-            code_of = {name: code for code, name in enumerate(known)}
-            unknown = [name for name in seen if name not in code_of]
-            if unknown:
-                raise LabelError(
-                    f"tag {shown(unknown[0])} is not in the tag set; allowed: {shown(list(known))}.",
-                    remedy="Correct it, or give a tag set that has it.",
-                )
-            recoded = np.array([NO_TAG if name is None else code_of[name] for name in names], dtype=np.int16)
-            coded = recoded[drawn] if len(recoded) else np.zeros(0, dtype=np.int16)
-        named = tuple(ids)
-        if named and len(named) != len(lengths):
+        listed, named = _checked(sentences, "a word"), tuple(ids)
+        drawn = None if tags is None else _checked(tags, "a tag", may_be_none=True)
+        if drawn is not None and [*map(len, drawn)] != [*map(len, listed)]:
+            pairs = enumerate(zip(drawn, listed, strict=False))
+            row = next((i for i, (own, words) in pairs if len(own) != len(words)), min(len(drawn), len(listed)))
             raise ShapeError(
-                f"there are {len(named)} ids and {len(lengths)} sentences; allowed: one each.", remedy="Leave ids out."
+                f"sentence {row} has another number of tags than of words; allowed: one tag, or None, for every word.",
+                remedy="Give matching lists.",
             )
-        return cls(tuple(types), tokens, starts, known or (), coded, named)
+        if named and len(named) != len(listed):
+            raise ShapeError(
+                f"there are {len(named)} ids and {len(listed)} sentences; allowed: one each.", remedy="Leave ids out."
+            )
+        builder = CorpusBuilder()
+        for number, words in enumerate(listed):
+            builder.add(words, None if drawn is None else drawn[number])
+        return replace(builder.build(tagset), ids=named)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -219,27 +206,109 @@ class Corpus:
         return f"Corpus({len(self):,} sentences, {self.n_tokens:,} tokens, {len(self.words):,} types{tags})"
 
 
-def _numbered(
-    rows: Iterable[Sequence[Any]], numbers: dict[Any, int], what: str, *, may_be_none: bool = False
-) -> tuple[npt.NDArray[np.int32], list[int]]:
-    """The number of every entry, by first appearance (entered into `numbers`), and the lengths of the rows."""
-    found, lengths = array("i"), []
+class CorpusBuilder:
+    """Takes sentences one at a time, so that a file is never held as texts.
+
+    Args:
+        no_tag: what stands for "no tag", beside None.
+
+    >>> builder = CorpusBuilder(no_tag=["_"])
+    >>> builder.add(["the", "dog"], ["DT", "_"])
+    >>> builder.add(["dogs"])
+    >>> corpus = builder.build()
+    >>> corpus, corpus.tags_of(0)
+    (Corpus(2 sentences, 3 tokens, 3 types, 1 tags), ('DT', None))
+    """
+
+    def __init__(self, no_tag: Collection[str] = ()) -> None:
+        self._no_tag = {None, *no_tag}
+        self._types: dict[str, int] = {}
+        self._names: dict[str | None, int] = {None: 0}
+        self._tokens, self._tags, self._ends = array("i"), array("i"), array("q", [0])
+        self._ids: list[str] = []
+        self._has_tags = False
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens so far."""
+        return len(self._tokens)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, words: Sequence[str], tags: Sequence[str | None] | None = None, id: str = "") -> None:
+        """One more sentence; tags, where there are some, one per word."""
+        types, names = self._types, self._names
+        self._tokens.extend([types.setdefault(word, len(types)) for word in words])
+        if tags is not None:
+            self._has_tags = True
+            self._tags.extend([0] * (int(self._ends[-1]) - len(self._tags)))  # sentences before that had none
+            self._tags.extend([names.setdefault(tag, len(names)) for tag in tags])
+        self._ends.append(len(self._tokens))
+        if id or self._ids:
+            self._ids.extend([""] * (len(self) - 1 - len(self._ids)))
+            self._ids.append(id)
+
+    def require_sentences(self, name: str) -> None:
+        """Refuse a file without any."""
+        if not len(self):
+            raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
+
+    def build(self, tagset: Iterable[str] | None = None) -> Corpus:
+        """The corpus.
+
+        Args:
+            tagset: the tags that may appear; default: those that do. Sorted.
+        """
+        used = sorted(name for name in self._names if name is not None and name not in self._no_tag)
+        known = tuple(used if tagset is None else sorted(set(tagset)))
+        if len(known) > _MOST_TAGS:
+            raise InputError(
+                f"there are {len(known):,} different tags; allowed: at most {_MOST_TAGS:,}.",
+                remedy="Choose a column that holds tags, not words.",
+            )
+        code_of = {name: code for code, name in enumerate(known)}
+        unknown = [name for name in used if name not in code_of]
+        if unknown:
+            raise LabelError(
+                f"tag {shown(unknown[0])} is not in the tag set; allowed: {shown(list(known))}.",
+                remedy="Correct it, or give a tag set that has it.",
+            )
+        tags = None
+        if self._has_tags:
+            self._tags.extend([0] * (len(self._tokens) - len(self._tags)))
+            recoded = [NO_TAG if name in self._no_tag else code_of[str(name)] for name in self._names]
+            tags = np.array(recoded, dtype=np.int16)[np.array(self._tags, dtype=np.int32)]
+        ids = tuple(id or str(number) for number, id in enumerate(self._ids, 1))
+        return Corpus(
+            tuple(self._types),
+            np.array(self._tokens, dtype=np.int32),
+            np.array(self._ends, dtype=np.int64),
+            known,
+            tags,
+            ids,
+        )
+
+
+def _checked(rows: Iterable[Sequence[Any]], what: str, *, may_be_none: bool = False) -> list[Sequence[Any]]:
+    """Rows of texts."""
     if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes)):
         raise InputError(
             f"instead of sentences there is {shown(rows)}; allowed: a list of sentences, each a list of texts.",
             remedy='Give [["the", "dog"], ["a", "cat"]], for example.',
         )
+    listed: list[Sequence[Any]] = []
     for row in rows:
         if isinstance(row, (str, bytes)) or not isinstance(row, Collection):
             raise InputError(
                 f"a sentence is {shown(row)}; allowed: a list of words.", remedy="Split it into tokens first."
             )
-        found.extend([numbers.setdefault(entry, len(numbers)) for entry in row])
-        lengths.append(len(row))
-    wrong = [entry for entry in numbers if not isinstance(entry, str) and not (entry is None and may_be_none)]
-    if wrong:
-        raise InputError(
-            f"{what} is {shown(wrong[0])}; allowed: texts{' and None' if may_be_none else ''}.",
-            remedy="Give words and tags as two lists of texts.",
-        )
-    return np.frombuffer(found, dtype=np.int32).copy() if found else np.zeros(0, dtype=np.int32), lengths
+        listed.append(row)
+    kinds = {str, type(None)} if may_be_none else {str}
+    for entry in (entry for row in listed if not set(map(type, row)) <= kinds for entry in row):
+        if not isinstance(entry, str) and not (entry is None and may_be_none):
+            raise InputError(
+                f"{what} is {shown(entry)}; allowed: texts{' and None' if may_be_none else ''}.",
+                remedy="Give words and tags as two lists of texts.",
+            )
+    return listed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -80,10 +81,7 @@ class RegionCounts:
         """
         if len(set(tagset)) != len(tagset):
             raise InputError(f"the tag set is {shown(tagset)}; allowed: different names.", remedy="Give each once.")
-        code = {name: k for k, name in enumerate(tagset)}
-        starts, ends, closed, sizes, weights, by = [], [], [], [], [], []
-        annotators: dict[str, int] = {}
-        entries: list[tuple[int, int, int]] = []
+        code, builder = {name: k for k, name in enumerate(tagset)}, RegionBuilder(tagset)
         for region in regions:
             if not isinstance(region, Region) or not 0 <= region.sentence < len(corpus):
                 raise InputError(
@@ -92,30 +90,9 @@ class RegionCounts:
                 )
             name, size = corpus.name(region.sentence), int(corpus.lengths[region.sentence])
             check_region(region, size, code, name, may_miscount=may_miscount)
-            base, length = int(corpus.starts[region.sentence]), region.end - region.start
-            starts.append(base + region.start)
-            ends.append(base + region.end)
-            closed.append(region.closed or len(region.counts) == len(code))
-            sizes.append(len(region.counts))
-            weights.append(float(region.weight))
-            who = region.annotator
-            by.append(NO_ANNOTATOR if who is None else annotators.setdefault(who, len(annotators)))
-            entries += sorted((code[name], *as_range(count, length)) for name, count in region.counts.items())
-        table = np.array(entries, dtype=np.int64).reshape(-1, 3)
-        return cls(
-            corpus,
-            tuple(tagset),
-            np.array(starts, dtype=np.int64),
-            np.array(ends, dtype=np.int64),
-            np.array(closed, dtype=bool),
-            np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64),
-            table[:, 0].astype(np.int16),
-            table[:, 1].astype(np.int32),
-            table[:, 2].astype(np.int32),
-            None if all(each == 1.0 for each in weights) else np.array(weights),
-            np.array(by, dtype=np.int32) if annotators else None,
-            tuple(annotators),
-        )
+            start, end = (int(corpus.starts[region.sentence]) + place for place in (region.start, region.end))
+            builder.add(start, end, region.counts, region.closed, region.weight, region.annotator)
+        return builder.build(corpus, tuple(tagset))
 
     @classmethod
     def of_labels(cls, corpus: Corpus) -> RegionCounts:
@@ -185,6 +162,11 @@ class RegionCounts:
         return self.end - self.start
 
     @cached_property
+    def sentence(self) -> IntArray:
+        """The number of the sentence of every region, shape (R,)."""
+        return np.searchsorted(self.corpus.starts, self.start, side="right") - 1
+
+    @cached_property
     def entry_region(self) -> IntArray:
         """The region of every entry, shape (E,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
@@ -221,9 +203,9 @@ class RegionCounts:
         >>> RegionCounts.of_labels(corpus).with_weight(0.5).with_weight([1, 3]).weights
         array([0.5, 1.5])
         """
-        given = as_floats(weight, "weight")
-        fits = given.shape in ((), (len(self),)) and bool(((given >= 0) & (given < np.inf)).all())
-        multiplied = self.weights * given if fits else np.array([np.inf])
+        factor = as_floats(weight, "weight")
+        fits = factor.shape in ((), (len(self),)) and bool(((factor >= 0) & (factor < np.inf)).all())
+        multiplied = self.weights * factor if fits else np.array([np.inf])
         if (multiplied > MOST_WEIGHT).any():
             allowed = f"one, or one for each of the {len(self)} regions, 0 to {MOST_WEIGHT:g} when multiplied."
             raise InputError(f"weight is {shown(weight)}; allowed: {allowed}", remedy=WEIGHT_REMEDY)
@@ -244,8 +226,8 @@ class RegionCounts:
 
     def take(self, numbers: npt.ArrayLike) -> RegionCounts:
         """Some of the regions, by number or mask, in that order."""
-        given = np.asarray(numbers)
-        chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
+        listed = np.asarray(numbers)
+        chosen = np.flatnonzero(listed) if listed.dtype == bool else listed.astype(np.int64)
         sizes = np.diff(self.offsets)[chosen]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
@@ -298,7 +280,7 @@ class RegionCounts:
         """One region, by names."""
         if not 0 <= number < len(self):
             raise InputError(f"there is no region {number}; allowed: 0 to {len(self) - 1}.", remedy="Count from 0.")
-        sentence = int(np.searchsorted(self.corpus.starts, self.start[number], side="right")) - 1
+        sentence = int(self.sentence[number])
         base = int(self.corpus.starts[sentence])
         entries = range(int(self.offsets[number]), int(self.offsets[number + 1]))
         counts: dict[str, Count] = {}
@@ -318,3 +300,64 @@ class RegionCounts:
 
     def __repr__(self) -> str:
         return f"RegionCounts({len(self):,} regions of {self.corpus!r}, {len(self.tagset)} tags)"
+
+
+class RegionBuilder:
+    """Takes regions one at a time, so that a file is never held as objects; tags are numbered as they come.
+
+    Args:
+        tagset: tags that are known beforehand.
+    """
+
+    def __init__(self, tagset: Iterable[str] = ()) -> None:
+        self.codes = {tag: code for code, tag in enumerate(tagset)}
+        self._start, self._end, self._sizes, self._closed = array("q"), array("q"), array("q"), array("b")
+        self._tag, self._low, self._high = array("i"), array("i"), array("i")
+        # Of the regions up to the last that has any: most files have none.
+        self._weight, self._annotator = array("d"), array("i")
+        self._annotators: dict[str, int] = {}
+
+    def add(
+        self, start: int, end: int, counts: Mapping[str, Count], closed: bool, weight: float, annotator: str | None
+    ) -> None:
+        """One more region that was checked, from token `start` of the corpus up to, not including, `end`."""
+        self._start.append(start)
+        self._end.append(end)
+        self._closed.append(closed)
+        self._sizes.append(len(counts))
+        for tag, count in counts.items():
+            low, high = as_range(count, end - start)
+            self._tag.append(self.codes.setdefault(tag, len(self.codes)))
+            self._low.append(low)
+            self._high.append(high)
+        if weight != 1.0 or annotator is not None:
+            skipped = len(self._sizes) - len(self._weight) - 1
+            code = NO_ANNOTATOR if annotator is None else self._annotators.setdefault(annotator, len(self._annotators))
+            self._weight.extend([*[1.0] * skipped, weight])
+            self._annotator.extend([*[NO_ANNOTATOR] * skipped, code])
+
+    def build(self, corpus: Corpus, tagset: tuple[str, ...]) -> RegionCounts:
+        """All of them, with the tags numbered as in the tag set, which has them all."""
+        order = {tag: code for code, tag in enumerate(tagset)}
+        recode = np.array([order[tag] for tag in self.codes], dtype=np.int16)
+        sizes, start, end = (np.array(part, dtype=np.int64) for part in (self._sizes, self._start, self._end))
+        tag, low, high = recode[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
+        inside = np.lexsort((tag, np.repeat(np.arange(len(sizes)), sizes)))
+        closed = np.array(self._closed, dtype=bool) | (sizes == len(tagset))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        weight, annotator = np.ones(len(sizes)), np.full(len(sizes), NO_ANNOTATOR, dtype=np.int32)
+        weight[: len(self._weight)], annotator[: len(self._weight)] = self._weight, self._annotator
+        return RegionCounts(
+            corpus,
+            tagset,
+            start,
+            end,
+            closed,
+            offsets,
+            tag[inside],
+            low[inside].astype(np.int32),
+            high[inside].astype(np.int32),
+            None if (weight == 1).all() else weight,
+            annotator if self._annotators else None,
+            tuple(self._annotators),
+        )

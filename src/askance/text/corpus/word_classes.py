@@ -27,7 +27,7 @@ WORD_CLASSES = (40, 150)
 _NEIGHBOURS, _DIMENSIONS = 500, 40
 # A word is put into a class where its tokens weigh at least this much together.
 _LEAST_TOKENS = 2.0
-_ROUNDS = 20
+_ROUNDS, _MOST_CLASSES = 20, 10_000
 # Words whose distances to all centres are held at a time.
 _ROWS = 1 << 14
 
@@ -60,12 +60,7 @@ class WordClasses:
             sizes: how many classes, for each division; fewer words than that are one class each.
             weight: of every token of the corpus, shape (N,); default 1.
         """
-        wrong = [size for size in sizes if type(size) is not int or not 2 <= size <= 10_000]
-        if wrong:
-            raise InputError(
-                f"a number of classes is {shown(wrong[0])}; allowed: whole numbers from 2 to 10,000.",
-                remedy="Write (40, 150).",
-            )
+        check_sizes(sizes)
         weights = np.ones(corpus.n_tokens) if weight is None else np.asarray(weight, dtype=np.float64)
         frequency = np.bincount(corpus.tokens, weights, len(corpus.words)).astype(np.float64)
         order = _by_frequency(corpus.words, frequency)
@@ -103,6 +98,16 @@ class WordClasses:
         return isinstance(other, WordClasses) and (self.sizes, self.classes) == (other.sizes, other.classes)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def check_sizes(sizes: Sequence[object]) -> None:
+    """Refuse what are no numbers of classes."""
+    for size in sizes:
+        if type(size) is not int or not 2 <= size <= _MOST_CLASSES:
+            raise InputError(
+                f"a number of classes is {shown(size)}; allowed: whole numbers from 2 to {_MOST_CLASSES:,}.",
+                remedy="Write classes=(40, 150).",
+            )
 
 
 def _by_frequency(words: Sequence[str], frequency: FloatArray) -> IntArray:

@@ -83,7 +83,7 @@ class CountEquations:
         response, weights = _sums(regions, row, rows, miscounts)
         np.divide(response, weights, out=response, where=weights > 0)
         sentence = np.full(rows, -1, dtype=np.int64)
-        of = np.searchsorted(regions.corpus.starts, regions.start, side="right") - 1
+        of = regions.sentence
         sentence[row[row < alone]] = of[row < alone]
         plain = bool((weights == 1).all())
         return cls(types, matrix, response.astype(dtype), None if plain else weights.astype(dtype), sentence)

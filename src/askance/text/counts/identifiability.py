@@ -7,7 +7,7 @@ single answer; features that words share, a ridge and the simplex choose one, wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -112,28 +112,17 @@ class Identifiability:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, complete."""
-        return {
-            "tag": self.tag,
-            "regions": self.regions,
-            "types": self.types,
-            "rank": self.rank,
-            "settled": self.settled,
-            "core": list(self.core),
-            "condition": self.condition,
-            "condition_is_exact": self.condition_is_exact,
-            "determined": list(self.determined),
-            "undetermined": list(self.undetermined),
-            "inseparable": [list(group) for group in self.inseparable],
-            "least_more_regions": self.least_more_regions,
-            "ask": list(self.ask),
-            "more_like_these": None if np.isinf(self.more_like_these) else self.more_like_these,
-            "shared_features_determine": self.shared_features_determine,
-            "alike": [list(group) for group in self.indistinct.alike],
-            "even": list(self.indistinct.even),
-        }
+        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "indistinct"}
+        plain["more_like_these"] = None if np.isinf(self.more_like_these) else self.more_like_these
+        return plain | {"alike": _plain(self.indistinct.alike), "even": _plain(self.indistinct.even)}
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples."""
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 @one_thread

@@ -170,16 +170,16 @@ class CountLikelihood:
         Args:
             log_p: shape (types, tags), 32 or 64 bits.
         """
-        given = np.asarray(log_p)
-        given = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-        if given.shape != self.shape:
+        table = np.asarray(log_p)
+        table = table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
+        if table.shape != self.shape:
             raise ShapeError(
-                f"log p has the shape {given.shape}; allowed: {self.shape} (types, tags).",
+                f"log p has the shape {table.shape}; allowed: {self.shape} (types, tags).",
                 remedy="Use the types and the tag set of the regions' corpus.",
             )
         self._called = True
-        p = self._probabilities.setdefault(given.dtype, np.empty(self.shape, dtype=given.dtype))
-        np.exp(given, out=p)
+        p = self._probabilities.setdefault(table.dtype, np.empty(self.shape, dtype=table.dtype))
+        np.exp(table, out=p)
         self._normalise(p)
         self._sum_exactly(p)
         self._approximate(p, self._treatments["sinkhorn"])
@@ -191,9 +191,9 @@ class CountLikelihood:
                 for part in range(self._parts)
             ],
         )
-        counts = self._counts.astype(given.dtype)
-        counts.reshape(-1)[self._label_cells] += self._label_counts.astype(given.dtype)
-        labels = np.maximum(given.reshape(-1)[self._label_cells], np.log(FLOOR)).astype(np.float64) @ self._label_counts
+        counts = self._counts.astype(table.dtype)
+        counts.reshape(-1)[self._label_cells] += self._label_counts.astype(table.dtype)
+        labels = np.maximum(table.reshape(-1)[self._label_cells], np.log(FLOOR)).astype(np.float64) @ self._label_counts
         regions = weights @ self._value if self._weighted else self._value.sum()
         return float(regions + labels + self._constant), counts
 

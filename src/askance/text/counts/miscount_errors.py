@@ -19,6 +19,14 @@ _MOVE = 0.02
 _BOUND = 1e-4
 # A standard error above this is worth a warning: the interval is then some 20 points wide.
 _WIDE = 0.05
+# What a rate at the highest that is taken for miscounts tells.
+_AT_BOUND = {
+    "missed": "half of the words or more would have been missed ({names}), the most that is taken for miscounts: have "
+    "words none of the tags that were counted? Then read the sheets again, with a name for them: askance questions "
+    '--read … --rest other, or read_sheet(paths, rest="other").',
+    "extra": "half of the counts or more would be one too high ({names}), the most that is taken for miscounts: were "
+    "other words counted than those of the stretches, or words with two tags twice?",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +99,11 @@ def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
 
 def warn_of_bound(found: Mapping[str, EstimatedMiscounts]) -> None:
     """Say whose rates end at 0.5, where miscounts explain nothing; it stands where the caller of the caller is."""
-    highest = 0.5 - _BOUND
-    too_low = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.missed >= highest]
-    too_high = [name or "regions without an annotator" for name, each in sorted(found.items()) if each.extra >= highest]
-    if too_low:
-        warnings.warn(
-            f"half of the words or more would have been missed ({', '.join(too_low)}), the most that is taken for "
-            "miscounts: have words none of the tags that were counted? Then read the sheets again, with a name for "
-            'them: askance questions --read … --rest other, or read_sheet(paths, rest="other").',
-            AskanceWarning,
-            stacklevel=3,
-        )
-    if too_high:
-        warnings.warn(
-            f"half of the counts or more would be one too high ({', '.join(too_high)}), the most that is taken for "
-            "miscounts: were other words counted than those of the stretches, or words with two tags twice?",
-            AskanceWarning,
-            stacklevel=3,
-        )
+    for rate, message in _AT_BOUND.items():
+        names = [name or "regions without an annotator" for name in sorted(found) if _is_at_bound(found[name], rate)]
+        if names:
+            warnings.warn(message.format(names=", ".join(names)), AskanceWarning, stacklevel=3)
+
+
+def _is_at_bound(rates: EstimatedMiscounts, rate: str) -> bool:
+    return bool(getattr(rates, rate) >= 0.5 - _BOUND)

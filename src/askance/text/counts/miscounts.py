@@ -222,31 +222,6 @@ def _extras_of_others(
     return at_risk[where], tag.astype(np.int16)
 
 
-def off_by_one(regions: RegionCounts, share: float, rng: np.random.Generator) -> RegionCounts:
-    """Change each positive count by 1, up or down as likely, with a probability: another way to miscount.
-
-    Args:
-        regions: the counts; ranges, labels and allowed tags stay as they are.
-        share: the probability.
-        rng: where the draws come from.
-
-    >>> from askance.text.corpus.corpus import Corpus
-    >>> from askance.text.corpus.regions import Region
-    >>> regions = RegionCounts.of(Corpus.of([list("abcde")]), "XY", [Region(0, 0, 5, {"X": 3, "Y": 2})])
-    >>> off_by_one(regions, 1.0, np.random.default_rng(0)).region(0).counts
-    {'X': 4, 'Y': 1}
-    """
-    require_generator(rng)
-    if not isinstance(share, (int, float)) or not 0 <= share <= 1:
-        raise ProbabilityError(argument="share", got=shown(share), allowed="0 to 1", remedy="Give a probability.")
-    of = regions.entry_region
-    open_to_it = (regions.low == regions.high) & (regions.low > 0) & may_be_miscounted(regions)[of]
-    step = np.where(rng.random(len(of)) < 0.5, -1, 1) * (open_to_it & (rng.random(len(of)) < share))
-    counts = np.minimum(regions.low + step, regions.lengths[of] + 1).astype(np.int32)
-    low, high = np.where(open_to_it, counts, regions.low), np.where(open_to_it, counts, regions.high)
-    return replace(regions, low=low, high=high)
-
-
 # -- expectations ------------------------------------------------------------------------------------------------------
 
 

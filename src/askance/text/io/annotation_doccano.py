@@ -23,12 +23,11 @@ from askance.text.io.annotation_spans import (
     Unit,
     list_of,
     offsets_in,
-    place_words,
     span_of,
-    split_words,
     text_of,
+    words_in,
 )
-from askance.text.io.json_fields import id_of, tokens_of
+from askance.text.io.json_fields import id_of
 
 UNITS: tuple[Unit, ...] = ("UTF-16", "characters")
 
@@ -49,7 +48,7 @@ def _is_span(content: Any) -> bool:
 def read_task(content: dict[str, Any]) -> Task:
     """A line; ValueError says what is wrong with it."""
     text = text_of(content, "data" if "text" not in content and "data" in content else "text")
-    borders = split_words(text) if content.get("tokens") is None else place_words(text, tokens_of(content))
+    borders = words_in(text, content)
     id = id_of(content if "id" in content else {"id": content.get("doc_id")})
     if content.get("annotations"):
         raise ValueError("it has numbers for labels; allowed: names, as doccano exports them as JSONL with text labels")

@@ -26,12 +26,11 @@ from askance.text.io.annotation_spans import (
     Unit,
     list_of,
     object_of,
-    place_words,
     span_of,
-    split_words,
     text_of,
+    words_in,
 )
-from askance.text.io.json_fields import id_of, tokens_of
+from askance.text.io.json_fields import id_of
 
 UNITS: tuple[Unit, ...] = ("characters", "UTF-16")
 #: Names in the labelling interface of Label Studio's own template for named entities.
@@ -52,9 +51,7 @@ def read_task(content: dict[str, Any]) -> Task:
     if "data" not in content:
         return _read_minimal(content)
     data = object_of(content["data"], "its data")
-    text = _text_of(data)
-    borders = split_words(text) if data.get("tokens") is None else place_words(text, tokens_of(data))
-    id = id_of(data) or id_of(content)
+    text, id = _text_of(data), id_of(data) or id_of(content)
     kept: list[Annotation] = []
     left_out: list[LeftOut] = []
     for annotation in list_of(content, "completions" if "annotations" not in content else "annotations"):
@@ -65,7 +62,7 @@ def read_task(content: dict[str, Any]) -> Task:
             kept.append(Annotation(_annotator_of(annotation.get("completed_by")), _read_result(annotation)))
     told = [object_of(prediction, "a prediction") for prediction in list_of(content, "predictions")]
     predictions = [Annotation(str(one.get("model_version") or ""), _read_result(one)) for one in told]
-    return Task(id, text, borders, kept, predictions, left_out)
+    return Task(id, text, words_in(text, data), kept, predictions, left_out)
 
 
 def _text_of(data: dict[str, Any]) -> str:
@@ -107,11 +104,11 @@ def _read_value(content: Any) -> list[Span]:
 
 def _read_minimal(content: dict[str, Any]) -> Task:
     """An item of JSON_MIN: fields of the data beside those of the labelling interface."""
-    fields = _minimal_fields(content)
     text = _text_of(content)
-    borders = split_words(text) if content.get("tokens") is None else place_words(text, tokens_of(content))
-    spans = [span for name in fields for value in content[name] for span in _read_value(value)]
-    return Task(id_of(content), text, borders, [Annotation(_annotator_of(content.get("annotator")), spans)])
+    spans = [span for name in _minimal_fields(content) for value in content[name] for span in _read_value(value)]
+    return Task(
+        id_of(content), text, words_in(text, content), [Annotation(_annotator_of(content.get("annotator")), spans)]
+    )
 
 
 def _minimal_fields(content: dict[str, Any]) -> list[str]:

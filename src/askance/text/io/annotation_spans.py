@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from askance._checks import shown
+from askance.text.io.json_fields import tokens_of
 
 Tool: TypeAlias = Literal["doccano", "label-studio", "prodigy"]
 #: How spans become tags: every word under a span has its label, or B-label for the first and I-label for the others.
@@ -129,6 +130,11 @@ def place_words(text: str, words: Sequence[str]) -> Borders:
     if text[last:].strip():
         raise ValueError(f"its text goes on after the last token: {shown(text[last:])}")
     return borders
+
+
+def words_in(text: str, content: dict[str, Any]) -> Borders:
+    """Where the words of a text are: those of the field "tokens", or found by the rule."""
+    return split_words(text) if content.get("tokens") is None else place_words(text, tokens_of(content))
 
 
 def join_words(words: Sequence[str]) -> tuple[str, Borders]:

@@ -19,8 +19,7 @@ from askance._checks import did_you_mean, shown
 from askance._words import words
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.formats.report_schema import json_line
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io import annotation_doccano, annotation_label_studio, annotation_prodigy
 from askance.text.io.annotation_records import Record, records_of
 from askance.text.io.annotation_spans import (
@@ -32,7 +31,7 @@ from askance.text.io.annotation_spans import (
     spans_of_tags,
     tags_of_spans,
 )
-from askance.text.io.lines import OpenText, Source, line_writer, name_of
+from askance.text.io.lines import OpenText, Source, name_of, write_lines
 
 _TOOLS: dict[Tool, ModuleType] = {
     "doccano": annotation_doccano,
@@ -258,9 +257,7 @@ def write_annotations(
             or "O".
         outside: the tag that is no span; default "O" for "bio", and none for "plain".
     """
-    with line_writer(path) as file:
-        for piece in annotation_lines(corpus, tool, scheme=scheme, outside=outside):
-            file.write(piece.encode("utf-8"))
+    write_lines(path, annotation_lines(corpus, tool, scheme=scheme, outside=outside))
 
 
 def annotation_lines(

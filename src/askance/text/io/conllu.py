@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from askance._checks import shown
 from askance.errors import FormatError
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.lines import Source, lines_with_ends, name_of, without_end
 from askance.text.io.text_notes import TextNotes
 from askance.text.io.writable_text import require_tags_writable

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, TypeAlias, Union
 
-from askance.errors import FormatError
+from askance._checks import shown
+from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path, cannot_read, opened, whole_file
 from askance.formats.report_schema import STRICT_JSON, json_line
 
@@ -111,6 +112,18 @@ def line_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             return
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
             yield packed  # type: ignore[misc]
+
+
+def write_lines(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
+    """Write text piece by piece, as `line_writer` does; half a character has no bytes and is refused."""
+    try:
+        with line_writer(path) as file:
+            for piece in pieces:
+                file.write(piece.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a word, tag or id holds {shown(error.object[error.start])}, half a character.", remedy="Take it out."
+        ) from None
 
 
 class OpenText:

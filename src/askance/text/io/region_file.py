@@ -15,22 +15,25 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from askance._arrays import FloatArray, IntArray
 from askance._checks import as_list, shorten, shown
 from askance._words import words
-from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError, LabelError
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
-from askance.text.corpus.regions import NO_ANNOTATOR, RegionCounts, as_range, check_region
+from askance.errors import (
+    AskanceError,
+    EmptyDataError,
+    FormatError,
+    IncompatibleEvidenceError,
+    InputError,
+    LabelError,
+)
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
+from askance.text.corpus.regions import RegionBuilder, RegionCounts, check_region
 from askance.text.io.lines import Source, byte_lines, name_of, read_json
 from askance.text.io.region_line import BadLineError, Reason, Sentence, read_sentence
 from askance.text.io.region_writing import REGIONS_FORMAT
@@ -203,19 +206,13 @@ def _require_same(tags: tuple[str, ...], expected: tuple[str, ...], name: str, o
 
 
 class _Reading:
-    """Collects regions as integers; tags are numbered as they come, and in order when all are known."""
+    """Collects regions; tags are put in order when all are known."""
 
     def __init__(self, tagset: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> None:
         self._tagset, self._skip, self._may_miscount = tagset, skip_bad, may_miscount
-        self._code = {tag: code for code, tag in enumerate(tagset or ())}
-        self._known = None if tagset is None else self._code
-        self._corpus = CorpusBuilder()
+        self._corpus, self._regions = CorpusBuilder(), RegionBuilder(tagset or ())
+        self._known = None if tagset is None else self._regions.codes
         self._places: list[tuple[str, int]] = []
-        self._sentence, self._start, self._end, self._sizes = array("q"), array("q"), array("q"), array("q")
-        self._closed, self._tag, self._low, self._high = bytearray(), array("i"), array("i"), array("i")
-        # Of the regions up to the last that has any: most files have none.
-        self._weight, self._annotator = array("d"), array("i")
-        self._annotators: dict[str, int] = {}
         self._refused: dict[Reason, int] = {}
         self._first: dict[Reason, str] = {}
 
@@ -264,74 +261,31 @@ class _Reading:
         self._first.setdefault(reason, message)
 
     def _add(self, sentence: Sentence) -> None:
-        base, code, number = self._corpus.n_tokens, self._code, len(self._corpus)
+        base = self._corpus.n_tokens
         for region in sentence.regions:
-            self._add_region(number, base + region.start, base + region.end, region.closed, len(region.counts))
-            self._add_source(region.weight, region.annotator)
-            for tag, count in region.counts.items():
-                low, high = as_range(count, region.end - region.start)
-                self._tag.append(code.setdefault(tag, len(code)))
-                self._low.append(low)
-                self._high.append(high)
+            start, end = base + region.start, base + region.end
+            self._regions.add(start, end, region.counts, region.closed, region.weight, region.annotator)
         labels: list[str | None] | None = None
         if sentence.allowed is not None:
             labels = [tags[0] if tags and len(tags) == 1 else None for tags in sentence.allowed]
             for token, tags in enumerate(sentence.allowed, base):
                 if tags is not None:
-                    self._add_region(number, token, token + 1, True, len(tags))
-                    self._add_source(sentence.weight, sentence.annotator)
-                    self._tag.extend([code.setdefault(tag, len(code)) for tag in tags])
-                    self._low.extend([int(len(tags) == 1)] * len(tags))
-                    self._high.extend([1] * len(tags))
+                    counts = {tag: 1 if len(tags) == 1 else (0, 1) for tag in tags}
+                    self._regions.add(token, token + 1, counts, True, sentence.weight, sentence.annotator)
         self._corpus.add(sentence.words, labels, sentence.id)
-
-    def _add_region(self, sentence: int, start: int, end: int, closed: bool, size: int) -> None:
-        self._sentence.append(sentence)
-        self._start.append(start)
-        self._end.append(end)
-        self._closed.append(closed)
-        self._sizes.append(size)
-
-    def _add_source(self, weight: float, annotator: str | None) -> None:
-        """Weight and annotator of the last region."""
-        if weight == 1.0 and annotator is None:
-            return
-        skipped = len(self._sizes) - len(self._weight) - 1
-        self._weight.extend([1.0] * skipped)
-        self._annotator.extend([NO_ANNOTATOR] * skipped)
-        self._weight.append(weight)
-        code = NO_ANNOTATOR if annotator is None else self._annotators.setdefault(annotator, len(self._annotators))
-        self._annotator.append(code)
-
-    def _sources(self, count: int) -> tuple[FloatArray | None, npt.NDArray[np.int32] | None]:
-        weight, annotator = np.ones(count), np.full(count, NO_ANNOTATOR, dtype=np.int32)
-        weight[: len(self._weight)], annotator[: len(self._weight)] = self._weight, self._annotator
-        return None if (weight == 1).all() else weight, annotator if self._annotators else None
 
     def finish(self) -> RegionFile:
         """All regions, with the tags in order."""
-        tagset = tuple(sorted(self._code)) if self._tagset is None else self._tagset
-        corpus = self._corpus.build(tagset)
-        order = {tag: code for code, tag in enumerate(tagset)}
-        recode = np.array([order[tag] for tag in self._code], dtype=np.int16)
-        sizes, start, end = (np.array(part, dtype=np.int64) for part in (self._sizes, self._start, self._end))
-        tag, low, high = recode[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
-        region = np.repeat(np.arange(len(sizes)), sizes)
-        inside = np.lexsort((tag, region))
-        closed = np.frombuffer(bytes(self._closed), dtype=np.uint8).astype(bool) | (sizes == len(tagset))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        entries = tag[inside], low[inside].astype(np.int32), high[inside].astype(np.int32)
-        sources = (*self._sources(len(sizes)), tuple(self._annotators))
-        regions = RegionCounts(corpus, tagset, start, end, closed, offsets, *entries, *sources)
-        regions = self._without_late(regions, np.array(self._sentence, dtype=np.int64))
+        tagset = tuple(sorted(self._regions.codes)) if self._tagset is None else self._tagset
+        regions = self._without_late(self._regions.build(self._corpus.build(tagset), tagset))
         return RegionFile(regions, dict(self._refused), tuple(self._first.values()))
 
-    def _without_late(self, regions: RegionCounts, sentence: IntArray) -> RegionCounts:
+    def _without_late(self, regions: RegionCounts) -> RegionCounts:
         """Refuse regions whose counts cannot be, which shows when the tag set is known: all of it was asked.
 
         Where people may miscount these are single tokens, and left out; otherwise their lines are.
         """
-        longest = 1 if self._may_miscount else np.inf
+        longest, sentence = 1 if self._may_miscount else np.inf, regions.sentence
         late = np.flatnonzero(regions.closed & ~regions.is_possible & (regions.lengths <= longest))
         if self._may_miscount:
             for number in late.tolist():

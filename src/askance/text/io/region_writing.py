@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from json.encoder import encode_basestring
 
 import numpy as np
 
 from askance._arrays import IntArray
-from askance._checks import shown
-from askance.errors import InputError
 from askance.formats.report_schema import json_line
 from askance.text.corpus.regions import RegionCounts
-from askance.text.io.lines import line_writer
+from askance.text.io.lines import write_lines
 
 REGIONS_FORMAT = "regions/1"
 
@@ -24,23 +23,20 @@ def write_regions(path: str | os.PathLike[str], regions: RegionCounts) -> None:
     also those without a region.
     """
     corpus = regions.corpus
-    sentence = np.searchsorted(corpus.starts, regions.start, side="right") - 1
-    order = np.argsort(sentence, kind="stable")
-    first = np.searchsorted(sentence[order], np.arange(len(corpus) + 1))
-    texts = _region_texts(regions, corpus.starts[sentence], order)
-    words = [encode_basestring(word) for word in corpus.words]
-    try:
-        with line_writer(path) as file:
-            file.write(json_line({"askance": REGIONS_FORMAT, "tagset": list(regions.tagset)}).encode())
-            for number in range(len(corpus)):
-                named = f'"id":{encode_basestring(corpus.ids[number])},' if corpus.ids else ""
-                tokens = ",".join([words[token] for token in corpus.tokens[corpus.span(number)].tolist()])
-                listed = ",".join(texts[first[number] : first[number + 1]])
-                file.write(f'{{{named}"tokens":[{tokens}],"regions":[{listed}]}}\n'.encode())
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"a word, tag or id holds {shown(error.object[error.start])}, half a character.", remedy="Take it out."
-        ) from None
+    order = np.argsort(regions.sentence, kind="stable")
+    first = np.searchsorted(regions.sentence[order], np.arange(len(corpus) + 1))
+    texts = _region_texts(regions, corpus.starts[regions.sentence], order)
+    write_lines(path, _lines(regions, [texts[first[s] : first[s + 1]] for s in range(len(corpus))]))
+
+
+def _lines(regions: RegionCounts, texts: list[list[str]]) -> Iterator[str]:
+    """The header, then sentences with the texts of their regions."""
+    corpus, words = regions.corpus, [encode_basestring(word) for word in regions.corpus.words]
+    yield json_line({"askance": REGIONS_FORMAT, "tagset": list(regions.tagset)})
+    for number, listed in enumerate(texts):
+        named = f'"id":{encode_basestring(corpus.ids[number])},' if corpus.ids else ""
+        tokens = ",".join([words[token] for token in corpus.tokens[corpus.span(number)].tolist()])
+        yield f'{{{named}"tokens":[{tokens}],"regions":[{",".join(listed)}]}}\n'
 
 
 def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> list[str]:

@@ -26,14 +26,13 @@ from typing import TypeAlias, get_args
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
-from askance.text.corpus.builder import CorpusBuilder
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.annotation_tools import annotation_lines, read_annotations, task_words
 from askance.text.io.conllu import COLUMNS, read_conllu
 from askance.text.io.json_fields import id_of as id_of
 from askance.text.io.json_fields import require_tags
 from askance.text.io.json_fields import tokens_of as tokens_of
-from askance.text.io.lines import OpenText, Source, line_writer, name_of, read_json, text_lines
+from askance.text.io.lines import OpenText, Source, name_of, read_json, text_lines, write_lines
 from askance.text.io.tag_columns import column_of, field_of
 from askance.text.io.text_format import TextFormat as TextFormat
 from askance.text.io.text_format import format_of as format_of
@@ -192,10 +191,7 @@ def write_tagged(
         format: "tsv", "conllu" or "jsonl", or an annotation tool (see `write_annotations`); default: by the name. TSV
             does not keep the ids of sentences.
     """
-    pieces = tagged_lines(corpus, format_of(as_path(path), format), tag_column=tag_column)
-    with line_writer(path) as file:
-        for piece in pieces:
-            file.write(piece.encode("utf-8"))
+    write_lines(path, tagged_lines(corpus, format_of(as_path(path), format), tag_column=tag_column))
 
 
 def tagged_lines(corpus: Corpus, format: TextFormat, *, tag_column: str | None = None) -> Iterator[str]:

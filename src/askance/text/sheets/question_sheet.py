@@ -31,7 +31,7 @@ from askance._words import words
 from askance.errors import InputError
 from askance.formats.disk import as_path
 from askance.text.corpus.corpus import Corpus
-from askance.text.io.lines import line_writer
+from askance.text.io.lines import write_lines
 from askance.text.sheets.questions import Stretch
 
 #: What stands around the words that are counted.
@@ -176,15 +176,8 @@ def _write(path: Path, rows: Iterable[Sequence[str]], separator: str) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
     content = text.getvalue()
-    try:
-        # Without a mark of byte order some spreadsheets take letters beyond ASCII for others.
-        coded = content.encode("utf-8" if content.isascii() else "utf-8-sig")
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"a word, tag or id holds {shown(error.object[error.start])}, half a character.", remedy="Take it out."
-        ) from None
-    with line_writer(path) as file:
-        file.write(coded)
+    # Without a mark of byte order some spreadsheets take letters beyond ASCII for others.
+    write_lines(path, [content if content.isascii() else f"\ufeff{content}"])
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------

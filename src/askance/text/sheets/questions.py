@@ -69,7 +69,7 @@ def draw_stretches(
     # Any tags will do: only the places are used.
     bare = corpus.take(kept.tolist()).with_tags(np.zeros(int(corpus.lengths[kept].sum())), ("",))
     drawn = sample_regions(bare, window=window, per_sentence=per_sentence, rng=rng)
-    number = np.searchsorted(bare.starts, drawn.start, side="right") - 1
+    number = drawn.sentence
     chosen = np.arange(len(drawn))
     if most is not None and most < len(drawn):
         chosen = np.sort(rng.choice(len(drawn), most, replace=False))

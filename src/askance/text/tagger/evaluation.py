@@ -6,7 +6,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -67,28 +67,19 @@ class Evaluation:
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
         lower, upper = self.interval(confidence)
-        return {
+        plain = {
             "accuracy": self.accuracy,
-            "std_error": _or_none(self.standard_error),
-            "lower": _or_none(lower),
-            "upper": _or_none(upper),
+            "std_error": self.standard_error,
+            "lower": lower,
+            "upper": upper,
             "confidence": confidence,
-            "unknown_word_accuracy": _or_none(self.unknown_word_accuracy),
+            "unknown_word_accuracy": self.unknown_word_accuracy,
             "tokens": self.tokens,
             "unknown_tokens": self.unknown_tokens,
             "sentences": self.sentences,
-            "tags": [
-                {
-                    "tag": score.tag,
-                    "precision": _or_none(score.precision),
-                    "recall": _or_none(score.recall),
-                    "f1": _or_none(score.f1),
-                    "tokens": score.tokens,
-                }
-                for score in self.tags
-            ],
-            "confusions": [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions],
         }
+        mistakes = [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions]
+        return {**_known(plain), "tags": [_known(asdict(score)) for score in self.tags], "confusions": mistakes}
 
 
 def evaluate_tags(
@@ -197,5 +188,8 @@ def _confusions(table: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, str
     return tuple((names[true], names[told], int(wrong[true, told])) for true, told in found)
 
 
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    """The same with None for what is not finite, which JSON has not."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
+    }

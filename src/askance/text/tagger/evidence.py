@@ -64,7 +64,7 @@ def token_weights(regions: RegionCounts, bare: float) -> FloatArray:
     """1 for the tokens of sentences that something is known of, `bare` for others, shape (N,)."""
     corpus = regions.corpus
     weight = np.full(len(corpus), bare)
-    weight[np.searchsorted(corpus.starts, regions.start, side="right") - 1] = 1.0
+    weight[regions.sentence] = 1.0
     return np.repeat(weight, corpus.lengths)
 
 

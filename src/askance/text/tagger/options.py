@@ -13,9 +13,11 @@ from askance._checks import as_count, did_you_mean, shown
 from askance._words import Argument, words
 from askance.errors import InputError
 from askance.text.chain.counts import DEFAULT_BUDGET
+from askance.text.chain.features import check_radius
 from askance.text.chain.training import Edges
 from askance.text.corpus.features import FeatureConfig
 from askance.text.corpus.regions import RegionCounts
+from askance.text.corpus.word_classes import check_sizes
 from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.miscounts import check_miscounts
 from askance.text.counts.moments import MomentMethod
@@ -28,7 +30,6 @@ TaggerMethod: TypeAlias = Literal["auto", "moments", "node", "chain"]
 
 #: Words around a region that a chain looks at with it, on each side.
 DEFAULT_CONTEXT = 2
-_FARTHEST, _MOST_CLASSES = 5, 10_000
 _CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(TaggerMethod),
     "moments": tuple(each for each in get_args(MomentMethod) if each != "sgd"),  # sgd needs a generator
@@ -81,12 +82,7 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise InputError(
             argument="classes", got=shown(classes), allowed="a list of numbers", remedy="Write classes=(40, 150)."
         )
-    for size in classes:
-        if type(size) is not int or not 2 <= size <= _MOST_CLASSES:
-            raise InputError(
-                f"a number of classes is {shown(size)}; allowed: whole numbers from 2 to {_MOST_CLASSES:,}.",
-                remedy="Write classes=(40, 150).",
-            )
+    check_sizes(classes)
     if given["miscounts"] is not None and given["miscounts"] != "estimate":
         check_miscounts(given["miscounts"])
     _refuse_idle(given)
@@ -100,14 +96,8 @@ def _check_numbers(given: Mapping[str, Any]) -> None:
     for name in ("l1", "bare_weight", "budget"):
         if not (_is_number(given[name]) and given[name] >= 0):
             raise InputError(argument=name, got=shown(given[name]), allowed="0 or more, finite", remedy=_LEAVE_OUT)
-    radius = given["radius"]
-    if radius is not None and (type(radius) is not int or not 0 <= radius <= _FARTHEST):
-        raise InputError(
-            argument="radius",
-            got=shown(radius),
-            allowed=f"whole numbers from 0 to {_FARTHEST}",
-            remedy="1 suits most texts.",
-        )
+    if given["radius"] is not None:
+        check_radius(given["radius"])
     if given["context"] is not None:
         as_count(given["context"], "context")
     if given["max_iterations"] is not None:
