@@ -20,6 +20,8 @@ from askance.channels.statistics import (
     SubsetSelection,
     TripleRelease,
 )
+from askance.channels.statistics.moment_release import MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.channels.sufficient import SufficientChannel, sufficient_channel
 from askance.channels.survey_designs import Crosswise, DisguisedResponse, ForcedResponse, UnrelatedQuestion, Warner
 
@@ -42,6 +44,7 @@ __all__ = [
     "Hypercube",
     "LinearChannel",
     "MatrixChannel",
+    "MomentRelease",
     "NoisyLabels",
     "ObservationFunction",
     "PerValue",
@@ -49,6 +52,7 @@ __all__ = [
     "QuadraticRelease",
     "RandomizedResponse",
     "Reports",
+    "ScalePilot",
     "StatisticsChannel",
     "SubsetSelection",
     "SufficientChannel",

@@ -12,7 +12,7 @@ from askance.design.closed_forms import (
 )
 from askance.design.conditional_covariances import conditional_asymptotics
 from askance.design.covariances import Asymptotics, asymptotics
-from askance.design.field_release import plan_field
+from askance.design.field_release import field_release, plan_field
 from askance.design.optimum import (
     OptimalChannel,
     OptimalCliques,
@@ -23,6 +23,7 @@ from askance.design.optimum import (
 )
 from askance.design.proof import Certificate
 from askance.design.recommend import Recommendation, Recommended, recommend
+from askance.design.regression_release import plan_regression, regression_release
 from askance.design.statistics_covariances import StatisticsAsymptotics
 
 __all__ = [
@@ -42,13 +43,16 @@ __all__ = [
     "conditional_asymptotics",
     "coordinate_release_excess_covariance",
     "crossover",
+    "field_release",
     "log_ratio_bound",
     "optimal_channel",
     "optimal_cliques",
     "optimal_release",
     "per_value_excess_covariance",
     "plan_field",
+    "plan_regression",
     "randomized_response_excess_covariance",
     "recommend",
+    "regression_release",
     "small_level_traces",
 ]

@@ -247,7 +247,7 @@ def require_small_model(model: object) -> Enumerated:
     if not isinstance(model, Enumerated):
         raise InputError(
             f"model is {shown(model)}; allowed: an Enumerated model.",
-            remedy="Build one from the table of its statistics; for tables of a random field there is plan_field.",
+            remedy="Build one from the table of its statistics; for tables of a random field there is field_release.",
         )
     if len(model.outputs) > MOST_OUTPUTS:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any
 from askance._arrays import ArrayLike, FloatArray
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.results.fit import NormalEstimate
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,7 +35,7 @@ class LinearFit(NormalEstimate):
         alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
-    field: GaussianField
+    field: LinearModel
     theta: FloatArray
     covariance: FloatArray
     raw_moments: FloatArray
