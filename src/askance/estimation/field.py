@@ -74,6 +74,7 @@ def estimate_field(
             none.
         covariance: whether to work out intervals and diagnostics; needs matrices (d, d).
 
+    >>> import numpy as np
     >>> from askance import CliqueRelease
     >>> field = RandomField({"smokes": ["no", "yes"], "ill": ["no", "yes"]}, [["smokes", "ill"]])
     >>> channel = CliqueRelease(field.sizes, field.cliques, 2)

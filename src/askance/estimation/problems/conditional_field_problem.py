@@ -18,7 +18,7 @@ from askance.estimation.problems.conditional_losses import FieldMoments, MomentL
 from askance.estimation.problems.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
-from askance.estimation.solvers.field_descent import descend
+from askance.estimation.solvers.lbfgs import descend
 from askance.evidence.field_responses import FieldResponses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField

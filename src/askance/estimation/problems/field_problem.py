@@ -17,7 +17,8 @@ from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.field_evidence import FromChannel, NoisyTables, TableEvidence, read_evidence
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField
-from askance.estimation.solvers.field_descent import descend, inverse_root
+from askance.estimation.solvers.inverse_root import inverse_root
+from askance.estimation.solvers.lbfgs import descend
 from askance.evidence.statistics_tally import StatisticsTally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
