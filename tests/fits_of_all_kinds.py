@@ -39,7 +39,7 @@ from askance import (
     project,
     regression_release,
 )
-from askance.estimation.methods.field_estimation import FieldMethod
+from askance.estimation.problems.field_problem import FieldMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_corpus import TEST, counted  # type: ignore[import-not-found]

@@ -16,7 +16,6 @@ from askance.channels.statistics.scale_pilot import ScalePilot, Scales
 from askance.errors import InputError
 from askance.estimation.checks.surprise import alarms_of
 from askance.estimation.fits import fit_of
-from askance.estimation.methods.conditional_field import fit_conditional_field
 from askance.estimation.methods.field_estimation import fit_field
 from askance.estimation.methods.linear_estimation import fit_linear
 from askance.estimation.methods.marginal import fit_marginal
@@ -80,7 +79,7 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
         "Leave it out for the default.",
     ),
     ConditionalFieldProblem: (
-        _named(fit_conditional_field, "marginal", "moments", "one-step"),
+        _named(fit_field, "marginal", "moments", "one-step"),
         " with a field",
         "Leave it out for the default.",
     ),

@@ -6,9 +6,9 @@ from typing import overload
 
 from askance.channels.statistics.reports import Reports
 from askance.estimation.entry import estimate
-from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.field_evidence import NoisyTables
+from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.evidence.field_responses import FieldResponses
