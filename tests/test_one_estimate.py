@@ -26,10 +26,10 @@ from askance import (
     regression_release,
 )
 from askance.errors import AskanceWarning, ImpossibleReportsWarning, InputError, RepairWarning
-from askance.estimation.field import NoisyTables
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.methods.one_step import fit_one_step
+from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.pairs import PAIRS, problem_of
 from askance.estimation.problems.tally_problem import TallyProblem
 
