@@ -24,7 +24,7 @@ from askance.design.regression_release import regression_release
 from askance.errors import RepairWarning
 from askance.estimation.linear import simulate_linear
 from askance.estimation.problems.moment_repair import repair_design
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.linear import LinearModel
 
 NAME = "private-regression-defaults"

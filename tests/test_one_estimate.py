@@ -82,9 +82,7 @@ def test_what_is_in_no_row_is_refused_with_what_is() -> None:
         rows = [pair for pair in PAIRS if isinstance(model, pair.model)]
         for _, evidence in every:
             if not any(row.fits(evidence) for row in rows):
-                with pytest.raises(
-                    InputError, match=f"allowed with {rows[0].model.__name__}: .*{rows[0].evidence.__name__}"
-                ):
+                with pytest.raises(InputError, match=f"allowed with {rows[0].model.__name__}: {rows[0].name}"):
                     problem_of(model, evidence)
     with pytest.raises(InputError, match="Give the model first"):
         problem_of(FEW, SHARES)

@@ -88,8 +88,8 @@ def askance(case: Case, n: int) -> Reading:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepairWarning)
             fit = simulate_linear(x, y, level, np.random.default_rng([split.seed, round(level)]), scales=scales)
-        slopes = fit.coefficients * split.deviations[:-1] / split.deviations[-1]
-        intercept = fit.intercept + fit.coefficients @ split.centres[:-1] - split.centres[-1]
+        slopes = fit.slopes * split.deviations[:-1] / split.deviations[-1]
+        intercept = fit.intercept + fit.slopes @ split.centres[:-1] - split.centres[-1]
         return split.score(intercept / split.deviations[-1], slopes)
 
     return _median_score(score, case)

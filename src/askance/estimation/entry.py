@@ -42,8 +42,7 @@ from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax

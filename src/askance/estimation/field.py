@@ -12,7 +12,7 @@ from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.evidence.field_responses import FieldResponses
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.random_field import RandomField
 
 

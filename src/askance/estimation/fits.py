@@ -11,7 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.channels.statistics.scale_pilot import Scales
-from askance.estimation.outcome import Outcome
+from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_problem import FieldProblem
@@ -156,7 +156,7 @@ def _(problem: ConditionalFieldProblem, outcome: Outcome, alarm: str = "") -> Co
 def _of_field(field: RandomField, cliques: Sequence[tuple[int, ...]], outcome: Outcome, alarm: str) -> Any:
     """What fits of fields with and without covariates have."""
     return {
-        "field": field,
+        "model": field,
         "method": outcome.method,
         "prior_scale": outcome.prior_scale,
         "converged": outcome.converged,
@@ -175,19 +175,19 @@ def _(problem: PilotProblem, outcome: Outcome, alarm: str = "") -> Scales:
 
 @fit_of.register
 def _(problem: LinearProblem, outcome: Outcome, alarm: str = "") -> LinearFit:
-    release = problem.release
+    release, repair = problem.release, outcome.diagnostics.repair
     return linear_fit(
         release.field,
         outcome.theta,
         outcome.covariance,
         problem.gram,
-        outcome.diagnostics.repair,
+        repair,
         n_observations=problem.tested.n_observations,
         pilot_observations=release.pilot_observations,
         channel=release.channel.specification(),
         privacy_level=release.privacy_level,
         weighted=release.shrinks,
-        messages=outcome.diagnostics.messages,
+        diagnostics=Diagnostics(repaired=repair.acted, messages=outcome.diagnostics.messages),
         alarm=alarm,
     )
 
@@ -205,10 +205,10 @@ def linear_fit(
     repaired = gram.copy()
     repaired[:-1, :-1] = repair.repaired
     return LinearFit(
-        field=field,
+        model=field,
         theta=matrix @ standard + offset,
         covariance=matrix @ covariance @ matrix.T,
-        raw_moments=gram,
+        raw_statistics=gram,
         repaired_moments=repaired,
         repair=repair,
         **known,

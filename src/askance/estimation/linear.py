@@ -22,7 +22,7 @@ from askance.estimation.entry import estimate
 from askance.estimation.fits import linear_fit
 from askance.estimation.problems.moment_repair import STRENGTH, Repair, repair_design
 from askance.estimation.results.linear_fit import LinearFit
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.linear import LinearModel
 
 #: Share of the respondents that a pilot takes.
@@ -137,7 +137,7 @@ def simulate_linear(
     >>> rng = np.random.default_rng(4)
     >>> x = rng.normal(size=(60_000, 2))
     >>> fit = simulate_linear(x, x @ [1.0, -1.0], 8, rng, x_bounds=(-6, 6), y_bounds=(-10, 10))
-    >>> bool(abs(fit.coefficients - [1, -1]).max() < 0.2), fit.n_observations, fit.pilot_observations
+    >>> bool(abs(fit.slopes - [1, -1]).max() < 0.2), fit.n_observations, fit.pilot_observations
     (True, 48000, 12000)
     """
     require_generator(rng)

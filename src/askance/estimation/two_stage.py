@@ -32,7 +32,7 @@ from askance.estimation.entry import estimate, solve
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.results.fit import DistributionFit
 from askance.evidence.pooled import pool
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 from askance.models.enumerated import Enumerated
 
 #: What the second channel is made for: the estimate of the pilot, or the average over what the pilot leaves open.
@@ -294,7 +294,7 @@ class TwoStage:
         raise refusal
 
     def _require_pilot_tally(self, tally: object) -> None:
-        if not isinstance(tally, Tally):
+        if not of_answers(tally):
             raise InputError(
                 f"pilot_tally is {shown(tally)}; allowed: a Tally.",
                 remedy="Count with Tally(stages.pilot_channel).add(reports).",

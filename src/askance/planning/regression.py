@@ -20,7 +20,7 @@ from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedE
 from askance.estimation.methods.linear_estimation import slopes_of
 from askance.estimation.problems.moment_repair import STRENGTH
 from askance.estimation.results.linear_fit import LinearFit
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.linear import LinearModel
 from askance.models.softmax import Covariates
 from askance.planning.guesses import read_guesses, require_fit_of
@@ -32,7 +32,7 @@ INTERCEPT = "Intercept"
 _NODES = 7
 
 
-class ExpectedTally(StatisticsTally):
+class ExpectedTally(Tally[StatisticsChannel]):
     """The tally of endlessly many reports: its mean is what reports tend to.
 
     Args:

@@ -28,12 +28,12 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
     """
     from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.estimation.linear import estimate_linear
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.formats import load
     from askance.formats.release_file import read_release
 
     planned, evidence = read_release(release), load(state)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
             f"{state} is no state of noised statistics; allowed with --release: one of the reports of {release}.",
             remedy="Make one with `askance aggregate REPORTS`.",

@@ -24,7 +24,6 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import shown
-from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.trials import Trials
@@ -34,8 +33,7 @@ from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.pooled import PooledChannel, taken_apart
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers
 
 #: What a channel and reports through it are tested with.
 TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | FieldResponses
@@ -117,30 +115,21 @@ def in_words(found: Surprise) -> str:
 def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
     if isinstance(evidence, Tally):
         for part in taken_apart(evidence):
-            yield _answers(part.channel, part.counts)
+            yield from part.channel.sum_law.trials(part.sums, part.n_observations)
     elif isinstance(evidence, Responses):
-        yield _answers(evidence.channel, counts_of(evidence))
-    elif isinstance(evidence, StatisticsTally):
-        yield from evidence.channel.sum_law.trials(evidence.sums, evidence.n_observations)
+        yield from evidence.channel.sum_law.trials(counts_of(evidence), evidence.n_observations)
     elif isinstance(evidence, Reports):
-        yield from _trials(StatisticsTally(evidence.channel).add(evidence))
+        yield from _trials(Tally(evidence.channel).add(evidence))
     elif isinstance(evidence, FieldResponses):
-        tally = StatisticsTally(evidence.channel)
+        tally = Tally(evidence.channel)
         for _, reports in evidence.chunks:
             tally = tally.add(reports)
         yield from _trials(tally)
     else:
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a Tally, StatisticsTally, Responses, FieldResponses or Reports.",
-            remedy="Collect reports with Tally(channel).add(reports), or StatisticsTally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed: a Tally, Responses or Reports.",
+            remedy="Collect reports with Tally(channel).add(reports), or Responses(channel).add(x, reports).",
         )
-
-
-def _answers(channel: FiniteChannel, counts: AnyArray) -> Trials:
-    """How often each answer was reported, of all."""
-    largest, smallest = channel.extreme_weights()
-    of = np.full(len(counts), counts.sum())
-    return Trials(counts, of, smallest / TOTAL, largest / TOTAL, lambda o: f"{channel.observations.labels[o]!r}")
 
 
 def counts_of(evidence: Responses) -> FloatArray:
@@ -175,11 +164,11 @@ def _product(comparisons: int, exponent: float) -> float:
 
 def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
-    if not isinstance(evidence, (Tally, Responses)) or isinstance(evidence.channel, PooledChannel):
+    if not (of_answers(evidence) or isinstance(evidence, Responses)) or isinstance(evidence.channel, PooledChannel):
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:
         return None
-    return evidence.counts if isinstance(evidence, Tally) else counts_of(evidence)
+    return evidence.counts if of_answers(evidence) else counts_of(evidence)
 
 
 def _bound_together(channel: FiniteChannel, counts: AnyArray) -> float:

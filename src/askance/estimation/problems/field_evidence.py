@@ -19,7 +19,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally, of_statistics
 from askance.models.random_field import RandomField
 
 #: Gives Cov φ of the measured statistics under the model, shape (m, m), to who needs it.
@@ -191,10 +191,10 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
         return seen
     if isinstance(evidence, Reports):
         evidence = StatisticsTally(evidence.channel).add(evidence)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed with a field: a StatisticsTally, Reports or NoisyTables.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed with a field: a Tally of noised tables, Reports or NoisyTables.",
+            remedy="Sum reports with Tally(channel).add(reports).",
         )
     channel = evidence.channel
     if not evidence.n_observations:

@@ -19,7 +19,7 @@ from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLos
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.solvers.inverse_root import inverse_root
 from askance.estimation.solvers.lbfgs import descend
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
 

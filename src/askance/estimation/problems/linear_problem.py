@@ -8,7 +8,7 @@ from askance._arrays import FloatArray
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally, of_statistics
 
 
 class LinearProblem:
@@ -21,9 +21,7 @@ class LinearProblem:
 
     def __init__(self, release: MomentRelease, evidence: Reports | StatisticsTally) -> None:
         self.release = release
-        self.tested = (
-            evidence if isinstance(evidence, StatisticsTally) else StatisticsTally(release.channel).add(evidence)
-        )
+        self.tested = evidence if of_statistics(evidence) else StatisticsTally(release.channel).add(evidence)
 
     @cached_property
     def gram(self) -> FloatArray:

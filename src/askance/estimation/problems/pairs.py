@@ -21,8 +21,7 @@ from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -44,6 +43,12 @@ class Pair(NamedTuple):
     of_statistics: bool | None
     problem: type
     build: Callable[[Any, Any], Any]
+
+    @property
+    def name(self) -> str:
+        """Of the evidence, in words."""
+        kind = "noised statistics" if self.of_statistics else "answers"
+        return f"a Tally of {kind}" if self.evidence is Tally else self.evidence.__name__
 
     def fits(self, evidence: object) -> bool:
         """Whether evidence is of this kind."""
@@ -101,7 +106,7 @@ def pair_of(model: object, evidence: object) -> Pair:
     for pair in rows:
         if pair.fits(evidence):
             return pair
-    names = " or ".join(dict.fromkeys(pair.evidence.__name__ for pair in rows))
+    names = " or ".join(pair.name for pair in rows)
     raise InputError(
         f"evidence is {shown(evidence)}; allowed with {rows[0].model.__name__}: {names}.",
         remedy=f"Collect the reports with {_COLLECTED[rows[0].model]}.",

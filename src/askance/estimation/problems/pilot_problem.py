@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.errors import EmptyDataError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 
 
 class PilotProblem:

@@ -43,7 +43,6 @@ from askance.estimation.problems.conditional_moments import (
 )
 from askance.estimation.problems.covariate_scale import find_basis, standardise
 from askance.estimation.protocols import CovarianceKind
-from askance.evidence.possible import require_possible
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
 from askance.models.softmax import Softmax
@@ -86,7 +85,7 @@ class ResponsesProblem:
         (self.counts,) = self.rows.total(
             lambda block: (np.bincount(block.codes, weights=block.weights, minlength=size).astype(np.float64),)
         )
-        require_possible(channel, (self.counts > 0).astype(np.int64))
+        channel.refuse_never_observed((self.counts > 0).astype(np.int64))
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters

@@ -15,7 +15,7 @@ from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.tally_problem import DistributionMoments
 from askance.estimation.protocols import CovarianceKind
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.enumerated import Enumerated
 
 
