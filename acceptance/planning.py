@@ -13,7 +13,7 @@ from acceptance.check import Figure, check
 from askance import (
     Enumerated,
     ForcedResponse,
-    GaussianField,
+    LinearModel,
     MomentRelease,
     RandomField,
     RandomizedResponse,
@@ -219,7 +219,7 @@ def _field() -> Iterator[Survey]:
 
 
 def _regression(rng: np.random.Generator) -> Iterator[Survey]:
-    field = GaussianField(2, x_bounds=(-4, 4), y_bounds=(-8, 8), scales=([0, 0, 0], [1, 1, 2]))
+    field = LinearModel(2, x_bounds=(-4, 4), y_bounds=(-8, 8), scales=([0, 0, 0], [1, 1, 2]))
     theta, deviation = np.array([0.5, 1.0, -0.7]), 1.0
 
     def simulate(row: PlannedDesign, rng: np.random.Generator) -> FloatArray:

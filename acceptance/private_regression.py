@@ -13,12 +13,12 @@ import numpy as np
 
 from acceptance.check import Figure, check
 from askance._arrays import FloatArray
+from askance.channels.statistics.moment_release import Encoding
+from askance.design.regression_release import regression_release
 from askance.errors import RepairWarning
 from askance.estimation.linear import estimate_linear, fit_exact, simulate_linear
-from askance.estimation.moment_release import Encoding
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 LEVELS = (1.0, 2.0, 4.0, 8.0)
 PUBLIC = (0.40, 0.49, 0.55, 0.60)
@@ -54,7 +54,7 @@ def scores(x: FloatArray, y: FloatArray, splits: int, seed: int, level: float | 
             table = np.column_stack([x, y])[train]
             given["scales"] = (table.mean(axis=0), table.std(axis=0))
         if level is None:
-            fit = fit_exact(GaussianField(x.shape[1], **given), x[train], y[train])
+            fit = fit_exact(LinearModel(x.shape[1], **given), x[train], y[train])
         else:
             rng = np.random.default_rng([seed, split, round(100 * level)])
             with warnings.catch_warnings():
@@ -112,9 +112,9 @@ def coverage(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
     surveys = min(simulations, MOST_SURVEYS)
     for name, (encoding, features, level, n) in COVERAGE.items():
         scales = (np.zeros(features + 1), np.ones(features + 1))
-        field = GaussianField(features, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=scales)
+        field = LinearModel(features, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=scales)
         options: dict[str, Any] = {"share_within": 1} if encoding in ("quadratic", "moments") else {}
-        release = plan_regression(field, level, channel=encoding, **options)
+        release = regression_release(field, level, channel=encoding, **options)
         theta = np.array([0.3, 0.6, -0.4])[: features + 1]
         covered, kept = np.zeros(features + 1), 0
         for _ in range(surveys):

@@ -19,18 +19,18 @@ import numpy as np
 from acceptance.check import Figure, check
 from askance._arrays import FloatArray
 from askance.channels.statistics.base import Averaging, StatisticsChannel
+from askance.channels.statistics.moment_release import MomentRelease
+from askance.design.regression_release import regression_release
 from askance.errors import RepairWarning
 from askance.estimation.linear import simulate_linear
-from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import repair_design
-from askance.estimation.regression_plan import plan_regression
 from askance.evidence.tally import StatisticsTally
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 NAME = "private-regression-defaults"
 KINDS = ("normal", "exponential", "log-normal, correlated", "two tight groups")
 COLUMNS, PEOPLE, LEVELS = (3, 8, 15), (5_000, 16_000, 100_000), (1, 2, 4, 8)
-#: Options of `plan_regression` and `repair_design` that the defaults must not stay behind.
+#: Options of `regression_release` and `repair_design` that the defaults must not stay behind.
 ALTERNATIVES: dict[str, dict[str, Any]] = {
     "share_within=.75": {"share_within": "3/4"},
     "share_within=1": {"share_within": 1},
@@ -67,7 +67,7 @@ class Population:
     y: FloatArray
 
     @property
-    def field(self) -> GaussianField:
+    def field(self) -> LinearModel:
         return _field(self.x.shape[1])
 
     def score(self, standard: FloatArray) -> float:
@@ -82,14 +82,14 @@ class Population:
 
 
 @cache
-def _field(columns: int) -> GaussianField:
-    return GaussianField(columns, scales=(np.zeros(columns + 1), np.ones(columns + 1)))
+def _field(columns: int) -> LinearModel:
+    return LinearModel(columns, scales=(np.zeros(columns + 1), np.ones(columns + 1)))
 
 
 @cache
 def _release(columns: int, level: int, n: int, channel: str, share_within: Any) -> MomentRelease:
     given: dict[str, Any] = {"channel": channel, "share_within": share_within, "n_respondents": n}
-    return plan_regression(_field(columns), level, **given)
+    return regression_release(_field(columns), level, **given)
 
 
 def draw_population(kind: str, columns: int, rng: np.random.Generator) -> Population:

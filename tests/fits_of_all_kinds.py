@@ -21,7 +21,7 @@ from askance import (
     Enumerated,
     FieldResponses,
     ForcedResponse,
-    GaussianField,
+    LinearModel,
     Prior,
     RandomField,
     RandomizedResponse,
@@ -36,10 +36,10 @@ from askance import (
     optimal_channel,
     optimal_cliques,
     plan,
-    plan_regression,
     project,
+    regression_release,
 )
-from askance.estimation.methods.field_estimation import FieldMethod
+from askance.estimation.problems.field_problem import FieldMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_corpus import TEST, counted  # type: ignore[import-not-found]
@@ -123,8 +123,8 @@ def fields() -> Iterator[tuple[str, Any]]:
 
 def designs() -> Iterator[tuple[str, Any]]:
     rng = np.random.default_rng(5)
-    field = GaussianField(12, x_bounds=(-3, 3), y_bounds=(-6, 6), scales=(np.zeros(13), np.ones(13)))
-    release = plan_regression(field, 8, n_respondents=30_000)
+    field = LinearModel(12, x_bounds=(-3, 3), y_bounds=(-6, 6), scales=(np.zeros(13), np.ones(13)))
+    release = regression_release(field, 8, n_respondents=30_000)
     x = rng.normal(size=(30_000, 12)).clip(-3, 3)
     y = (x[:, 0] - x[:, 1] + rng.normal(size=30_000)).clip(-6, 6)
     yield "linear regression", estimate_linear(release, release.simulate(x, y, rng))

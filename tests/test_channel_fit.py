@@ -20,9 +20,9 @@ from askance import (
     Enumerated,
     FieldResponses,
     ForcedResponse,
-    GaussianField,
     Hybrid,
     Hypercube,
+    LinearModel,
     MatrixChannel,
     PerValue,
     QuadraticRelease,
@@ -41,8 +41,8 @@ from askance import (
     estimate_linear,
     estimate_mean,
     load,
-    plan_regression,
     pool,
+    regression_release,
     save,
 )
 from askance.channels import StatisticsChannel
@@ -305,8 +305,8 @@ def test_estimates_of_fields_with_covariates() -> None:
 
 
 def test_estimates_of_private_regressions() -> None:
-    field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
-    release = plan_regression(field, 1, channel="quadratic", share_within=1)
+    field = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
+    release = regression_release(field, 1, channel="quadratic", share_within=1)
     devices = QuadraticRelease(release.channel.truth_width, 8, candidates=release.channel.parameters()["candidates"])
     vectors = np.tile([1.0, 0.0, 0.0], (2000, 1))
     sums = devices.sums(devices.simulate(vectors, np.random.default_rng(1)))

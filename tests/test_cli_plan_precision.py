@@ -71,10 +71,10 @@ def test_a_field(arguments: tuple[str, ...], given: dict[str, Any]) -> None:
 
 
 def test_the_pilot_of_a_field() -> None:
-    from askance.design.field_release import plan_field
+    from askance.design.field_release import field_release
 
     model, rng = read_field("field.toml"), np.random.default_rng(0)
-    channel = plan_field(model, 3)
+    channel = field_release(model, 3)
     tally = StatisticsTally(channel).add(channel.simulate(rng.integers(0, model.sizes, (4000, 3)), rng))
     fit = estimate_field(model, tally)
     save(fit, "pilot.fit")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance.estimation.moment_release import MomentRelease
-from askance.estimation.regression_plan import plan_regression
-from askance.estimation.scale_pilot import ScalePilot
+from askance.channels.statistics.moment_release import MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot
+from askance.design.regression_release import regression_release
 from askance.formats.release_file import read_regression, read_release, write_release
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 from .test_cli import Outcome, call
 from .test_cli import assert_one_line as refused
@@ -166,10 +166,10 @@ def test_another_state_is_no_state_of_the_release(folder: Path) -> None:
 
 
 def test_releases_survive_the_disk_and_changes_are_noticed(folder: Path) -> None:
-    field = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-4, 4), feature_names=["a", "ü"], outcome_name="z")
+    field = LinearModel(2, x_bounds=(-2, 2), y_bounds=(-4, 4), feature_names=["a", "ü"], outcome_name="z")
     for release in (
-        plan_regression(field, "3/2"),
-        plan_regression(field, 1, channel="per-value"),
+        regression_release(field, "3/2"),
+        regression_release(field, 1, channel="per-value"),
         ScalePilot(field, 2),
     ):
         write_release(release, folder / "release.json")
@@ -186,7 +186,7 @@ def test_releases_survive_the_disk_and_changes_are_noticed(folder: Path) -> None
     ):
         (folder / "release.json").write_text(json.dumps(content | changed), encoding="utf-8")
         assert_one_line(call("fit", "--state", "s", "--release", "release.json"), said)
-    assert isinstance(read_release_of(folder, plan_regression(field, 1)), MomentRelease)
+    assert isinstance(read_release_of(folder, regression_release(field, 1)), MomentRelease)
 
 
 def read_release_of(folder: Path, release: MomentRelease) -> Any:

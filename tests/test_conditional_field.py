@@ -22,9 +22,9 @@ from askance.errors import (
     ShapeError,
 )
 from askance.estimation.field import estimate_field
-from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.problems.tilted_field import TiltedField
 from askance.evidence.field_responses import FieldResponses
 from askance.models.random_field import RandomField

@@ -23,8 +23,8 @@ from askance import (
 )
 from askance.design.conditional_covariances import conditional_asymptotics
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
-from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.problems.basis import Basis
+from askance.estimation.problems.field_problem import FieldMethod
 
 CHANNEL = ForcedResponse("2/3", "1/6")
 METHODS = ["moments", "one-step", "marginal"]

@@ -23,11 +23,11 @@ import numpy as np
 import pytest
 
 import askance
-from askance import GaussianField, channels
+from askance import LinearModel, channels
 from askance.channels.registry import entries
+from askance.channels.statistics.scale_pilot import ScalePilot
+from askance.design.regression_release import regression_release
 from askance.errors import AskanceError, AskanceWarning
-from askance.estimation.regression_plan import plan_regression
-from askance.estimation.scale_pilot import ScalePilot
 from askance.experiments.runner import FIELDS, read_result
 from askance.formats import (
     aggregate,
@@ -117,11 +117,11 @@ def _channels(family: Any) -> list[Example]:
 
 
 def _releases(folder: Path) -> list[Example]:
-    field = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-4, 4), feature_names=["a", "ü"], outcome_name="z")
+    field = LinearModel(2, x_bounds=(-2, 2), y_bounds=(-4, 4), feature_names=["a", "ü"], outcome_name="z")
     examples = []
     for release in (
-        plan_regression(field, "3/2"),
-        plan_regression(field, 1, channel="per-value"),
+        regression_release(field, "3/2"),
+        regression_release(field, 1, channel="per-value"),
         ScalePilot(field, 2),
     ):
         write_release(release, folder / "release.json")

@@ -12,10 +12,10 @@ from askance import CliqueRelease, CoordinateRelease, PerValue, StatisticsTally
 from askance.channels.statistics import Hypercube
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.field import estimate_field
-from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
+from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.problems.field_tables import MeasuredField, free_parameters
 from askance.estimation.problems.matching import MomentMatching
 from askance.estimation.results.field_fit import FieldFit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askance import CliqueRelease, RandomField
-from askance.design.field_release import plan_field, table_noise
+from askance.design.field_release import field_release, table_noise
 from askance.errors import InputError
 
 PAIRS = RandomField([3, 2, 4], [[0, 1], [1, 2], [0, 2]])
@@ -28,21 +28,21 @@ def test_the_noise_of_tables_is_that_of_the_channel(level: int, whole: bool) -> 
 
 
 def test_records_are_told_from_some_level_on() -> None:
-    told = [len(plan_field(PAIRS, level).tables.cliques) for level in (0.5, 1, 2, 3, 4, 6, 8)]
+    told = [len(field_release(PAIRS, level).tables.cliques) for level in (0.5, 1, 2, 3, 4, 6, 8)]
     assert told == sorted(told, reverse=True)
     assert (told[0], told[-1]) == (3, 1)
-    assert plan_field(PAIRS, 8, channel="cliques").tables.cliques == PAIRS.cliques
-    assert len(plan_field(PAIRS, 0.5, channel="records").tables.cliques) == 1
+    assert field_release(PAIRS, 8, channel="cliques").tables.cliques == PAIRS.cliques
+    assert len(field_release(PAIRS, 0.5, channel="records").tables.cliques) == 1
 
 
 def test_many_records_are_never_told() -> None:
     wide = RandomField([4] * 8, [[i, i + 1] for i in range(7)])
-    assert len(plan_field(wide, 30).tables.cliques) == 7
+    assert len(field_release(wide, 30).tables.cliques) == 7
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"'cliqes'; allowed: auto, cliques, records, optimal\. Did you mean"):
-        plan_field(PAIRS, 1, channel="cliqes")  # type: ignore[arg-type]
+        field_release(PAIRS, 1, channel="cliqes")  # type: ignore[arg-type]
 
 
 def test_reports_of_other_variables_are_refused() -> None:
@@ -50,7 +50,7 @@ def test_reports_of_other_variables_are_refused() -> None:
     from askance.errors import IncompatibleEvidenceError
 
     here = RandomField({"a": ["no", "yes"], "b": ["no", "yes"]}, [["a", "b"]])
-    channel = plan_field(here, 4)
+    channel = field_release(here, 4)
     tally = StatisticsTally(channel).add(channel.simulate([[0, 1], [1, 1]], np.random.default_rng(0)))
     for variables in ({"b": ["no", "yes"], "a": ["no", "yes"]}, {"a": ["yes", "no"], "b": ["no", "yes"]}):
         with pytest.raises(IncompatibleEvidenceError, match="their names, labels or order differ"):
@@ -64,7 +64,7 @@ def test_ridge_and_unbiased_tables_come_from_whole_records() -> None:
     rng = np.random.default_rng(1)
     theta = rng.normal(size=PAIRS.dimension)
     records = PAIRS.sample(theta, 50_000, rng)
-    channel = plan_field(PAIRS, 6, channel="records")
+    channel = field_release(PAIRS, 6, channel="records")
     tally = StatisticsTally(channel).add(channel.simulate(records, rng))
     fit = estimate_field(PAIRS, tally, "ridge")
     assert np.abs(fit.statistics - PAIRS.mean_statistics(theta)).max() < 0.02
@@ -74,4 +74,4 @@ def test_ridge_and_unbiased_tables_come_from_whole_records() -> None:
 
 def test_variables_in_no_clique_are_asked_for_where_covariates_bear_on_them() -> None:
     field = RandomField([2, 3], [[0]], covariates=["age"])
-    assert plan_field(field, 1, channel="cliques").tables.cliques == ((0,), (1,))
+    assert field_release(field, 1, channel="cliques").tables.cliques == ((0,), (1,))

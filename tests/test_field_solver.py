@@ -14,7 +14,7 @@ from askance.estimation.problems import field_problem
 from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.field_tables import MeasuredField
-from askance.estimation.solvers.field_descent import inverse_root
+from askance.estimation.solvers.inverse_root import inverse_root
 from askance.models import tree_inference
 from askance.models.junction_tree import JunctionTree
 from askance.models.random_field import RandomField

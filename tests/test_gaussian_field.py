@@ -10,7 +10,7 @@ import pytest
 
 from askance.errors import AskanceError, InputError, MissingValueError, NotIdentifiedError, ShapeError
 from askance.estimation.linear import fit_exact
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 
 def data(n: int = 400, p: int = 3, seed: int = 0) -> tuple[Any, Any]:
@@ -21,7 +21,7 @@ def data(n: int = 400, p: int = 3, seed: int = 0) -> tuple[Any, Any]:
 
 def test_without_noise_it_is_least_squares() -> None:
     x, y = data()
-    field = GaussianField(3, x_bounds=(-1e4, 1e4), y_bounds=(-1e4, 1e4), clip=1e6)
+    field = LinearModel(3, x_bounds=(-1e4, 1e4), y_bounds=(-1e4, 1e4), clip=1e6)
     ordinary = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), y, rcond=None)[0]
     fit = fit_exact(field, x, y)
     np.testing.assert_allclose(fit.theta, ordinary, atol=1e-8)
@@ -33,14 +33,14 @@ def test_without_noise_it_is_least_squares() -> None:
 def test_centres_and_scales_do_not_matter_to_least_squares() -> None:
     x, y = data()
     scales = (np.array([1.0, -7.0, 40.0, 3.0]), np.array([2.0, 9.0, 80.0, 30.0]))
-    one = fit_exact(GaussianField(3, scales=scales, clip=1e6), x, y)
-    other = fit_exact(GaussianField(3, x_bounds=(-1e4, 1e4), y_bounds=(-1e4, 1e4), clip=1e6), x, y)
+    one = fit_exact(LinearModel(3, scales=scales, clip=1e6), x, y)
+    other = fit_exact(LinearModel(3, x_bounds=(-1e4, 1e4), y_bounds=(-1e4, 1e4), clip=1e6), x, y)
     np.testing.assert_allclose(one.theta, other.theta, atol=1e-8)
     np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-6)
 
 
 def test_values_are_clipped_at_scales_and_at_bounds_and_counted() -> None:
-    field = GaussianField(2, x_bounds=(-2, [10, 2]), y_bounds=(-100, 100), scales=([0, 0, 0], [1, 1, 1]))
+    field = LinearModel(2, x_bounds=(-2, [10, 2]), y_bounds=(-100, 100), scales=([0, 0, 0], [1, 1, 1]))
     told = field.standardise([[5.0, 5.0], [-5.0, 1.0], [0.0, 2.0]], [4.0, 1.0, -3.0])
     np.testing.assert_array_equal(told.z, [[1, 3, 2, 3], [1, -2, 1, 1], [1, 0, 2, -3]])
     assert told.clipped.tolist() == [2, 1, 1]
@@ -49,28 +49,28 @@ def test_values_are_clipped_at_scales_and_at_bounds_and_counted() -> None:
 
 
 def test_bounds_alone_put_centres_in_the_middle() -> None:
-    field = GaussianField(1, x_bounds=(0, 8), y_bounds=([-1], [3]))
+    field = LinearModel(1, x_bounds=(0, 8), y_bounds=([-1], [3]))
     assert field.centres.tolist() == [4, 1]
     assert field.scales.tolist() == [2, 1]
     assert field.limits.tolist() == [1, 2, 2]
 
 
 def test_moments_are_named_and_make_a_matrix() -> None:
-    field = GaussianField(2, x_bounds=(-1, 1), y_bounds=(-1, 1), feature_names=["age", "income"])
+    field = LinearModel(2, x_bounds=(-1, 1), y_bounds=(-1, 1), feature_names=["age", "income"])
     z = np.array([[1.0, 2.0, 3.0, 4.0]])
     np.testing.assert_array_equal(field.gram(field.moments_of(z)[0]), z.T @ z)
 
 
 def test_predictions_clip_as_devices_do() -> None:
-    field = GaussianField(1, x_bounds=(0, 10), y_bounds=(0, 10))
+    field = LinearModel(1, x_bounds=(0, 10), y_bounds=(0, 10))
     np.testing.assert_array_equal(field.predict([1.0, 2.0], [[50.0], [-3.0], [5.0]]), [21, 1, 11])
 
 
 def test_it_can_be_written_down() -> None:
-    bounded = GaussianField(2, x_bounds=([0, 1], [5, 9]), y_bounds=(0, 1), clip=2, feature_names=["a", "b"])
-    open_ended = GaussianField(1, scales=([0, 0], [1, 2]))
+    bounded = LinearModel(2, x_bounds=([0, 1], [5, 9]), y_bounds=(0, 1), clip=2, feature_names=["a", "b"])
+    open_ended = LinearModel(1, scales=([0, 0], [1, 2]))
     for field in (bounded, open_ended):
-        again = GaussianField.from_specification(json.loads(json.dumps(field.specification())))
+        again = LinearModel.from_specification(json.loads(json.dumps(field.specification())))
         assert again == field
         assert hash(again) == hash(field)
 
@@ -92,7 +92,7 @@ def test_it_can_be_written_down() -> None:
 )
 def test_arguments_that_are_refused(given: dict[str, Any], error: type[AskanceError], said: str) -> None:
     with pytest.raises(error, match=said):
-        GaussianField(2, **given)
+        LinearModel(2, **given)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_arguments_that_are_refused(given: dict[str, Any], error: type[AskanceEr
 )
 def test_records_that_are_refused(x: Any, y: Any, error: type[AskanceError], said: str) -> None:
     with pytest.raises(error, match=said):
-        GaussianField(2, scales=(0, 1)).standardise(x, y)
+        LinearModel(2, scales=(0, 1)).standardise(x, y)
 
 
 def test_columns_that_depend_on_each_other_are_named_a_problem() -> None:
     x = np.arange(10.0)[:, None] * [1.0, 2.0]
     with pytest.raises(NotIdentifiedError, match="linearly dependent"):
-        fit_exact(GaussianField(2, x_bounds=(0, 20), y_bounds=(0, 20)), x, x[:, 0])
+        fit_exact(LinearModel(2, x_bounds=(0, 20), y_bounds=(0, 20)), x, x[:, 0])

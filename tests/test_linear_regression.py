@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from askance import StatisticsTally
+from askance.channels.statistics.moment_release import ENCODINGS, Encoding, MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot
+from askance.design.regression_release import predicted_noise, regression_release
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.linear import estimate_linear, fit_exact, simulate_linear
-from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import repair_design
-from askance.estimation.regression_plan import plan_regression, predicted_noise
-from askance.estimation.scale_pilot import ScalePilot
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
-FIELD = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]))
+FIELD = LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]))
 TRUE = np.array([0.3, 0.6, -0.4])
 # All statistical tests of this file together raise a false alarm less than once in 1e5 runs of other seeds.
 BOUND = 5.5
@@ -33,7 +33,7 @@ def people(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
 def released(encoding: Encoding, level: float = 8, **options: Any) -> MomentRelease:
     if encoding in ("quadratic", "moments"):
         options = {"share_within": 1} | options
-    return plan_regression(FIELD, level, channel=encoding, **options)
+    return regression_release(FIELD, level, channel=encoding, **options)
 
 
 # -- moments -----------------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def test_moments_are_unbiased(encoding: Encoding) -> None:
 def test_shrunk_respondents_are_weighted() -> None:
     rng = np.random.default_rng(2)
     x, y = people(8000, rng)
-    release = plan_regression(FIELD, 8, channel="quadratic", share_within="3/10")
+    release = regression_release(FIELD, 8, channel="quadratic", share_within="3/10")
     encoded = release.encode(x, y)
     assert encoded.shrunk > 2000
     assert "were shrunk to the radius" in encoded.message
@@ -76,7 +76,7 @@ def test_covariances_have_the_variances_seen_and_are_those_of_a_vector(encoding:
 
 
 def test_covariances_of_very_many_moments_are_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askance.estimation.moment_release._MOST_COVARIANCES", 5)
+    monkeypatch.setattr("askance.channels.statistics.moment_release._MOST_COVARIANCES", 5)
     rng = np.random.default_rng(3)
     release = released("coordinate-release")
     tally = StatisticsTally(release.channel).add(release.simulate(*people(2000, rng), rng))
@@ -97,7 +97,7 @@ def test_a_release_can_be_written_down(encoding: Encoding) -> None:
 
 def test_channels_of_another_size_are_refused() -> None:
     with pytest.raises(IncompatibleEvidenceError, match="needs 4"):
-        MomentRelease(FIELD, plan_regression(GaussianField(1, scales=(0, 1)), 1).channel, "quadratic")
+        MomentRelease(FIELD, regression_release(LinearModel(1, scales=(0, 1)), 1).channel, "quadratic")
 
 
 # -- planning ----------------------------------------------------------------------------------------------------------
@@ -111,26 +111,26 @@ def test_the_level_is_the_stated_one(encoding: Encoding) -> None:
 
 def test_as_printed_the_level_is_another() -> None:
     for encoding in ENCODINGS[2:]:
-        assert plan_regression(FIELD, 4, channel=encoding, calibration="paper").privacy_level < 2.5
+        assert regression_release(FIELD, 4, channel=encoding, calibration="paper").privacy_level < 2.5
 
 
 def test_more_respondents_are_shrunk_less() -> None:
-    radii = [plan_regression(FIELD, 1, n_respondents=n).specification()["channel"]["radius"] for n in (10**4, 10**6)]
-    everybody = plan_regression(FIELD, 8, n_respondents=10**9)
+    radii = [regression_release(FIELD, 1, n_respondents=n).specification()["channel"]["radius"] for n in (10**4, 10**6)]
+    everybody = regression_release(FIELD, 8, n_respondents=10**9)
     assert radii[0] != radii[1]
     assert not everybody.shrinks
-    assert plan_regression(FIELD, 1, n_respondents=10**4).shrinks
+    assert regression_release(FIELD, 1, n_respondents=10**4).shrinks
 
 
 def test_auto_is_quadratic_and_weighs_the_outcome_by_the_number_of_columns() -> None:
     for columns, weight in ((3, 1.0), (8, 1.5), (15, 2.0)):
-        chosen = plan_regression(GaussianField(columns, scales=(0, 1)), 2)
+        chosen = regression_release(LinearModel(columns, scales=(0, 1)), 2)
         assert (chosen.encoding, chosen.weights[-1]) == ("quadratic", weight)
 
 
 def test_a_wider_radius_has_more_noise() -> None:
-    field = GaussianField(8, scales=(0, 1))
-    noise = [predicted_noise(plan_regression(field, 1, share_within=share)) for share in ("1/4", "3/4", 1)]
+    field = LinearModel(8, scales=(0, 1))
+    noise = [predicted_noise(regression_release(field, 1, share_within=share)) for share in ("1/4", "3/4", 1)]
     assert noise == sorted(noise)
 
 
@@ -147,7 +147,7 @@ def test_a_wider_radius_has_more_noise() -> None:
 )
 def test_plans_that_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        plan_regression(FIELD, **({"privacy_level": 1} | given))
+        regression_release(FIELD, **({"privacy_level": 1} | given))
 
 
 # -- repair and fit ----------------------------------------------------------------------------------------------------
@@ -176,14 +176,14 @@ def test_coefficients_come_back_in_the_units_of_the_data(encoding: Encoding) -> 
     rng = np.random.default_rng(5)
     x, y = people(30_000, rng)
     units, centres = np.array([100.0, 0.01, 1000.0]), np.array([7.0, -3.0, 50.0])
-    field = GaussianField(
+    field = LinearModel(
         2,
         x_bounds=(centres[:2] - 2 * units[:2], centres[:2] + 2 * units[:2]),
         y_bounds=(centres[2] - 4 * units[2], centres[2] + 4 * units[2]),
         scales=(centres, units),
     )
     options: dict[str, Any] = {"share_within": 1} if encoding in ("quadratic", "moments") else {}
-    release = plan_regression(field, 8, channel=encoding, **options)
+    release = regression_release(field, 8, channel=encoding, **options)
     far = x * units[:2] + centres[:2]
     fit = estimate_linear(release, release.simulate(far, y * units[2] + centres[2], rng))
     true = fit_exact(field, far, y * units[2] + centres[2]).theta
@@ -238,7 +238,7 @@ def test_without_repair_intervals_cover_and_say_so() -> None:
 
 def test_shrinking_is_mentioned() -> None:
     rng = np.random.default_rng(9)
-    release = plan_regression(FIELD, 8, share_within="1/2")
+    release = regression_release(FIELD, 8, share_within="1/2")
     fit = estimate_linear(release, release.simulate(*people(6000, rng), rng))
     assert fit.weighted
     assert not fit.intervals_cover
@@ -274,7 +274,7 @@ def test_evidence_that_is_refused() -> None:
 
 def test_a_pilot_finds_centres_and_scales() -> None:
     rng = np.random.default_rng(11)
-    field = GaussianField(2, x_bounds=([0, -1], [100, 1]), y_bounds=(0, 1000))
+    field = LinearModel(2, x_bounds=([0, -1], [100, 1]), y_bounds=(0, 1000))
     x = np.column_stack([rng.normal(20, 6, 12_000), rng.normal(0.3, 0.2, 12_000)])
     y = rng.normal(600, 90, 12_000)
     pilot = ScalePilot(field, 2)
@@ -289,8 +289,8 @@ def test_a_pilot_finds_centres_and_scales() -> None:
 
 def test_a_pilot_needs_bounds_and_reports() -> None:
     with pytest.raises(InputError, match="finite x_bounds and y_bounds"):
-        ScalePilot(GaussianField(1, scales=(0, 1)), 1)
-    pilot = ScalePilot(GaussianField(1, x_bounds=(0, 1), y_bounds=(0, 1)), 1)
+        ScalePilot(LinearModel(1, scales=(0, 1)), 1)
+    pilot = ScalePilot(LinearModel(1, x_bounds=(0, 1), y_bounds=(0, 1)), 1)
     with pytest.raises(EmptyDataError, match="no reports of the pilot"):
         pilot.estimate(StatisticsTally(pilot.channel))
 
@@ -345,8 +345,8 @@ def test_reports_of_another_release_are_refused() -> None:
     tally = StatisticsTally(release.channel).add(release.simulate(*people(100, rng), rng))
     others = [
         FIELD.with_scales(([0, 0, 0], [1, 1, 1.1])),
-        GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]), feature_names=["b", "a"]),
-        GaussianField(2, x_bounds=(-2, 2.5), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1])),
+        LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]), feature_names=["b", "a"]),
+        LinearModel(2, x_bounds=(-2, 2.5), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1])),
     ]
     for field in others:
         other = MomentRelease(field, release.channel, "quadratic", release.weights)
@@ -358,8 +358,8 @@ def test_reports_of_another_release_are_refused() -> None:
 
 
 def test_a_pilot_of_other_columns_is_refused() -> None:
-    here = GaussianField(1, x_bounds=(0, 1), y_bounds=(0, 1))
-    there = GaussianField(1, x_bounds=(0, 2), y_bounds=(0, 1))
+    here = LinearModel(1, x_bounds=(0, 1), y_bounds=(0, 1))
+    there = LinearModel(1, x_bounds=(0, 2), y_bounds=(0, 1))
     tally = StatisticsTally(ScalePilot(here, 1).channel)
     assert ScalePilot.of_tally(here, tally).thresholds == 16
     with pytest.raises(IncompatibleEvidenceError, match="is not the pilot of 2 columns"):
@@ -369,18 +369,18 @@ def test_a_pilot_of_other_columns_is_refused() -> None:
 def test_data_frames_go_by_names() -> None:
     import pandas as pd
 
-    field = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3), feature_names=["a", "b"])
+    field = LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3), feature_names=["a", "b"])
     frame = pd.DataFrame({"b": [1.0, 2.0], "other": ["x", "y"], "a": [0.0, -1.0]})
     np.testing.assert_array_equal(field.read_x(frame), [[0, 1], [-1, 2]])
     with pytest.raises(InputError, match=r"there is no column 'a'; found: \['b'\]"):
         field.read_x(frame[["b"]])
-    assert GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3)).read_x(frame[["b", "a"]]).shape == (2, 2)
+    assert LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3)).read_x(frame[["b", "a"]]).shape == (2, 2)
 
 
 def test_clipping_within_the_bounds_is_said() -> None:
     rng = np.random.default_rng(16)
-    field = GaussianField(1, x_bounds=(-9, 9), y_bounds=(-9, 9), scales=([0, 0], [1, 1]))
-    release = plan_regression(field, 8, share_within=1)
+    field = LinearModel(1, x_bounds=(-9, 9), y_bounds=(-9, 9), scales=([0, 0], [1, 1]))
+    release = regression_release(field, 8, share_within=1)
     x = rng.uniform(-2, 2, (4000, 1))
     fit = estimate_linear(release, release.simulate(x, x[:, 0], rng))
     assert "devices clip values at 3 scales (x0 -3 … 3, y -3 … 3)" in fit.messages[-1]

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from askance import CliqueRelease, Enumerated, Prior, RandomField, certify, estimate_field, optimal_channel, plan_field
+from askance import (
+    CliqueRelease,
+    Enumerated,
+    Prior,
+    RandomField,
+    certify,
+    estimate_field,
+    field_release,
+    optimal_channel,
+)
 from askance._arrays import FloatArray
 from askance._kernels import bits
 from askance.channels.statistics.reports import Reports
@@ -57,7 +66,7 @@ def test_the_error_is_that_of_enumeration_and_no_other_design_has_less(field: Ra
     equal = [Fraction(1, len(field.cliques))] * len(field.cliques)
     uniform = CliqueRelease(field.sizes, field.cliques, level, clique_probabilities=equal)
     assert found.uniform == pytest.approx(error_by_enumeration(field, uniform, theta), rel=1e-7)
-    others = [uniform, CliqueRelease(field.sizes, field.cliques, level), plan_field(field, level)]
+    others = [uniform, CliqueRelease(field.sizes, field.cliques, level), field_release(field, level)]
     rng = np.random.default_rng(1)
     pairs = [[i, j] for i in range(len(field.sizes)) for j in range(i)]
     for _ in range(5):
@@ -113,7 +122,7 @@ def test_it_is_saved_described_and_asked_for_by_name(tmp_path: Path) -> None:
     found = optimal_cliques(TRIANGLE, 1)
     path = tmp_path / "channel.toml"
     path.write_text(channel_to_toml(found.channel))
-    assert read_channel(path) == found.channel == plan_field(TRIANGLE, 1, channel="optimal")
+    assert read_channel(path) == found.channel == field_release(TRIANGLE, 1, channel="optimal")
     assert f"{found.value:.6g}" in found.summary()
     told = found.to_json()
     assert told["channel"] == found.channel.specification()
@@ -149,8 +158,8 @@ def test_the_command_writes_the_channel(tmp_path: Path) -> None:
         (lambda: optimal_cliques(RandomField([9, 9], [[0, 1]]), 1), "80 free parameters; allowed: at most 72"),
         (lambda: optimal_cliques(RandomField([2, 2], [[0, 1]], covariates=1), 1), "covariates"),
         (lambda: optimal_cliques("field", 1), "allowed: a RandomField"),  # type: ignore[arg-type]
-        (lambda: plan_field(CHAIN, 1, theta=THETA[CHAIN]), "theta is given"),
-        (lambda: plan_field(CHAIN, 1, channel="best"), "did you mean|allowed"),  # type: ignore[arg-type]
+        (lambda: field_release(CHAIN, 1, theta=THETA[CHAIN]), "theta is given"),
+        (lambda: field_release(CHAIN, 1, channel="best"), "did you mean|allowed"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_done_is_said(call: object, said: str) -> None:

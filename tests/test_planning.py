@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from askance import (
     Enumerated,
     ForcedResponse,
-    GaussianField,
+    LinearModel,
     MomentRelease,
     Prior,
     RandomField,
@@ -43,7 +43,7 @@ THREE = Enumerated.saturated(["no", "maybe", "yes"])
 _VARIABLES: dict[str, Any] = {"smokes": ["no", "yes"], "age": 3, "ill": 2}
 FIELD = RandomField(_VARIABLES, [["smokes", "age"], ["smokes", "ill"]])
 TABLES = np.log([2.0, 2, 2, 1, 1, 1, 3, 1, 1, 1])
-LINEAR = GaussianField(2, x_bounds=(-3, 3), y_bounds=(-9, 9), scales=([0, 0, 0], [1, 1, 2]), clip=5)
+LINEAR = LinearModel(2, x_bounds=(-3, 3), y_bounds=(-9, 9), scales=([0, 0, 0], [1, 1, 2]), clip=5)
 SQUARE = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
 COEFFICIENTS = [0.3, 0.8, -0.4, 1.0]  # and the residual deviation
 SOFTMAX = Softmax(["a", "b", "c"], ["Intercept", "age"])

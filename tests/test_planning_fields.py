@@ -15,9 +15,9 @@ from askance import (
     RandomField,
     estimate_field,
     estimate_linear,
+    field_release,
     plan,
-    plan_field,
-    plan_regression,
+    regression_release,
 )
 from askance._arrays import FloatArray
 from askance.errors import IncompatibleEvidenceError, InputError
@@ -95,7 +95,7 @@ def test_regression_by_direct_answers_is_least_squares() -> None:
 
 def test_a_regression_is_as_precise_as_its_fit_says() -> None:
     rng = np.random.default_rng(4)
-    release = plan_regression(LINEAR, 4, channel="quadratic")
+    release = regression_release(LINEAR, 4, channel="quadratic")
     x = rng.choice(SQUARE, size=40_000)
     y = 0.3 + x @ [0.8, -0.4] + rng.normal(size=len(x))
     fit = estimate_linear(release, release.simulate(x, y, rng))
@@ -107,7 +107,7 @@ def test_a_regression_is_as_precise_as_its_fit_says() -> None:
         assert row.tends_to is not None
         assert abs(fit.theta[number] - row.tends_to) < 4.4 * row.standard_error
         assert row.bias == pytest.approx(abs(row.tends_to - COEFFICIENTS[number]), rel=1e-6)
-    nobody_shrunk = plan_regression(LINEAR, 4, channel="quadratic", share_within=1)
+    nobody_shrunk = regression_release(LINEAR, 4, channel="quadratic", share_within=1)
     assert plan(LINEAR, nobody_shrunk, COEFFICIENTS, SQUARE, n=1).designs[0].bias < 1e-9
 
 
@@ -133,7 +133,7 @@ def test_the_optimal_tables_are_planned_where_they_are_named() -> None:
     best, plain = found.designs
     assert [best.design, plain.design] == ["optimal", "cliques"]
     assert best.unit_error <= plain.unit_error
-    assert best.channel == plan_field(field, 1, channel="optimal", theta=theta)
+    assert best.channel == field_release(field, 1, channel="optimal", theta=theta)
     assert best.privacy_level <= 1
     everything = plan(field, None, theta, privacy_level=1, n=5000)
     assert "optimal" not in [row.design for row in everything.designs]
@@ -158,7 +158,7 @@ def test_a_pilot_of_another_field_is_refused() -> None:
     def pilot(labels: list[str]) -> Any:
         variables: dict[str, Any] = {"smokes": labels, "ill": 2}
         field = RandomField(variables, [["smokes", "ill"]])
-        channel = plan_field(field, 3)
+        channel = field_release(field, 3)
         rng = np.random.default_rng(0)
         records = field.sample(np.zeros(field.dimension), 400, rng)
         return field, estimate_field(field, channel.simulate(records, rng))

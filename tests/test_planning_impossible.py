@@ -11,7 +11,7 @@ import pytest
 from askance import (
     CliqueRelease,
     Enumerated,
-    GaussianField,
+    LinearModel,
     MatrixChannel,
     PerValue,
     RandomField,
@@ -21,7 +21,7 @@ from askance import (
     Warner,
     estimate,
     plan,
-    plan_regression,
+    regression_release,
 )
 from askance._arrays import FloatArray
 from askance.errors import AskanceError, IncompatibleEvidenceError, InputError, NotIdentifiedError
@@ -98,7 +98,7 @@ def test_channels_without_information() -> None:
         ({"privacy_level": 1, "n": 9, "channels": "optimum"}, "Did you mean 'optimal'"),
         ({"privacy_level": 1, "n": 9, "channels": "warner"}, "there are 4 outputs"),
         ({"privacy_level": 1, "n": 9, "channels": "coarsened"}, "not built from a privacy level"),
-        ({"n": 9, "channels": plan_regression(LINEAR, 1)}, "on answers or statistics"),
+        ({"n": 9, "channels": regression_release(LINEAR, 1)}, "on answers or statistics"),
         ({"privacy_level": 1, "n": 9, "method": "bets"}, "Did you mean 'best'"),
         ({"privacy_level": 1, "n": 9, "target": "trend"}, "no coefficient 'trend'"),
         ({"privacy_level": 1, "n": 9, "target": {"a": 1}}, "allowed: a name"),
@@ -145,7 +145,7 @@ def test_fits_of_other_questions() -> None:
     assert "fit has 3 parameters, the model 2" in refusal(STRONG, fit=Estimate(np.zeros(3), np.eye(3)), **goal)
     linear = fit_exact(LINEAR, SQUARE, SQUARE[:, 0])
     assert "another kind of model" in refusal(STRONG, fit=linear, **goal)
-    narrow = GaussianField(2, x_bounds=(-3, 3), y_bounds=(-9, 9), feature_names=["a", "b"])
+    narrow = LinearModel(2, x_bounds=(-3, 3), y_bounds=(-9, 9), feature_names=["a", "b"])
     assert "the columns 'x0', 'x1', 'y', the model about 'a', 'b', 'y'" in refusal(narrow, x=SQUARE, fit=linear, **goal)
     assert "direct answers leave no error" in refusal(LINEAR, "quadratic", x=SQUARE, fit=linear, **goal)
     x = np.repeat(SQUARE, 2, axis=0)
@@ -177,6 +177,6 @@ def test_refusals_of_fields_and_regressions() -> None:
     assert "no coefficient 'x7'" in refusal(LINEAR, target="x7", **linear)
     assert "residual deviation" in refusal(LINEAR, **(linear | {"theta": [0.0, 1.0, 1.0, -1.0]}))
     assert "MomentRelease" in refusal(LINEAR, Warner("2/3"), COEFFICIENTS, SQUARE, n=9)
-    other = GaussianField(2, x_bounds=(-4, 4), y_bounds=(-9, 9))
+    other = LinearModel(2, x_bounds=(-4, 4), y_bounds=(-9, 9))
     with pytest.raises(IncompatibleEvidenceError):
-        plan(LINEAR, plan_regression(other, 1), COEFFICIENTS, SQUARE, n=9)
+        plan(LINEAR, regression_release(other, 1), COEFFICIENTS, SQUARE, n=9)

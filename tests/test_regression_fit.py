@@ -218,7 +218,7 @@ def test_summary_shows_what_a_reader_looks_for() -> None:
     assert [word for word in words if word not in text] == []
     assert "AIC" not in replace(fit, method="moments").summary()
     one_step = estimate(model, Responses(channel).add(x, reports))
-    assert 0 <= one_step.aic - fit.aic < 0.01  # ½ · 0.1² standard errors, twice
+    assert 0 <= one_step.aic - fit.aic < 0.01  # twice ½ · 0.1² standard errors
     assert 0 <= one_step.bic - fit.bic < 0.01
     assert "AIC" not in replace(fit, covariance_kind="cluster-robust").summary()
     assert "5 %" in fit.summary(confidence=0.9)

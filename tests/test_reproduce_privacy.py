@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from askance._arrays import FloatArray
+from askance.design.regression_release import regression_release
 from askance.errors import InputError
 from askance.estimation.linear import estimate_linear, fit_exact
-from askance.estimation.regression_plan import plan_regression
 from askance.experiments.privacy import PRIVACY, r_squared, run_surveys
 from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, describe, generate
 from askance.experiments.privacy_drawing import SCHEMES
 from askance.experiments.seeds import trial_seed
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 LEVELS = [1.0, 4.0]
 TRIALS = 2
@@ -118,7 +118,7 @@ def test_per_value_release_as_printed_by_hand(config: dict[str, Any], outcomes: 
     rows = np.column_stack([z[:, first] * z[:, second], z[:, :8] * z[:, 8:]])
     lower = np.where(np.concatenate([first == second, np.zeros(8, bool)]), 0.0, -9.0)
 
-    field = GaussianField(8, scales=(centres, deviations))
+    field = LinearModel(8, scales=(centres, deviations))
     survey = PaperSurvey(field, 4.0, "paper", triple=False)
     channel = survey._tally.channel
     seed = trial_seed(trial_seed(config["seed"], "california-00"), "paper 4")
@@ -139,7 +139,7 @@ def test_per_value_release_as_printed_by_hand(config: dict[str, Any], outcomes: 
 def test_lines_without_noise_and_of_the_mean_by_hand(config: dict[str, Any], outcomes: dict[str, Any]) -> None:
     _, train, test = people_of(config, "boston")
     centres, deviations = train.mean(axis=0), train.std(axis=0)
-    fit = fit_exact(GaussianField(13, scales=(centres, deviations)), train[:, :-1], train[:, -1])
+    fit = fit_exact(LinearModel(13, scales=(centres, deviations)), train[:, :-1], train[:, -1])
     expected = r_squared(test[:, -1], fit.predict(test[:, :-1]))
     assert outcomes["boston-00"]["no_noise"] == pytest.approx(expected)
     mean = np.full(len(test), train[:, -1].mean())
@@ -151,7 +151,7 @@ def test_the_triple_with_hardly_any_noise_is_least_squares() -> None:
     rng = np.random.default_rng(3)
     x = rng.uniform(-1.5, 1.5, (400_000, 2))
     y = x @ [1.0, -0.5] + rng.uniform(-0.5, 0.5, len(x))
-    field = GaussianField(2, scales=([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
+    field = LinearModel(2, scales=([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
     survey = PaperSurvey(field, 30.0, "exact", triple=True)
     survey.add(field.standardise(x[:200_000], y[:200_000]).z, rng)
     survey.add(field.standardise(x[200_000:], y[200_000:]).z, rng)
@@ -163,10 +163,10 @@ def test_the_triple_with_hardly_any_noise_is_least_squares() -> None:
 def test_the_chosen_survey_is_the_default_plan() -> None:
     rng = np.random.default_rng(4)
     table = rng.normal(size=(3_000, 3))
-    field = GaussianField(2, scales=(np.zeros(3), np.ones(3)))
+    field = LinearModel(2, scales=(np.zeros(3), np.ones(3)))
     survey = ChosenSurvey(field, 4.0, 3_000)
     survey.add(field.standardise(table[:, :2], table[:, 2]).z, np.random.default_rng(5))
-    release = plan_regression(field, 4.0, n_respondents=3_000)
+    release = regression_release(field, 4.0, n_respondents=3_000)
     with pytest.warns(match="linear regression"):
         expected = estimate_linear(release, release.simulate(table[:, :2], table[:, 2], np.random.default_rng(5)))
     with pytest.warns(match="linear regression"):

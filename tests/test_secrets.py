@@ -27,13 +27,13 @@ import pytest
 
 from askance import Enumerated, RandomField
 from askance.channels import AnyChannel, StatisticsChannel, entries
+from askance.channels.statistics.moment_release import MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.cli.command import askance as root
-from askance.estimation.moment_release import MomentRelease
-from askance.estimation.regression_plan import plan_regression
-from askance.estimation.scale_pilot import ScalePilot
+from askance.design.regression_release import regression_release
 from askance.formats import channel_to_toml
 from askance.formats.release_file import write_release
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.softmax import Softmax
 
 from .report_examples import truths
@@ -182,8 +182,8 @@ def test_no_channel_tells_a_column(name: str, caplog: pytest.LogCaptureFixture) 
 
 # -- what else reads truth ---------------------------------------------------------------------------------------------
 
-FIELD = GaussianField(2, x_bounds=(0, 10), y_bounds=(0, 10), scales=([5, 5, 5], [1, 1, 1]))
-RELEASE = plan_regression(FIELD, 4, n_respondents=1000)
+FIELD = LinearModel(2, x_bounds=(0, 10), y_bounds=(0, 10), scales=([5, 5, 5], [1, 1, 1]))
+RELEASE = regression_release(FIELD, 4, n_respondents=1000)
 
 
 def regression_calls(x: Any, y: Any) -> Iterator[Callable[[], object]]:

@@ -31,11 +31,11 @@ def askance(case: Case, n: int) -> Reading:
     """From covariates and reports to a fit with its covariance."""
     import numpy as np
 
-    from askance import FieldResponses, estimate_field, plan_field
+    from askance import FieldResponses, estimate_field, field_release
 
     rng, field = np.random.default_rng(4), _field(case)
     x = np.column_stack([rng.gamma(2, 0.5, _RESPONDENTS), rng.normal(size=_RESPONDENTS)])
-    channel = plan_field(field, privacy_level=_LEVEL, channel="cliques")
+    channel = field_release(field, privacy_level=_LEVEL, channel="cliques")
     reports = channel.simulate(field.sample(np.zeros(field.dimension), _RESPONDENTS, rng, x), rng)
 
     def read() -> float:

@@ -21,19 +21,19 @@ from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.statistics.base import Calibration, StatisticsChannel
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
+from askance.design.regression_release import regression_release
 from askance.errors import ClippingWarning, InputError, ShapeError
 from askance.estimation.entry import estimate
 from askance.estimation.linear import estimate_linear, pilot_first
-from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, Repair
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_statistics
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.softmax import Softmax
 
 # Beyond this share of clipped values in a column, `fit` warns.
@@ -58,8 +58,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         pilot_share: share of the respondents that is asked for centres and scales; 0: take them from the bounds. With
             `partial_fit`, this share of the first batch.
         calibration: "exact", or "paper" for per-value, coordinate-release and triple-release.
-        share_within: see `plan_regression`.
-        outcome_weight: see `plan_regression`.
+        share_within: see `regression_release`.
+        outcome_weight: see `regression_release`.
         clip: in scales.
         repair: see `estimate_linear`.
         strength: c in λ = c s √p.
@@ -193,9 +193,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.n_clipped_ = np.zeros(n_features + 1, dtype=np.int64)
         return self.release_
 
-    def _field(self, n_features: int) -> GaussianField:
+    def _field(self, n_features: int) -> LinearModel:
         names = getattr(self, "feature_names_in_", None)
-        return GaussianField(
+        return LinearModel(
             n_features,
             x_bounds=self.x_bounds,
             y_bounds=self.y_bounds,
@@ -205,8 +205,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             outcome_name=next(name for name in ("y", "outcome", "y ") if names is None or name not in names),
         )
 
-    def _plan(self, field: GaussianField, n: int | None) -> MomentRelease:
-        return plan_regression(
+    def _plan(self, field: LinearModel, n: int | None) -> MomentRelease:
+        return regression_release(
             field,
             self.privacy_level,
             channel=self.channel,  # type: ignore[arg-type]

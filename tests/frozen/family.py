@@ -30,13 +30,13 @@ from askance import (
     estimate_field,
     estimate_linear,
     estimate_mean,
-    plan_regression,
     pool,
+    regression_release,
 )
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.errors import AskanceError, AskanceWarning
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from tests import families, statistics_families
 from tests.regressions import respondents, survey
 from tests.small_corpus import TEST, counted
@@ -250,12 +250,12 @@ def _linear() -> Iterator[tuple[str, Callable[[], Frozen]]]:
 
 
 def _linear_fit(encoding: Any, level: int) -> Frozen:
-    model = GaussianField(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]))
+    model = LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]))
     rng = np.random.default_rng(5)
     x = rng.uniform(-1.7, 1.7, (20_000, 2))
     y = 0.3 + x @ [0.6, -0.4] + rng.uniform(-1, 1, len(x))
     options: dict[str, Any] = {"share_within": 1} if encoding in ("quadratic", "moments") else {}
-    release = plan_regression(model, level, channel=encoding, **options)
+    release = regression_release(model, level, channel=encoding, **options)
     return _of_fit(estimate_linear(release, release.simulate(x, y, rng)))
 
 

@@ -25,6 +25,8 @@ from askance.channels.statistics import Reports as Reports
 from askance.channels.statistics import StatisticsChannel as StatisticsChannel
 from askance.channels.statistics import SubsetSelection as SubsetSelection
 from askance.channels.statistics import TripleRelease as TripleRelease
+from askance.channels.statistics.moment_release import MomentRelease as MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot as ScalePilot
 from askance.channels.sufficient import SufficientChannel as SufficientChannel
 from askance.channels.sufficient import sufficient_channel as sufficient_channel
 from askance.channels.survey_designs import Crosswise as Crosswise

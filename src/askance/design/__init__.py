@@ -13,6 +13,7 @@ from askance.design.closed_forms import small_level_traces as small_level_traces
 from askance.design.conditional_covariances import conditional_asymptotics as conditional_asymptotics
 from askance.design.covariances import Asymptotics as Asymptotics
 from askance.design.covariances import asymptotics as asymptotics
+from askance.design.field_release import field_release as field_release
 from askance.design.field_release import plan_field as plan_field
 from askance.design.optimum import OptimalChannel as OptimalChannel
 from askance.design.optimum import OptimalCliques as OptimalCliques
@@ -24,4 +25,6 @@ from askance.design.proof import Certificate as Certificate
 from askance.design.recommend import Recommendation as Recommendation
 from askance.design.recommend import Recommended as Recommended
 from askance.design.recommend import recommend as recommend
+from askance.design.regression_release import plan_regression as plan_regression
+from askance.design.regression_release import regression_release as regression_release
 from askance.design.statistics_covariances import StatisticsAsymptotics as StatisticsAsymptotics

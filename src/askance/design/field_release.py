@@ -9,6 +9,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, one_of, shown
+from askance._renamed import renamed
 from askance._words import words
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.listed_table import ListedTable
@@ -23,7 +24,7 @@ FieldRelease: TypeAlias = Literal["auto", "cliques", "records", "optimal"]
 _MOST_RECORDS = 1 << 11
 
 
-def plan_field(
+def field_release(
     field: RandomField,
     privacy_level: Number,
     *,
@@ -45,7 +46,7 @@ def plan_field(
         theta: a guess of θ for "optimal", such as that of a pilot fit (default: 0), shape (d,).
 
     >>> field = RandomField([3] * 4, [[i, j] for i in range(4) for j in range(i + 1, 4)])
-    >>> len(plan_field(field, 1).tables.cliques), len(plan_field(field, 5).tables.cliques)
+    >>> len(field_release(field, 1).tables.cliques), len(field_release(field, 5).tables.cliques)
     (6, 1)
     """
     one_of(channel, get_args(FieldRelease), "channel", 'Leave it out for "auto".')
@@ -106,3 +107,7 @@ def _summed_variances(release: ListedTable, shape: list[int], kept: list[bool]) 
     sums = np.eye(int(owner.max()) + 1)[:, owner]
     spread = release.covariance(np.full(release.cells, 1 / release.cells))
     return np.asarray(np.einsum("ij,jk,ik->i", sums, spread, sums))
+
+
+#: The name it had before.
+plan_field = renamed("plan_field", field_release)

@@ -4,10 +4,8 @@ from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
 from askance.estimation.entry import METHODS, estimate, project
 from askance.estimation.field import estimate_field
 from askance.estimation.linear import estimate_linear
-from askance.estimation.moment_release import MomentRelease
 from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.field_evidence import NoisyTables
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.combined_means import combine_means
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.results.field_fit import FieldFit
@@ -15,7 +13,6 @@ from askance.estimation.results.fit import DistributionFit, Fit, Interval, Proba
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics, estimate_mean
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.estimation.scale_pilot import ScalePilot
 from askance.estimation.two_stage import TwoStage
 
 __all__ = [
@@ -31,11 +28,9 @@ __all__ = [
     "LinearFit",
     "LocalMaximum",
     "MeanStatistics",
-    "MomentRelease",
     "NoisyTables",
     "ProbabilityTable",
     "RegressionFit",
-    "ScalePilot",
     "TwoStage",
     "WaldTest",
     "channel_fit_test",
@@ -44,6 +39,5 @@ __all__ = [
     "estimate_field",
     "estimate_linear",
     "estimate_mean",
-    "plan_regression",
     "project",
 ]

@@ -10,26 +10,28 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
 from askance._threads import one_thread
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
+from askance.channels.statistics.scale_pilot import ScalePilot, Scales
 from askance.errors import InputError
 from askance.estimation.checks.surprise import alarms_of
 from askance.estimation.fits import fit_of
-from askance.estimation.methods.conditional_field import fit_conditional_field
 from askance.estimation.methods.field_estimation import fit_field
 from askance.estimation.methods.linear_estimation import fit_linear
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.methods.one_step import fit_one_step
+from askance.estimation.methods.pilot import fit_pilot
 from askance.estimation.methods.projection import Divergence, fit_projection, nearest_distribution
 from askance.estimation.methods.supervised import fit_supervised
 from askance.estimation.methods.wide import fit_wide
-from askance.estimation.moment_release import MomentRelease
 from askance.estimation.outcome import Notice, Outcome, tell
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.pairs import pair_of
+from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
@@ -76,11 +78,12 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
         "Leave it out for the default.",
     ),
     ConditionalFieldProblem: (
-        _named(fit_conditional_field, "marginal", "moments", "one-step"),
+        _named(fit_field, "marginal", "moments", "one-step"),
         " with a field",
         "Leave it out for the default.",
     ),
     LinearProblem: ({"moments": fit_linear}, " with linear regression", "Leave it out."),
+    PilotProblem: ({"marginal": fit_pilot}, " with a pilot", "Leave it out."),
 }
 
 
@@ -108,6 +111,10 @@ def estimate(
 def estimate(
     model: MomentRelease, evidence: Reports | StatisticsTally, method: str | None = ..., **options: Any
 ) -> LinearFit: ...
+
+
+@overload
+def estimate(model: ScalePilot, evidence: StatisticsTally, method: str | None = ..., **options: Any) -> Scales: ...
 
 
 @overload

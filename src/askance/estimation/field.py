@@ -6,9 +6,9 @@ from typing import overload
 
 from askance.channels.statistics.reports import Reports
 from askance.estimation.entry import estimate
-from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.field_evidence import NoisyTables
+from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.evidence.field_responses import FieldResponses
@@ -74,6 +74,7 @@ def estimate_field(
             none.
         covariance: whether to work out intervals and diagnostics; needs matrices (d, d).
 
+    >>> import numpy as np
     >>> from askance import CliqueRelease
     >>> field = RandomField({"smokes": ["no", "yes"], "ill": ["no", "yes"]}, [["smokes", "ill"]])
     >>> channel = CliqueRelease(field.sizes, field.cliques, 2)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.channels.statistics.scale_pilot import Scales
 from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.moment_repair import MomentRepair
+from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
@@ -25,7 +27,7 @@ from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 
 
@@ -166,6 +168,12 @@ def _of_field(field: RandomField, cliques: Sequence[tuple[int, ...]], outcome: O
 
 
 @fit_of.register
+def _(problem: PilotProblem, outcome: Outcome, alarm: str = "") -> Scales:
+    centres, scales = np.split(outcome.theta, 2)
+    return Scales(centres, scales, problem.tested.n_observations)
+
+
+@fit_of.register
 def _(problem: LinearProblem, outcome: Outcome, alarm: str = "") -> LinearFit:
     release, repair = problem.release, outcome.diagnostics.repair
     return linear_fit(
@@ -185,7 +193,7 @@ def _(problem: LinearProblem, outcome: Outcome, alarm: str = "") -> LinearFit:
 
 
 def linear_fit(
-    field: GaussianField,
+    field: LinearModel,
     standard: FloatArray,
     covariance: FloatArray,
     gram: FloatArray,

@@ -13,17 +13,17 @@ from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_floats, as_probability, require_generator
 from askance._threads import one_thread
 from askance.channels.statistics.base import Calibration
+from askance.channels.statistics.moment_release import Encoding, MomentRelease
 from askance.channels.statistics.reports import Reports
+from askance.channels.statistics.scale_pilot import ScalePilot, Scales
+from askance.design.regression_release import regression_release
 from askance.errors import EmptyDataError
 from askance.estimation.entry import estimate
 from askance.estimation.fits import linear_fit
-from askance.estimation.moment_release import Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, Repair, repair_design
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
-from askance.estimation.scale_pilot import ScalePilot, Scales
 from askance.evidence.tally import StatisticsTally
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 #: Share of the respondents that a pilot takes.
 PILOT_SHARE = "1/5"
@@ -54,11 +54,11 @@ def estimate_linear(
     Warns:
         RepairWarning: there are too few reports to say anything; with the number that would do.
 
-    >>> field = GaussianField(2, x_bounds=(-3, 3), y_bounds=(-6, 6), scales=([0, 0, 0], [1, 1, 2]))
+    >>> field = LinearModel(2, x_bounds=(-3, 3), y_bounds=(-6, 6), scales=([0, 0, 0], [1, 1, 2]))
     >>> rng = np.random.default_rng(3)
     >>> x = rng.normal(size=(100_000, 2))
     >>> y = 1 + x @ [1.0, -1.0] + rng.normal(size=100_000)
-    >>> release = plan_regression(field, 4, n_respondents=100_000)
+    >>> release = regression_release(field, 4, n_respondents=100_000)
     >>> fit = estimate_linear(release, release.simulate(x, y, rng))
     >>> bool(abs(fit.theta - [1, 1, -1]).max() < 0.15)
     True
@@ -68,12 +68,12 @@ def estimate_linear(
 
 
 @one_thread
-def fit_exact(field: GaussianField, x: ArrayLike, y: ArrayLike) -> LinearFit:
+def fit_exact(field: LinearModel, x: ArrayLike, y: ArrayLike) -> LinearFit:
     """Least squares on the records themselves: what `estimate_linear` tends to when there is no noise.
 
     Values are standardised and clipped as on devices; standard errors are robust ones (HC0).
 
-    >>> field = GaussianField(1, x_bounds=(0, 10), y_bounds=(0, 30))
+    >>> field = LinearModel(1, x_bounds=(0, 10), y_bounds=(0, 30))
     >>> fit_exact(field, [[1], [2], [4]], [3, 5, 9]).theta.round(6)
     array([1., 2.])
     """
@@ -127,12 +127,12 @@ def simulate_linear(
         x_bounds: (low, high), public.
         y_bounds: (low, high), public.
         scales: (centres, scales) where they are public; then there is no pilot.
-        channel: as in `plan_regression`.
+        channel: as in `regression_release`.
         pilot_share: share of the respondents in the pilot; 0: scales are taken from the bounds.
-        calibration: as in `plan_regression`.
+        calibration: as in `regression_release`.
         repair: as in `estimate_linear`.
         strength: as in `estimate_linear`.
-        plan: more options of `plan_regression`.
+        plan: more options of `regression_release`.
 
     >>> rng = np.random.default_rng(4)
     >>> x = rng.normal(size=(60_000, 2))
@@ -142,10 +142,10 @@ def simulate_linear(
     """
     require_generator(rng)
     rows, target = as_floats(x, "x"), as_floats(y, "y")
-    field = GaussianField(rows.shape[1] if rows.ndim == 2 else 1, x_bounds=x_bounds, y_bounds=y_bounds, scales=scales)
+    field = LinearModel(rows.shape[1] if rows.ndim == 2 else 1, x_bounds=x_bounds, y_bounds=y_bounds, scales=scales)
     field.read(rows, target)
     field, found, rest = pilot_first(field, rows, target, privacy_level, 0 if scales is not None else pilot_share, rng)
-    release = plan_regression(
+    release = regression_release(
         field, privacy_level, channel=channel, n_respondents=len(rest), calibration=calibration, **plan
     )
     reports = release.simulate(rows[rest], target[rest], rng)
@@ -153,13 +153,13 @@ def simulate_linear(
 
 
 def pilot_first(
-    field: GaussianField,
+    field: LinearModel,
     x: FloatArray,
     y: FloatArray,
     privacy_level: Number,
     share: Number,
     rng: np.random.Generator,
-) -> tuple[GaussianField, Scales | None, IntArray]:
+) -> tuple[LinearModel, Scales | None, IntArray]:
     """Simulate a pilot with a share of the respondents, drawn at random.
 
     Returns:
@@ -175,5 +175,5 @@ def pilot_first(
     if not asked:
         return field, None, order
     pilot, first = ScalePilot(field, privacy_level), order[:asked]
-    found = pilot.estimate(StatisticsTally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
+    found = estimate(pilot, StatisticsTally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
     return field.with_scales((found.centres, found.scales)), found, order[asked:]

@@ -11,15 +11,15 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.statistics.base import report_as_json
 from askance.design.certificate import certify
+from askance.design.regression_release import regression_release
 from askance.estimation.linear import estimate_linear, fit_exact
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.experiments.narrow import finish, panels
 from askance.experiments.seeds import trial_seed
 from askance.experiments.tables import Table, number
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def run_regression(config: RegressionConfig, progress: Callable[[str], None] = l
     ['Intercept', 'hours of sleep', 'drinks a week', 'stress']
     """
     rng = np.random.default_rng(trial_seed(config.seed, "regression"))
-    field = GaussianField(
+    field = LinearModel(
         len(config.columns),
         x_bounds=(config.lower[:-1], config.upper[:-1]),
         y_bounds=(config.lower[-1], config.upper[-1]),
@@ -76,7 +76,7 @@ def run_regression(config: RegressionConfig, progress: Callable[[str], None] = l
     for level in config.privacy_levels:
         progress(f"privacy level {level:g}")
         # share_within=1: nobody is shrunk, so that intervals are about the coefficients themselves.
-        release = plan_regression(field, level, n_respondents=config.respondents, share_within=1)
+        release = regression_release(field, level, n_respondents=config.respondents, share_within=1)
         reports = release.simulate(x, y, rng)
         levels.append(
             {

@@ -16,13 +16,13 @@ from askance.channels.statistics.base import Averaging, Calibration, StatisticsC
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.triple_release import TripleRelease
+from askance.design.regression_release import regression_release
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.linear import estimate_linear
 from askance.estimation.problems.moment_repair import repair_design
-from askance.estimation.regression_plan import plan_regression
 from askance.evidence.tally import Tally
 from askance.experiments.experiment import Data, Plain
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 # -- data sets ---------------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class Sample:
             self._table, self.test = table[order[: self.train]], table[order[self.train :]]
             self._centres, deviations = self._table.mean(axis=0), self._table.std(axis=0)
         self._simulated = bool(wanted.fitted_to)
-        self.field = GaussianField(wanted.features, scales=(self._centres, deviations))
+        self.field = LinearModel(wanted.features, scales=(self._centres, deviations))
 
     def _draw(self, rows: int, rng: np.random.Generator) -> FloatArray:
         return np.asarray(self._centres + rng.standard_normal((rows, len(self._centres))) @ self._root.T)
@@ -221,8 +221,8 @@ class Survey(Protocol):
 class ChosenSurvey:
     """The channel that askance chooses, with all defaults and its repair: "askance"."""
 
-    def __init__(self, field: GaussianField, level: float, respondents: int) -> None:
-        self._release = plan_regression(field, level, n_respondents=respondents)
+    def __init__(self, field: LinearModel, level: float, respondents: int) -> None:
+        self._release = regression_release(field, level, n_respondents=respondents)
         self._tally = Tally(self._release.channel)
 
     @property
@@ -257,7 +257,7 @@ class PaperSurvey:
         triple: the second scheme.
     """
 
-    def __init__(self, field: GaussianField, level: float, calibration: Calibration, *, triple: bool) -> None:
+    def __init__(self, field: LinearModel, level: float, calibration: Calibration, *, triple: bool) -> None:
         self._field, self._calibration, self._triple = field, calibration, triple
         limits = field.limits[1:]
         self._limits, self._respondents = limits, 0

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from askance._checks import shown
+from askance.channels.statistics.moment_release import MomentRelease
+from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.errors import FormatError, InputError
-from askance.estimation.moment_release import MomentRelease
-from askance.estimation.scale_pilot import ScalePilot
 from askance.formats.disk import read_whole, write_whole
 from askance.formats.fields import Fields
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 RELEASE_FORMAT, PILOT_FORMAT = "release/1", "pilot/1"
 # Of a file, in bytes.
@@ -56,7 +56,7 @@ def read_release(path: str | Path) -> MomentRelease | ScalePilot:
     return release
 
 
-def read_regression(path: str | Path) -> GaussianField:
+def read_regression(path: str | Path) -> LinearModel:
     """A regression described in TOML: the outcome, and (low, high) of every column, in the order of the coefficients.
 
     outcome = "spending"
@@ -99,7 +99,7 @@ def read_regression(path: str | Path) -> GaussianField:
             )
         scales = tuple(zip(*(given[name] for name in [*names, outcome]), strict=True))
     try:
-        return GaussianField(
+        return LinearModel(
             len(names),
             x_bounds=tuple(zip(*(bounds[name] for name in names), strict=True)),
             y_bounds=bounds[outcome],

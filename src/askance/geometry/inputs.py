@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from askance._checks import instance, shown
 from askance.channels.finite import FiniteChannel, require_channel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, ShapeError
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.tally import of_answers
 from askance.models.enumerated import Enumerated

@@ -1,9 +1,18 @@
 """What is learned: p_θ(y | x), its statistics and its log-partition function."""
 
 from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField
+from askance.models.linear import GaussianField, LinearModel
 from askance.models.protocols import FiniteModel, HasFisherInformation, Model
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-__all__ = ["Enumerated", "FiniteModel", "GaussianField", "HasFisherInformation", "Model", "RandomField", "Softmax"]
+__all__ = [
+    "Enumerated",
+    "FiniteModel",
+    "GaussianField",
+    "HasFisherInformation",
+    "LinearModel",
+    "Model",
+    "RandomField",
+    "Softmax",
+]

@@ -1,4 +1,4 @@
-"""Linear regression as a field: all it takes are the second moments of z = (1, x_1, …, x_p, y)."""
+"""Linear regression: all it takes are the second moments of z = (1, x_1, …, x_p, y)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def clipped_message(clipped: IntArray, n: int, names: Sequence[str]) -> str:
     return f"{int(clipped.sum()):,} values were clipped, most in {names[worst]!r} ({share:.1f} % of rows)"
 
 
-class GaussianField:
+class LinearModel:
     """y = w₀ + w·x + noise, through second moments of z = (1, x, y) with x and y standardised by public numbers.
 
     With A = E[(1, x)(1, x)ᵀ] and b = E[(1, x) y], w = A⁻¹ b; the intercept is a coordinate of its own, so centres need
@@ -67,7 +67,7 @@ class GaussianField:
         feature_names: of the p columns (default x0, x1, …).
         outcome_name: of y (default "y").
 
-    >>> field = GaussianField(2, x_bounds=([0, 0], [10, 1]), y_bounds=(-1, 1))
+    >>> field = LinearModel(2, x_bounds=([0, 0], [10, 1]), y_bounds=(-1, 1))
     >>> told = field.standardise([[5, 0.75], [20, 0.5]], [0.0, 0.5])
     >>> told.z
     array([[1., 0., 1., 0.],
@@ -288,13 +288,13 @@ class GaussianField:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GaussianField) and self.specification() == other.specification()
+        return isinstance(other, LinearModel) and self.specification() == other.specification()
 
     def __hash__(self) -> int:
         return hash((self.feature_names, self.centres.tobytes(), self.scales.tobytes(), self.clip))
 
     def __repr__(self) -> str:
-        return f"GaussianField({self.n_features} features, clipped at {self.clip:g} scales)"
+        return f"LinearModel({self.n_features} features, clipped at {self.clip:g} scales)"
 
 
 def _require_finite(table: FloatArray, names: Sequence[str]) -> None:
@@ -370,3 +370,7 @@ def _read_bounds(
                 remedy="Give (low, high), or (lows, highs) with one number per column, from public knowledge.",
             )
     return low, high
+
+
+#: The name it had before; files still say "gaussian-field".
+GaussianField = LinearModel

@@ -14,7 +14,7 @@ from askance._checks import did_you_mean, shown
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
-from askance.design.field_release import plan_field
+from askance.design.field_release import field_release
 from askance.design.optimum import Prior
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField
@@ -137,7 +137,7 @@ class FieldSubject(Subject):
             name = holder if isinstance(holder, str) else getattr(holder, "kind", "the channel")
             raise NotIdentifiedError(
                 f"{name} says nothing about some part of {self.label}, whatever the number of respondents.",
-                remedy="Ask for tables that hold all cliques of the field, as plan_field does.",
+                remedy="Ask for tables that hold all cliques of the field, as field_release does.",
             )
         return np.asarray((along[:, seen] ** 2 / values[seen]).sum(axis=1))
 
@@ -148,7 +148,7 @@ class FieldSubject(Subject):
         if not isinstance(design, (PerValue, CoordinateRelease)):
             raise InputError(
                 f"a channel is {shown(design)}; allowed for a field: CliqueRelease, PerValue and CoordinateRelease.",
-                remedy="Build one with plan_field.",
+                remedy="Build one with field_release.",
             )
         if design.dimension != self.field.dimension or design.truth_width != self.field.dimension:
             raise IncompatibleEvidenceError(
@@ -165,7 +165,7 @@ class FieldSubject(Subject):
             raise IncompatibleEvidenceError(
                 f"the channel is for variables of sizes {shown(channel.tables.sizes)}, the field has "
                 f"{shown(self.field.sizes)}.",
-                remedy="Build it with plan_field.",
+                remedy="Build it with field_release.",
             )
         measured = self._measured(channel.tables.cliques)
         mean, slopes = measured.mean(theta), measured.jacobian(theta)
@@ -186,9 +186,9 @@ class FieldSubject(Subject):
     def families(self) -> dict[str, Builder]:
         """One table of every respondent, whole records, or the cells of all tables."""
         field = self.field
-        found: dict[str, Builder] = {"cliques": lambda level: plan_field(field, level, channel="cliques")}
+        found: dict[str, Builder] = {"cliques": lambda level: field_release(field, level, channel="cliques")}
         if self._records <= _MOST_RECORDS:
-            found["records"] = lambda level: plan_field(field, level, channel="records")
+            found["records"] = lambda level: field_release(field, level, channel="records")
             found["per-value"] = lambda level: PerValue(field.dimension, level, l1_norm=len(field.cliques))
             found["coordinate-release"] = lambda level: CoordinateRelease(field.dimension, level)
         return found
@@ -198,7 +198,7 @@ class FieldSubject(Subject):
         if self._records > _MOST_RECORDS:
             return {}
         field, centre = self.field, self.guesses.mean
-        return {OPTIMAL: lambda level: plan_field(field, level, channel=OPTIMAL, theta=centre)}
+        return {OPTIMAL: lambda level: field_release(field, level, channel=OPTIMAL, theta=centre)}
 
     def unfit(self) -> dict[str, str]:
         """Beyond a few thousand records only clique release is planned."""
@@ -217,5 +217,5 @@ def _refuse_unplanned(field: RandomField) -> None:
     if field.dimension > MOST_PARAMETERS:
         raise InputError(
             f"the field has {field.dimension:,} cells; allowed: at most {MOST_PARAMETERS:,}.",
-            remedy="Plan for fewer cliques; plan_field chooses the channel for any field.",
+            remedy="Plan for fewer cliques; field_release chooses the channel for any field.",
         )

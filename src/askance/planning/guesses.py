@@ -13,11 +13,11 @@ from askance.design.optimum import Prior
 from askance.design.optimum.prior import HasEstimate, require_one_guess
 from askance.errors import IncompatibleEvidenceError, ShapeError
 from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-AnyModel: TypeAlias = Enumerated | Softmax | RandomField | GaussianField
+AnyModel: TypeAlias = Enumerated | Softmax | RandomField | LinearModel
 
 
 def read_guesses(
@@ -73,17 +73,17 @@ def require_fit_of(model: AnyModel | None, fit: HasEstimate, *, dimension: int, 
     askance.errors.IncompatibleEvidenceError: fit is about the outputs ['never', 'often'], the model about ['no', ...
     """
     other = getattr(fit, "model", getattr(fit, "field", None))
-    if isinstance(model, GaussianField) and isinstance(other, GaussianField):
+    if isinstance(model, LinearModel) and isinstance(other, LinearModel):
         _require_equal(name, "the columns", shorten(other.names), shorten(model.names), other.names == model.names)
     elif isinstance(model, RandomField) and isinstance(other, RandomField):
         same = other.purpose == model.purpose and other.cliques == model.cliques
         _require_equal(name, "the cells", shorten(other.parameter_names), shorten(model.parameter_names), same)
     elif isinstance(model, (Enumerated, Softmax)) and isinstance(other, (Enumerated, Softmax)):
         _require_same_answers(model, other, name)
-    elif model is not None and isinstance(other, (Enumerated, Softmax, RandomField, GaussianField)):
+    elif model is not None and isinstance(other, (Enumerated, Softmax, RandomField, LinearModel)):
         _require_equal(name, "another kind of model,", shown(other), shown(model), False)
     size = np.size(fit.theta) if isinstance(fit, HasEstimate) else dimension
-    if isinstance(other, GaussianField):
+    if isinstance(other, LinearModel):
         size += 1  # the deviation of what is left unexplained follows from the moments
     if size != dimension:
         raise ShapeError(

@@ -17,12 +17,12 @@ from askance._threads import one_thread
 from askance._words import Argument, Either, words
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.design.optimum import OptimalChannel, Prior
 from askance.design.optimum.prior import HasEstimate
 from askance.errors import AskanceError, InputError
-from askance.estimation.moment_release import MomentRelease
 from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import OPTIMAL, AnswersSubject
@@ -44,7 +44,7 @@ _NOT_BUILT = 700.0
 
 @one_thread
 def plan(
-    model: Enumerated | Softmax | RandomField | GaussianField,
+    model: Enumerated | Softmax | RandomField | LinearModel,
     channels: Iterable[str | AnyDesign] | str | AnyDesign | None = None,
     theta: ArrayLike | None = None,
     x: Covariates | None = None,
@@ -76,7 +76,7 @@ def plan(
     devices shrink far-out values) `PlannedDesign.bias` says by how much.
 
     Args:
-        model: what is to be learned; `Softmax` and `GaussianField` (linear regression) need x.
+        model: what is to be learned; `Softmax` and `LinearModel` (linear regression) need x.
         channels: channels, or names of those that are built at the level, such as "randomized-response", "optimal" or
             "coordinate-release, tuned" (for fields "cliques", "records", and "optimal", which takes long; for
             regressions encodings such as "quadratic"); default: all that fit, but for what takes long.
@@ -137,10 +137,10 @@ def _subject(
         if x is not None or weights is not None:
             raise InputError("x or weights are given for a field.", remedy="Plan it without covariates.")
         return FieldSubject(model, read_guesses(model.dimension, theta, prior, fit, model), target, method)
-    if isinstance(model, GaussianField):
+    if isinstance(model, LinearModel):
         return RegressionSubject(model, read_linear_guesses(model, theta, prior, fit), x, weights, target, method)
     raise InputError(
-        f"model is {shown(model)}; allowed: Enumerated, Softmax, RandomField, GaussianField.",
+        f"model is {shown(model)}; allowed: Enumerated, Softmax, RandomField, LinearModel.",
         remedy="Give the model first: plan(model, …).",
     )
 

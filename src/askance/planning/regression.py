@@ -11,17 +11,17 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, shown
 from askance.channels.statistics.base import Averaging, StatisticsChannel
+from askance.channels.statistics.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.design.conditional_covariances import read_sample
 from askance.design.optimum import Prior
 from askance.design.optimum.prior import HasEstimate
+from askance.design.regression_release import regression_release
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.methods.linear_estimation import slopes_of
-from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH
-from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.evidence.tally import Tally
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.softmax import Covariates
 from askance.planning.guesses import read_guesses, require_fit_of
 from askance.planning.subject import AnyDesign, Builder, Limit, Subject, require_method
@@ -72,7 +72,7 @@ class RegressionSubject(Subject):
         target: "Intercept", the name of a column, or None for all.
         method: "best" or "moments".
 
-    >>> field = GaussianField(1, x_bounds=(-3, 3), y_bounds=(-9, 9), scales=([0, 0], [1, 3]), clip=4)
+    >>> field = LinearModel(1, x_bounds=(-3, 3), y_bounds=(-9, 9), scales=([0, 0], [1, 3]), clip=4)
     >>> x = np.array([[-1.0], [1.0]])
     >>> subject = RegressionSubject(field, Prior.of([0.0, 0.5, 2.0], dimension=3), x, None, "x0")
     >>> subject.direct().variances.round(6)
@@ -81,7 +81,7 @@ class RegressionSubject(Subject):
 
     def __init__(
         self,
-        field: GaussianField,
+        field: LinearModel,
         guesses: Prior,
         x: Covariates | None,
         weights: ArrayLike | None,
@@ -136,7 +136,7 @@ class RegressionSubject(Subject):
         if not isinstance(design, MomentRelease):
             raise InputError(
                 f"a channel is {shown(design)}; allowed for a linear regression: MomentRelease.",
-                remedy="Build one with plan_regression.",
+                remedy="Build one with regression_release.",
             )
         if design.field != self.field:
             raise IncompatibleEvidenceError(
@@ -189,7 +189,7 @@ class RegressionSubject(Subject):
     # -- channels --------------------------------------------------------------------------------------------------
 
     def families(self) -> dict[str, Builder]:
-        """Every encoding, with the radius that `plan_regression` takes where it is not told the respondents."""
+        """Every encoding, with the radius that `regression_release` takes where it is not told the respondents."""
         return {encoding: _release(self.field, encoding) for encoding in ENCODINGS}
 
     def unfit(self) -> dict[str, str]:
@@ -197,11 +197,11 @@ class RegressionSubject(Subject):
         return {}
 
 
-def _release(field: GaussianField, encoding: Encoding) -> Builder:
-    return lambda level: plan_regression(field, level, channel=encoding)
+def _release(field: LinearModel, encoding: Encoding) -> Builder:
+    return lambda level: regression_release(field, level, channel=encoding)
 
 
-def _people(field: GaussianField, theta: FloatArray, design: FloatArray, shares: FloatArray) -> _People:
+def _people(field: LinearModel, theta: FloatArray, design: FloatArray, shares: FloatArray) -> _People:
     """Everybody in the sample with every outcome that is guessed for them."""
     deviation = float(theta[-1])
     if not deviation >= 0:
@@ -216,7 +216,7 @@ def _people(field: GaussianField, theta: FloatArray, design: FloatArray, shares:
 
 
 def read_linear_guesses(
-    field: GaussianField, theta: ArrayLike | None, prior: ArrayLike | Prior | None, fit: HasEstimate | None
+    field: LinearModel, theta: ArrayLike | None, prior: ArrayLike | Prior | None, fit: HasEstimate | None
 ) -> Prior:
     """Guesses of (intercept, coefficients, residual deviation); of a fit, the last is what its moments leave open."""
     size = field.n_features + 2
@@ -232,7 +232,7 @@ def residual_deviation(fit: LinearFit) -> float:
     """√E(y − w·x)² by the moments of a fit, in the units of y; 0 where noise makes it negative.
 
     >>> from askance.estimation.linear import fit_exact
-    >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-4, 4))
+    >>> field = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-4, 4))
     >>> round(residual_deviation(fit_exact(field, [[-1], [-1], [1], [1]], [-2, 0, 0, 2])), 9)
     1.0
     """

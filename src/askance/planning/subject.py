@@ -15,8 +15,8 @@ from askance._words import Either, words
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.errors import InputError
-from askance.estimation.moment_release import MomentRelease
 
 #: How estimates will be made. "best": by the likelihood where the library has it, otherwise by moments.
 PlannedMethod: TypeAlias = Literal["best", "one-step", "marginal", "moments"]

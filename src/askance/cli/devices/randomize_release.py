@@ -25,8 +25,8 @@ from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
-    from askance.estimation.moment_release import MomentRelease
-    from askance.estimation.scale_pilot import ScalePilot
+    from askance.channels.statistics.moment_release import MomentRelease
+    from askance.channels.statistics.scale_pilot import ScalePilot
 
 _FILE = click.Path(path_type=Path)
 _TWICE = "whoever was in the pilot as well has now spent both levels, which add up; ask others"
@@ -59,7 +59,7 @@ def randomize_release(
     """
     import numpy as np
 
-    from askance.estimation.moment_release import MomentRelease
+    from askance.channels.statistics.moment_release import MomentRelease
     from askance.formats.release_file import read_release
     from askance.formats.reports import report_writer
 

@@ -18,7 +18,7 @@ from askance.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from askance.estimation.results.field_fit import FieldFit
-    from askance.models.linear import GaussianField
+    from askance.models.linear import LinearModel
     from askance.models.random_field import RandomField
     from askance.planning import Plan
 
@@ -77,9 +77,7 @@ def refuse_goals(given: dict[str, Any], also: tuple[str, ...] = ()) -> None:
         )
 
 
-def precision_of_regression(
-    field: GaussianField, channel: str, privacy_level: str | None, given: dict[str, Any]
-) -> Plan:
+def precision_of_regression(field: LinearModel, channel: str, privacy_level: str | None, given: dict[str, Any]) -> Plan:
     """What respondents are worth for the coefficients, through every encoding of their records."""
     import numpy as np
 

@@ -23,10 +23,10 @@ from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.channels.statistics.clique_release import CliqueRelease
-    from askance.estimation.moment_release import MomentRelease
+    from askance.channels.statistics.moment_release import MomentRelease
+    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.estimation.results.field_fit import FieldFit
-    from askance.estimation.scale_pilot import ScalePilot
-    from askance.models.linear import GaussianField
+    from askance.models.linear import LinearModel
     from askance.models.random_field import RandomField
 
 _FILE = click.Path(path_type=Path)
@@ -112,9 +112,9 @@ def _write_regression(
     description: Path, privacy_level: str, output: Path, as_json: bool, given: dict[str, Any]
 ) -> None:
     """Plan a release, or a pilot; write and print it."""
+    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.cli.shared.write_guards import refuse_other, require_writable
-    from askance.estimation.regression_plan import plan_regression
-    from askance.estimation.scale_pilot import ScalePilot
+    from askance.design.regression_release import regression_release
     from askance.formats.release_file import read_regression, write_release
 
     require_writable(output, "-o", (".json",))
@@ -125,7 +125,7 @@ def _write_regression(
         release = ScalePilot(field, privacy_level)
     else:
         field, asked = _with_scales(field, pilot_state)
-        release = plan_regression(
+        release = regression_release(
             field, privacy_level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
         )
     write_release(release, output)
@@ -140,7 +140,7 @@ def _write_regression(
 
 def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: list[str]) -> None:
     """Columns with bounds and, but for a pilot, which has none yet, scales."""
-    from askance.estimation.moment_release import MomentRelease
+    from askance.channels.statistics.moment_release import MomentRelease
 
     field, what = release.field, release.encoding if isinstance(release, MomentRelease) else "pilot"
     columns = zip(field.names, field.low, field.high, field.centres, field.scales, *field.kept, strict=True)
@@ -157,9 +157,9 @@ def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: lis
 
 def _notes(release: MomentRelease | ScalePilot, respondents: int | None) -> list[str]:
     """What should be known before anybody is asked."""
-    from askance.estimation.moment_release import MomentRelease
+    from askance.channels.statistics.moment_release import MomentRelease
+    from askance.design.regression_release import predicted_noise
     from askance.estimation.problems.moment_repair import STRENGTH
-    from askance.estimation.regression_plan import predicted_noise
 
     if not isinstance(release, MomentRelease):
         return ["a fifth of the respondents is a good size of a pilot; ask the others for the regression"]
@@ -173,9 +173,9 @@ def _notes(release: MomentRelease | ScalePilot, respondents: int | None) -> list
     return notes
 
 
-def _with_scales(field: GaussianField, path: Path | None) -> tuple[GaussianField, int]:
+def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, int]:
     """The field with the scales that the reports of a pilot tell, if there is one, and how many they are."""
-    from askance.estimation.scale_pilot import ScalePilot
+    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.evidence.tally import of_statistics
     from askance.formats import load
 
@@ -268,7 +268,7 @@ def _write_field(
     """Choose a channel; write and print it."""
     from askance.channels.statistics.choices import require_choice
     from askance.cli.shared.write_guards import CHANNELS, refuse_other, require_writable
-    from askance.design.field_release import FieldRelease, plan_field
+    from askance.design.field_release import FieldRelease, field_release
     from askance.estimation.problems.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
@@ -286,7 +286,7 @@ def _write_field(
         )
     with one_line_warnings() as told, progress() as doing:
         doing("choosing tables")
-        chosen = plan_field(field, privacy_level, channel=channel, theta=theta)  # type: ignore[arg-type]
+        chosen = field_release(field, privacy_level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
     if as_json:

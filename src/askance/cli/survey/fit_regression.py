@@ -13,7 +13,7 @@ from askance.cli.survey.estimate_tables import print_channel_test, test_as_json
 from askance.errors import InputError
 
 if TYPE_CHECKING:
-    from askance.estimation.scale_pilot import ScalePilot
+    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.evidence import StatisticsTally
 
 
@@ -26,8 +26,8 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
         confidence: of the intervals.
         as_json: whether to print JSON.
     """
+    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.estimation.linear import estimate_linear
-    from askance.estimation.scale_pilot import ScalePilot
     from askance.evidence.tally import of_statistics
     from askance.formats import load
     from askance.formats.release_file import read_release

@@ -241,7 +241,7 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
 
 def require_small_model(model: object) -> Enumerated:
     """Refuse what is no `Enumerated` model, and one of more outputs than can be searched."""
-    remedy = "Build one from the table of its statistics; for tables of a random field there is plan_field."
+    remedy = "Build one from the table of its statistics; for tables of a random field there is field_release."
     known = instance(model, Enumerated, "model", "an Enumerated model", remedy)
     if len(known.outputs) > MOST_OUTPUTS:
         raise InputError(

@@ -206,7 +206,7 @@ def _candidates(
     if field.terms:
         raise InputError(
             f"the field has covariates ({', '.join(field.terms)}); allowed: a field without.",
-            remedy="Plan for the field without them, or take plan_field.",
+            remedy="Plan for the field without them, or take field_release.",
         )
     own = [tuple(clique) for clique in field.cliques]
     if tables is not None:
@@ -238,7 +238,7 @@ def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike |
     if free > _MOST_PARAMETERS:
         raise InputError(
             f"the field has {free} free parameters; allowed: at most {_MOST_PARAMETERS}.",
-            remedy="Take plan_field, whose tables need no search.",
+            remedy="Take field_release, whose tables need no search.",
         )
     return guess_or_zero(theta, prior, field.dimension)
 

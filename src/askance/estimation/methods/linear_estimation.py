@@ -14,7 +14,7 @@ from askance.errors import InputError, RepairWarning
 from askance.estimation.outcome import Notice, Outcome
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.moment_repair import STRENGTH, MomentRepair, Repair, repair_design
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 _SHRUNK = {
     "quadratic": "long vectors (1, x, y) are shrunk to the channel's radius, which weights far-out respondents down, "
@@ -71,7 +71,7 @@ def fit_linear(problem: LinearProblem, *, repair: Repair = "auto", strength: flo
     )
 
 
-def slopes_of(field: GaussianField, design: FloatArray, standard: FloatArray) -> FloatArray:
+def slopes_of(field: LinearModel, design: FloatArray, standard: FloatArray) -> FloatArray:
     """The derivative of w = A⁻¹b by the moments, shape (p + 1, d).
 
     A⁻¹ e_i for b_i, −A⁻¹(e_i w_j + e_j w_i) for A_ij, and half of that on the diagonal.
@@ -88,7 +88,7 @@ def slopes_of(field: GaussianField, design: FloatArray, standard: FloatArray) ->
     return slopes
 
 
-def _clipping(field: GaussianField) -> tuple[str, ...]:
+def _clipping(field: LinearModel) -> tuple[str, ...]:
     """That devices clip, and where."""
     if not field.clips_within_bounds:
         return ()
@@ -97,7 +97,7 @@ def _clipping(field: GaussianField) -> tuple[str, ...]:
     return (f"devices clip values at {field.clip:g} scales ({kept}): coefficients are those of clipped values",)
 
 
-def _dependent(field: GaussianField, repair: MomentRepair) -> tuple[str, ...]:
+def _dependent(field: LinearModel, repair: MomentRepair) -> tuple[str, ...]:
     """That some direction of x cannot be told from one that does not vary, and which columns have most of it."""
     level = repair.noise * math.sqrt(field.n_features)
     if not repair.acted or repair.eigenvalues[0] > 2 * level:

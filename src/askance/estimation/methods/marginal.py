@@ -23,6 +23,7 @@ from askance.estimation.methods.moments import fit_moments
 from askance.estimation.outcome import Diagnostics, LocalMaximum, Notice, Outcome
 from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
+from askance.estimation.solvers.lbfgs import descend
 from askance.estimation.solvers.newton import Solution, newton
 
 #: How one start is climbed from.
@@ -230,20 +231,16 @@ def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -
 
 def climb_lbfgs(problem: Problem, start: FloatArray) -> Solution:
     """L-BFGS with the exact gradient, in standardised parameters."""
-    from scipy.optimize import minimize
-
     likelihood, standard = problem.likelihood(), problem.standard
-    result = minimize(
-        lambda scaled: likelihood.value(standard.to_parameters(scaled)),
-        standard.matrix @ start,
-        jac=lambda scaled: standard.gradient(likelihood.gradient(standard.to_parameters(scaled))),
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
-    )
-    theta = standard.to_parameters(result.x)
-    flat = bool(np.abs(standard.gradient(likelihood.gradient(theta))).max() < 1e-6)
+
+    def value_and_gradient(scaled: FloatArray) -> tuple[float, FloatArray]:
+        theta = standard.to_parameters(scaled)
+        return likelihood.value(theta), standard.gradient(likelihood.gradient(theta))
+
+    found = descend(value_and_gradient, standard.matrix @ start, 1e-10, 5000)
+    theta = standard.to_parameters(found.point)
     gone = problem.ran_off(theta)
-    return Solution(theta, float(result.fun), flat and not gone, gone, int(result.nit))
+    return Solution(theta, found.value, found.slope < 1e-6 and not gone, gone, found.steps)
 
 
 _SOLVERS: dict[str, Callable[[Problem, FloatArray], Solution]] = {

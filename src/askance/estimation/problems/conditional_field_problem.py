@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,11 +13,12 @@ from askance._checks import shown
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, ShapeError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
-from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss
+from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, FieldOptimum, FieldPosterior
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
-from askance.estimation.solvers.field_descent import descend
+from askance.estimation.solvers.lbfgs import descend
 from askance.evidence.field_responses import FieldResponses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
@@ -30,23 +30,17 @@ _GUIDING_ROWS = 500
 # How often the solver looks at the curvature anew, and its steps in between: curvature from few rows costs no more than
 # a step.
 _ROUNDS, _STEPS = 50, 4
-#: Where a gradient is below this many posterior standard deviations, the solver has arrived; or is near.
-ARRIVED, NEAR = 0.01, 0.5
+# Where a gradient is below this many posterior standard deviations, the solver is near.
+_NEAR = 0.5
 # Eigenvalues of a curvature below this share of the largest are 0.
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Where the solver ended, and what it cost; η belongs to standardised covariates."""
-
-    eta: FloatArray
-    converged: bool
-    evaluations: int
-
-
 class ConditionalFieldProblem:
     """Field, reports and prior, in standardised covariates."""
+
+    #: Matrices (d, d) are used.
+    dense = True
 
     def __init__(
         self,
@@ -57,6 +51,7 @@ class ConditionalFieldProblem:
         x: FloatArray,
         tested: FieldResponses,
     ) -> None:
+        self.dimension = field.dimension
         self.field, self.channel, self.design, self.rows, self.x = field, channel, design, rows, x
         self.tested, self.prior_scale, self.precision = tested, FIELD_PRIOR_SCALE, FIELD_PRIOR_SCALE**-2
         self.tilted = TiltedField(field, channel.tables.cliques)
@@ -118,12 +113,12 @@ class ConditionalFieldProblem:
         """The number of reports."""
         return len(self.x)
 
-    def moments(self, tolerance: float = ARRIVED) -> _Found:
+    def moments(self, tolerance: float = ARRIVED) -> FieldOptimum:
         """The mode of a few rows; about that of all, with the noise there; that of all, with the noise there."""
-        found = _Found(np.zeros(self.field.dimension), True, 0)
+        found = FieldOptimum(np.zeros(self.field.dimension), True, 0)
         few = FieldMoments(self.tilted, [own.thinned(_GUIDING_ROWS) for own in self.rows], self.channel.tables.shapes)
-        for moments, each in ((few, NEAR), (self.field_moments, NEAR), (self.field_moments, tolerance)):
-            found = self.solve(MomentLoss(moments, found.eta, _GUIDING_ROWS), found, each)
+        for moments, each in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
+            found = self.solve(MomentLoss(moments, found.theta, _GUIDING_ROWS), found, each)
         return found
 
     def penalised(self, loss: RowLoss) -> Callable[[FloatArray], tuple[float, FloatArray]]:
@@ -135,9 +130,9 @@ class ConditionalFieldProblem:
 
         return value_and_gradient
 
-    def solve(self, loss: RowLoss, start: _Found, tolerance: float = ARRIVED) -> _Found:
+    def solve(self, loss: RowLoss, start: FieldOptimum, tolerance: float = ARRIVED) -> FieldOptimum:
         """The posterior mode, by L-BFGS in coordinates in which the posterior is about a unit sphere."""
-        eta, evaluations, function = start.eta, start.evaluations, self.penalised(loss)
+        eta, evaluations, function = start.theta, start.evaluations, self.penalised(loss)
         for _ in range(_ROUNDS):
             root, origin = self._root(loss, eta), eta
 
@@ -150,8 +145,8 @@ class ConditionalFieldProblem:
             found = descend(rounded, np.zeros(len(eta)), tolerance, _STEPS)
             eta, evaluations = origin + root @ found.point, evaluations + found.evaluations
             if found.slope <= tolerance:
-                return _Found(eta, True, evaluations)
-        return _Found(eta, False, evaluations)
+                return FieldOptimum(eta, True, evaluations)
+        return FieldOptimum(eta, False, evaluations)
 
     def _root(self, loss: RowLoss, eta: FloatArray) -> FloatArray:
         """R with R Rᵀ = H⁻¹, H the curvature with the prior, shape (d, d)."""
@@ -160,17 +155,17 @@ class ConditionalFieldProblem:
         floor = max(self.precision, _ROUNDING * float(values[-1]))
         return np.asarray(vectors / np.sqrt(np.maximum(values, 0) + floor))
 
-    def step(self, loss: RowLoss, start: _Found) -> _Found:
+    def step(self, loss: RowLoss, start: FieldOptimum) -> FieldOptimum:
         """One scoring step from the start, halved until the posterior rises."""
-        function, root = self.penalised(loss), self._root(loss, start.eta)
-        value, gradient = function(start.eta)
+        function, root = self.penalised(loss), self._root(loss, start.theta)
+        value, gradient = function(start.theta)
         direction, share = -root @ (root.T @ gradient), 1.0
         while share > 1e-6:
-            trial = start.eta + share * direction
+            trial = start.theta + share * direction
             if loss.value(trial) + 0.5 * self.precision * float(trial @ trial) <= value:
-                return _Found(trial, start.converged, start.evaluations + 1)
+                return FieldOptimum(trial, start.converged, start.evaluations + 1)
             share /= 2
-        return _Found(start.eta, start.converged, start.evaluations + 1)
+        return FieldOptimum(start.theta, start.converged, start.evaluations + 1)
 
     def parameters(self) -> int:
         """How many numbers decide p(y | x): those of the tables, and of every independent column of x per value."""
@@ -181,6 +176,65 @@ class ConditionalFieldProblem:
         beside = int(np.linalg.matrix_rank(with_one.T @ with_one, hermitian=True)) - 1
         nodes = sum((size - 1) * (beside if v in in_tables else alone) for v, size in enumerate(self.field.sizes))
         return free_parameters(self.field) + nodes
+
+    def fitted(self, method: FieldMethod) -> tuple[FieldOptimum, ScoreLoss | None]:
+        """Where a method ends, and the likelihood of the reports if it has used it.
+
+        "moments" minimises ½ Σ_c r_cᵀC_c⁺r_c + ½ ‖η‖²/prior_scale² over parameters η of standardised covariates (see
+        `conditional_losses` for r, `field_design` for η). Convex matching of averages, A − μ̂ᵀθ + ½ λ‖θ‖², was the
+        alternative; it weighs the cliques that hold a variable by one number each, and takes the x of all respondents
+        for those of a clique's. The Gaussian likelihood of r weighs every moment by its noise, and its λ is known:
+        effects of covariates had errors of 0.050 instead of 0.060 at level 3 (simulated trees of four variables, 20,000
+        reports), and 0.20 either way at level 1, where the prior decides. "marginal" had 0.039 and 0.14: under much
+        noise, those whose x leaves little open tell little, and only the likelihood gives them less weight.
+        """
+        found = self.moments(_NEAR if method == "marginal" else ARRIVED)
+        if method == "moments":
+            return found, None
+        scores = ScoreLoss(self.tilted, self.rows)
+        return (self.step(scores, found) if method == "one-step" else self.solve(scores, found)), scores
+
+    def log_likelihood(self, scores: ScoreLoss, eta: FloatArray) -> float:
+        """Σ log P(o | x) over the reports."""
+        return -scores.value(eta)
+
+    def posterior(self, eta: FloatArray, scores: ScoreLoss | None) -> FieldPosterior:
+        """The covariance of η, and what it says about the part of the prior.
+
+        Of moments the sandwich H⁻¹ (Σ JᵀC⁺ĈC⁺J + Λ) H⁻¹, H = Σ JᵀC⁺J + Λ, with Ĉ from the reports themselves and Λ the
+        prior's precision; of the likelihood (Σ s sᵀ + Λ)⁻¹.
+        """
+        moments, precision = self.field_moments, self.precision
+        loss, slopes = MomentLoss(moments, eta), moments.jacobians(eta)
+        pairs = list(zip(slopes, loss.weights, strict=True))
+        curvature = (
+            sum(slope.T @ weight @ slope for slope, weight in pairs) if scores is None else scores.curvature(eta)
+        )
+        informed, vectors = np.linalg.eigh(curvature)
+        informed[informed <= _ROUNDING * informed[-1]] = 0.0
+        # Without a prior, directions that change nothing have no finite variance; a very large one will do.
+        floor = max(precision, _ROUNDING * float(informed[-1]))
+        inverse = covariance = np.asarray((vectors / (informed + floor)) @ vectors.T)
+        if scores is None:
+            leverage = [inverse @ slope.T @ weight for slope, weight in pairs]
+            empirical = moments.empirical_covariances(eta)
+            meat = sum(own @ spread @ own.T for own, spread in zip(leverage, empirical, strict=True))
+            covariance = np.asarray(meat + floor * inverse @ inverse)
+        rank = sum(int(np.linalg.matrix_rank(weight, hermitian=True)) for weight in loss.weights)
+        # What the distance is on average: the fit has taken away tr(C⁺ J Cov(η̂) Jᵀ) of its rank.
+        taken = sum(float(np.sum((weight @ slope @ inverse) * slope)) for slope, weight in pairs)
+        looked_at = np.concatenate([*slopes, _contrasts(self.field, self.design)])
+        shift = np.abs(looked_at @ (inverse @ (precision * eta)))
+        errors = np.sqrt(np.einsum("ij,jk,ik->i", looked_at, covariance, looked_at).clip(0))
+        moved = errors > 1e-12
+        return FieldPosterior(
+            covariance,
+            informed,
+            effective=float(np.sum(informed / (informed + floor))),
+            distance=2 * loss.value(eta),
+            freedom=max(rank - taken, 0.0),
+            pull=float(np.max(shift[moved] / errors[moved], initial=0.0)),
+        )
 
     @property
     def raw_tables(self) -> tuple[FloatArray, FloatArray]:
@@ -193,6 +247,15 @@ class ConditionalFieldProblem:
             sent = np.clip(rows.release.sent(raw[part]), 0.5 / rows.n_observations, 1.0)
             errors[part] = np.sqrt(rows.release.variances(sent) / rows.n_observations)
         return raw, errors
+
+
+def _contrasts(field: RandomField, design: FieldDesign) -> FloatArray:
+    """Effects of covariates that vary on log-odds against the first value, as rows of a matrix on η (…, d)."""
+    unit, rows = np.eye(field.dimension), []
+    for v in range(len(field.sizes)):
+        blocks = field.coefficients(np.arange(field.dimension), v).astype(np.int64)[design.varying]
+        rows.append((unit[blocks[:, 1:]] - unit[blocks[:, :1]]).reshape(-1, field.dimension))
+    return np.concatenate(rows)
 
 
 def _require_varying(field: RandomField, x: FloatArray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from askance.errors import InputError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.field_evidence import FromChannel, NoisyTables, TableEvidence, read_evidence
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
-from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField
-from askance.estimation.solvers.field_descent import descend, inverse_root
+from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
+from askance.estimation.solvers.inverse_root import inverse_root
+from askance.estimation.solvers.lbfgs import descend
 from askance.evidence.tally import StatisticsTally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
+
+FieldMethod: TypeAlias = Literal["moments", "ridge", "one-step", "marginal"]
 
 #: Where a gradient is below this many posterior standard deviations, the solver has arrived.
 ARRIVED = 0.01
@@ -39,6 +42,26 @@ class FieldOptimum:
     theta: FloatArray
     converged: bool
     evaluations: int
+
+
+class FieldPosterior(NamedTuple):
+    """What is known of θ around its mode.
+
+    Attributes:
+        covariance: of θ, shape (d, d).
+        informed: what the reports add to the prior's precision, in directions that do not mix, shape (d,).
+        effective: how many parameters the reports determine.
+        distance: rᵀC⁺r, how far the tables are from the fitted ones, in units of their noise.
+        freedom: what the distance is on average where the model is right.
+        pull: the largest shift by the prior, in standard errors.
+    """
+
+    covariance: FloatArray
+    informed: FloatArray
+    effective: float
+    distance: float
+    freedom: float
+    pull: float
 
 
 class FieldProblem:
@@ -112,6 +135,20 @@ class FieldProblem:
         gradient = self.measured.pull_back(theta, loss.gradient(mean)) + self.precision * theta
         return loss.value(mean) + 0.5 * self.precision * float(theta @ theta), gradient
 
+    @property
+    def n_observations(self) -> int:
+        """The number of reports."""
+        return self.evidence.n_observations
+
+    @property
+    def raw_tables(self) -> tuple[FloatArray, FloatArray]:
+        """The unbiased cells of all measured tables and their errors, shape (m,) each."""
+        return self.evidence.statistics, self.evidence.standard_errors
+
+    def parameters(self) -> int:
+        """How many numbers decide the distribution."""
+        return free_parameters(self.measured.field)
+
     # -- starting --------------------------------------------------------------------------------------------------
 
     def start(self) -> FieldOptimum:
@@ -176,6 +213,20 @@ class FieldProblem:
 
     # -- solving ---------------------------------------------------------------------------------------------------
 
+    def fitted(self, method: FieldMethod) -> tuple[FieldOptimum, ReportLoss | None]:
+        """Where a method ends, and the likelihood of the reports if it has used it."""
+        if method == "ridge":
+            return self.ridge(ARRIVED), None
+        start = self.start()
+        if method == "moments":
+            return self.solve(start, None), None
+        loss = self.likelihood()
+        return (self.step(loss, self.solve(start, None)) if method == "one-step" else self.solve(start, loss)), loss
+
+    def log_likelihood(self, loss: ReportLoss, theta: FloatArray) -> float:
+        """Σ log P(o) over the reports."""
+        return -loss.value(self.measured.mean(theta))
+
     def solve(self, start: FieldOptimum, given: TableLoss | None) -> FieldOptimum:
         """The posterior mode, by L-BFGS in coordinates in which the posterior is about a unit sphere.
 
@@ -223,6 +274,20 @@ class FieldProblem:
         while self.value(loss, theta + share * direction) > value and share > 1e-6:
             share /= 2
         return FieldOptimum(theta + share * direction, share > 1e-6, start.evaluations + 1)
+
+    def posterior(self, theta: FloatArray, loss: TableLoss | None) -> FieldPosterior:
+        """H⁻¹, and what it says about the part of the prior."""
+        gaussian, slopes, mean = self.gaussian(theta), self.measured.jacobian(theta), self.measured.mean(theta)
+        values, vectors = np.linalg.eigh(self.hessian(loss or gaussian, theta, slopes))
+        values = np.maximum(values, max(self.precision, 1e-14 * float(values[-1])))
+        covariance = np.asarray((vectors / values) @ vectors.T)
+        informed = np.maximum(values - self.precision, 0)
+        effective = float(np.sum(informed / values))
+        errors = np.sqrt(np.sum((slopes @ vectors / np.sqrt(values)) ** 2, axis=1))
+        shift = np.abs(slopes @ (covariance @ (self.precision * theta)))
+        pull = float(np.max(shift[errors > 0] / errors[errors > 0], initial=0.0))
+        freedom = max(gaussian.curvature(mean).rank() - effective, 0.0)
+        return FieldPosterior(covariance, informed, effective, 2 * gaussian.value(mean), freedom, pull)
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:

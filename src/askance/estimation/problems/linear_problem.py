@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from askance._arrays import FloatArray
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError
-from askance.estimation.moment_release import MomentRelease
 from askance.evidence.tally import StatisticsTally, of_statistics
 
 

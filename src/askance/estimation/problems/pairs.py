@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 from askance._checks import shown
 from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
+from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.errors import InputError
-from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
@@ -42,6 +44,12 @@ class Pair(NamedTuple):
     problem: type
     build: Callable[[Any, Any], Any]
 
+    @property
+    def name(self) -> str:
+        """Of the evidence, in words."""
+        kind = "noised statistics" if self.of_statistics else "answers"
+        return f"a Tally of {kind}" if self.evidence is Tally else self.evidence.__name__
+
     def fits(self, evidence: object) -> bool:
         """Whether evidence is of this kind."""
         channel = getattr(evidence, "channel", None)
@@ -59,6 +67,7 @@ PAIRS = (
     Pair(RandomField, FieldResponses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
     Pair(MomentRelease, StatisticsTally, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
+    Pair(ScalePilot, StatisticsTally, True, PilotProblem, PilotProblem),
 )
 
 # How evidence of a model is collected.
@@ -67,6 +76,7 @@ _COLLECTED = {
     Softmax: "Responses(channel).add(x, reports)",
     RandomField: "StatisticsTally(channel).add(reports)",
     MomentRelease: "StatisticsTally(release.channel).add(reports)",
+    ScalePilot: "StatisticsTally(pilot.channel).add(reports)",
 }
 
 
@@ -88,7 +98,7 @@ def pair_of(model: object, evidence: object) -> Pair:
         swapped = isinstance(evidence, tuple(_COLLECTED))
         raise InputError(
             f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, a RandomField, or the MomentRelease "
-            "of a linear model.",
+            "or ScalePilot of a linear model.",
             remedy="Give the model first, then the evidence: estimate(model, tally)."
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",
@@ -96,7 +106,7 @@ def pair_of(model: object, evidence: object) -> Pair:
     for pair in rows:
         if pair.fits(evidence):
             return pair
-    names = " or ".join(dict.fromkeys(pair.evidence.__name__ for pair in rows))
+    names = " or ".join(pair.name for pair in rows)
     raise InputError(
         f"evidence is {shown(evidence)}; allowed with {rows[0].model.__name__}: {names}.",
         remedy=f"Collect the reports with {_COLLECTED[rows[0].model]}.",

@@ -13,10 +13,8 @@ from askance.design.statistics_covariances import truths_of
 from askance.errors import EmptyDataError
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
-from askance.estimation.problems.matching import MomentMatching, is_outside
-from askance.estimation.problems.tally_problem import third_moments
+from askance.estimation.problems.tally_problem import DistributionMoments
 from askance.estimation.protocols import CovarianceKind
-from askance.estimation.solvers.noisy import NoisyMoments
 from askance.evidence.tally import StatisticsTally
 from askance.models.enumerated import Enumerated
 
@@ -51,50 +49,22 @@ class StatisticsProblem:
         return -math.inf
 
 
-class StatisticsMoments:
+class StatisticsMoments(DistributionMoments):
     """μ̂ from the sums of reports, and the fit to it."""
 
     def __init__(self, problem: StatisticsProblem, averaging: Averaging) -> None:
-        self._problem, self._averaging = problem, averaging
-        truths = problem.truths
-        self.statistics: FloatArray = truths.directions @ problem.evidence.mean(averaging) + truths.offset
+        super().__init__(problem.model, problem.standard)
+        self._evidence, self._truths, self._averaging = problem.evidence, problem.truths, averaging
+        self.statistics = self._truths.directions @ self._evidence.mean(averaging) + self._truths.offset
 
-    def start(self) -> FloatArray:
-        """θ = 0."""
-        return np.zeros(self._problem.model.dimension)
-
-    def matching(self, precision: FloatArray | None = None) -> MomentMatching:
-        """A(θ) − μ̂ᵀθ, with or without a ridge."""
-        return MomentMatching(self._problem.model, self.statistics, precision)
-
-    def is_outside(self, theta: FloatArray) -> bool:
-        """Whether μ̂ᵀθ ≥ max_y φ(y)ᵀθ, up to a hair, or θ has run off."""
-        return is_outside(self._problem.model, self.statistics, theta, self._problem.standard)
-
-    def _noise(self, theta: FloatArray) -> FloatArray:
+    def noise(self, theta: FloatArray) -> FloatArray:
         """Cov(μ̂) when outputs follow p_θ, shape (d, d)."""
-        problem = self._problem
-        spread = problem.evidence.channel.mean_covariance(
-            problem.truths.rows, problem.model.probabilities(theta), self._averaging
-        )
-        outer = problem.truths.directions
-        return np.asarray(outer @ spread @ outer.T / problem.n_observations)
-
-    def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
-        """μ̂ is Gaussian around μ(θ) with the covariance it has near `theta`."""
-        model = self._problem.model
-        return NoisyMoments(
-            self.statistics,
-            self._noise(theta),
-            precision,
-            model.mean_statistics,
-            model.fisher_information,
-            lambda at, direction: third_moments(model, at, direction),
-            self._problem.standard,
-        )
+        shares, outer = self._model.probabilities(theta), self._truths.directions
+        spread = self._evidence.channel.mean_covariance(self._truths.rows, shares, self._averaging)
+        return np.asarray(outer @ spread @ outer.T / self._evidence.n_observations)
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """I⁻¹ Cov(μ̂) I⁻¹ under the model."""
-        model = self._problem.model
+        model = self._model
         inverse = invert_information(model.fisher_information(theta), model.parameter_names, "the model")
-        return np.asarray(inverse @ self._noise(theta) @ inverse)
+        return np.asarray(inverse @ self.noise(theta) @ inverse)

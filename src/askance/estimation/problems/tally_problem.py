@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class TallyProblem:
 
     def moments(self, weighting: Weighting) -> TallyMoments:
         """The moment equations."""
-        return TallyMoments(self.model, self.evidence, weighting)
+        return TallyMoments(self, weighting)
 
     def likelihood(self, precision: FloatArray | None = None) -> MarginalLikelihood:
         """The marginal likelihood."""
@@ -84,16 +85,21 @@ class TallyProblem:
         return -self.n_observations * self.likelihood().value(theta) - self.log_shares
 
 
-class TallyMoments:
-    """μ̂ = R q̂ and the fit to it."""
+class DistributionMoments(ABC):
+    """μ̂ of a model without covariates, and the fit to it.
 
-    def __init__(self, model: Enumerated, evidence: Tally, weighting: Weighting) -> None:
-        self._model, self._evidence = model, evidence
-        self._standard = Standard.of_ranges(model.statistic_ranges)
-        self.beta: ObservationFunction = observation_function(
-            model, evidence.channel, evidence.smoothed_frequencies, weighting
-        )
-        self.statistics: FloatArray = self.beta.mean(evidence.frequencies)
+    Attributes:
+        statistics: μ̂, shape (d,).
+    """
+
+    statistics: FloatArray
+
+    def __init__(self, model: Enumerated, standard: Standard) -> None:
+        self._model, self._standard = model, standard
+
+    @abstractmethod
+    def noise(self, theta: FloatArray) -> FloatArray:
+        """Cov(μ̂) as judged near θ, shape (d, d)."""
 
     def start(self) -> FloatArray:
         """θ = 0."""
@@ -108,19 +114,33 @@ class TallyMoments:
         return is_outside(self._model, self.statistics, theta, self._standard)
 
     def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
-        """μ̂ is Gaussian around μ(θ) with the covariance of the mean of β over the (smoothed) reports."""
+        """μ̂ is Gaussian around μ(θ) with the covariance it has near `theta`."""
         model = self._model
-        noise = self.beta.covariance(self._evidence.smoothed_frequencies) / self._evidence.n_observations
-
         return NoisyMoments(
             self.statistics,
-            noise,
+            self.noise(theta),
             precision,
             model.mean_statistics,
             model.fisher_information,
             lambda at, direction: third_moments(model, at, direction),
             self._standard,
         )
+
+
+class TallyMoments(DistributionMoments):
+    """μ̂ = R q̂ and the fit to it."""
+
+    def __init__(self, problem: TallyProblem, weighting: Weighting) -> None:
+        super().__init__(problem.model, problem.standard)
+        self._evidence = evidence = problem.evidence
+        self.beta: ObservationFunction = observation_function(
+            problem.model, evidence.channel, evidence.smoothed_frequencies, weighting
+        )
+        self.statistics = self.beta.mean(evidence.frequencies)
+
+    def noise(self, theta: FloatArray) -> FloatArray:
+        """The covariance of the mean of β over the (smoothed) reports."""
+        return np.asarray(self.beta.covariance(self._evidence.smoothed_frequencies) / self._evidence.n_observations)
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """I⁻¹ Cov(β) I⁻¹ / n, with β over the reports (robust) or under the model (expected)."""

@@ -10,7 +10,7 @@ from askance._arrays import ArrayLike, FloatArray
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import level_text
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.tables import Column, Table, estimate_columns
 
 
@@ -37,7 +37,7 @@ class LinearFit(Fit):
         alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
-    model: GaussianField
+    model: LinearModel
     method: str = "moments"
     covariance_kind: str = "robust"
     converged: bool = True
@@ -49,7 +49,7 @@ class LinearFit(Fit):
     weighted: bool = False
 
     @property
-    def field(self) -> GaussianField:
+    def field(self) -> LinearModel:
         """The model: columns, bounds and scales."""
         return self.model
 

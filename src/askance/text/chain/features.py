@@ -106,7 +106,10 @@ def check_radius(radius: object) -> None:
     """Refuse what is no distance to look at words."""
     if type(radius) is not int or not 0 <= radius <= _FARTHEST:
         raise InputError(
-            f"radius is {shown(radius)}; allowed: whole numbers from 0 to {_FARTHEST}.", remedy="1 suits most texts."
+            argument="radius",
+            got=shown(radius),
+            allowed=f"whole numbers from 0 to {_FARTHEST}",
+            remedy="1 suits most texts.",
         )
 
 

@@ -1,4 +1,4 @@
-"""A Gaussian field and the channel its second moments pass through: what devices send, what the server makes of it."""
+"""A linear model and the channel its second moments pass through: what devices send, what the server makes of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import IncompatibleEvidenceError, InputError
-from askance.evidence.tally import StatisticsTally
-from askance.models.linear import GaussianField, clipped_message
+from askance.models.linear import LinearModel, clipped_message
 
 #: How moments are sent: by one direction for all products ("quadratic") or for the vector of moments ("moments"), by
 #: one bit for every moment ("per-value") or for one of them ("coordinate-release"), or by the paper's triple
@@ -61,6 +60,28 @@ class Encoded:
         return cls(rows, clipped, shrunk, "; ".join(messages))
 
 
+class SummedReports(Protocol):
+    """Sums of reports through a channel, such as a `StatisticsTally`."""
+
+    @property
+    def channel(self) -> StatisticsChannel:
+        """What they came through."""
+
+    @property
+    def sums(self) -> IntArray:
+        """What adds up."""
+
+    @property
+    def n_observations(self) -> int:
+        """The number of reports."""
+
+    def mean(self) -> FloatArray:
+        """Of every statistic, unbiased."""
+
+    def standard_errors(self) -> FloatArray:
+        """Of the means."""
+
+
 class MomentRelease:
     """Encoding and channel of one survey; both are public, and devices and server hold the same.
 
@@ -74,7 +95,7 @@ class MomentRelease:
       in [0, L_i²], where L are the limits of the field.
     - **triple-release**: draws a pair and sends the bits of z_i², z_i z_j and z_j².
 
-    `plan_regression` chooses channel, weights and radius from public numbers.
+    `regression_release` chooses channel, weights and radius from public numbers.
 
     Args:
         field: columns, bounds and scales.
@@ -83,9 +104,9 @@ class MomentRelease:
         weights: D, shape (p + 2,); all 1 where the encoding has no radius.
         pilot_observations: how many reports the scales come from.
 
-    >>> from askance.estimation.regression_plan import plan_regression
-    >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
-    >>> release = plan_regression(field, 4, channel="quadratic", share_within=1)
+    >>> from askance import StatisticsTally, regression_release
+    >>> field = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
+    >>> release = regression_release(field, 4, channel="quadratic", share_within=1)
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(-2, 2, (100_000, 1))
     >>> reports = release.simulate(x, x[:, 0] / 2, rng)  # on real devices: release.randomize
@@ -97,7 +118,7 @@ class MomentRelease:
 
     def __init__(
         self,
-        field: GaussianField,
+        field: LinearModel,
         channel: StatisticsChannel,
         encoding: Encoding,
         weights: ArrayLike | None = None,
@@ -112,7 +133,7 @@ class MomentRelease:
             raise IncompatibleEvidenceError(
                 f"{channel.kind} takes {channel.truth_width} numbers, weights are {self.weights.shape}; {encoding} of "
                 f"{field.n_features} features needs {wanted} of {kind} and ({field.width},).",
-                remedy="Build it with plan_regression.",
+                remedy="Build it with regression_release.",
             )
         if not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
             raise InputError(
@@ -198,7 +219,7 @@ class MomentRelease:
             return np.concatenate([[one], values[1:]]) if self.knows_ones else values
         return np.concatenate([[one], values])
 
-    def moments(self, tally: StatisticsTally) -> FloatArray:
+    def moments(self, tally: SummedReports) -> FloatArray:
         """Unbiased moments E[z_i z_j] of what devices encoded, on the standard scale, shape (d,)."""
         self.channel.require_same(tally.channel)
         means = self._full(tally.mean(), float(self._factors[0]))
@@ -206,21 +227,21 @@ class MomentRelease:
         centre = np.where(np.arange(len(centre)) == 0, 0.0, centre)
         return np.asarray(means / self._factors + centre)
 
-    def gram(self, tally: StatisticsTally) -> FloatArray:
+    def gram(self, tally: SummedReports) -> FloatArray:
         """The moments as the matrix E[z zᵀ], shape (p + 2, p + 2): unbiased, and not always that of any vector."""
         return self.field.gram(self.moments(tally))
 
-    def standard_errors(self, tally: StatisticsTally) -> FloatArray:
+    def standard_errors(self, tally: SummedReports) -> FloatArray:
         """Of the moments, from the reports alone, shape (d,)."""
         return np.asarray(self._full(tally.standard_errors(), 0.0) / self._factors)
 
-    def noise(self, tally: StatisticsTally) -> float:
+    def noise(self, tally: SummedReports) -> float:
         """s: the standard error of a product x_i x_j (root mean square over i ≠ j; of x² where there is one column)."""
         p = self.field.n_features
         inner = (self._first > 0) & (self._second <= p) & ((self._first != self._second) | (p == 1))
         return float(np.sqrt(np.mean(self.standard_errors(tally)[inner] ** 2)))
 
-    def covariance(self, tally: StatisticsTally) -> FloatArray:
+    def covariance(self, tally: SummedReports) -> FloatArray:
         """Cov of the moments, shape (d, d).
 
         Sums of reports tell variances but no covariances. Those are worked out by the channel for people whose (x, y)
@@ -270,7 +291,7 @@ class MomentRelease:
         if not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy="Take a release as it was made.")
         return cls(
-            GaussianField.from_specification(given["field"]),
+            LinearModel.from_specification(given["field"]),
             channel,
             given["encoding"],
             given["weights"],
@@ -281,7 +302,7 @@ class MomentRelease:
         return f"MomentRelease({self.field!r}, {self.encoding} at level {self.privacy_level:.4g})"
 
 
-def longest_vector(field: GaussianField, encoding: Encoding, weights: FloatArray) -> float:
+def longest_vector(field: LinearModel, encoding: Encoding, weights: FloatArray) -> float:
     """The largest length that a vector can have before it is shrunk; 0 where lengths do not matter."""
     limits = field.limits
     if encoding == "quadratic":

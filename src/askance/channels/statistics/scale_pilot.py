@@ -12,20 +12,14 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count
 from askance._digest import purpose_of
-from askance._threads import one_thread
 from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.moment_release import Encoded, SummedReports
 from askance.channels.statistics.reports import Reports
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
-from askance.estimation.checks.surprise import told_alarm
-from askance.estimation.moment_release import Encoded
-from askance.evidence.tally import StatisticsTally
-from askance.models.linear import GaussianField
+from askance.errors import IncompatibleEvidenceError, InputError
+from askance.models.linear import LinearModel
 
 #: Thresholds a column is compared with.
 THRESHOLDS = 16
-# Where a column may lie and how wide it may be, as shares of its bounds: the grid of the posterior.
-_CENTRES = np.linspace(0, 1, 81)
-_WIDTHS = np.geomspace(0.015, 0.4, 40)
 
 
 @dataclass(frozen=True)
@@ -54,17 +48,18 @@ class ScalePilot:
         privacy_level: of one report.
         thresholds: T.
 
+    >>> from askance import StatisticsTally, estimate
     >>> rng = np.random.default_rng(2)
-    >>> field = GaussianField(1, x_bounds=(0, 100), y_bounds=(-50, 50))
+    >>> field = LinearModel(1, x_bounds=(0, 100), y_bounds=(-50, 50))
     >>> pilot = ScalePilot(field, 2)
     >>> x = rng.normal(30, 10, (8000, 1))
     >>> tally = StatisticsTally(pilot.channel).add(pilot.simulate(x, 0.5 * x[:, 0], rng))
-    >>> found = pilot.estimate(tally)
+    >>> found = estimate(pilot, tally)
     >>> bool(abs(found.centres[0] - 30) < 3), bool(abs(np.log(found.scales[0] / 10)) < 0.3)
     (True, True)
     """
 
-    def __init__(self, field: GaussianField, privacy_level: Number, *, thresholds: int = THRESHOLDS) -> None:
+    def __init__(self, field: LinearModel, privacy_level: Number, *, thresholds: int = THRESHOLDS) -> None:
         if not np.isfinite(field.high - field.low).all():
             raise InputError(
                 "a pilot needs bounds of every column; allowed: finite x_bounds and y_bounds.",
@@ -83,7 +78,7 @@ class ScalePilot:
         return self.channel.privacy_level
 
     @cached_property
-    def _places(self) -> FloatArray:
+    def places(self) -> FloatArray:
         """The thresholds as shares of the bounds, shape (T,)."""
         return np.asarray((np.arange(self.thresholds) + 0.5) / self.thresholds)
 
@@ -91,7 +86,7 @@ class ScalePilot:
         """The T(p + 1) bits of every respondent; what lies outside the bounds counts as clipped."""
         table = self.field.read(x, y)
         shares = (table - self.field.low) / (self.field.high - self.field.low)
-        above = shares[:, :, None] > self._places
+        above = shares[:, :, None] > self.places
         clipped = ((shares < 0) | (shares > 1)).sum(axis=0)
         return Encoded.of(above.reshape(len(table), -1), clipped, self.field.names)
 
@@ -111,11 +106,11 @@ class ScalePilot:
     @classmethod
     def from_specification(cls, given: Mapping[str, Any]) -> Self:
         """The pilot that `specification` wrote down."""
-        field, level = GaussianField.from_specification(given["field"]), given["channel"]["privacy_level"]
+        field, level = LinearModel.from_specification(given["field"]), given["channel"]["privacy_level"]
         return cls(field, level, thresholds=given["thresholds"])
 
     @classmethod
-    def of_tally(cls, field: GaussianField, tally: StatisticsTally) -> Self:
+    def of_tally(cls, field: LinearModel, tally: SummedReports) -> Self:
         """The pilot of a field that a tally is of; refused where there is none."""
         columns, channel = field.n_features + 1, tally.channel
         if isinstance(channel, CoordinateRelease) and channel.dimension % columns == 0:
@@ -127,23 +122,9 @@ class ScalePilot:
             remedy="Give the state of the pilot's reports, and the description it was planned with.",
         )
 
-    @one_thread
-    def estimate(self, tally: StatisticsTally) -> Scales:
-        """Centres and scales in the units of the data."""
-        from scipy.special import ndtr
+    def estimate(self, tally: SummedReports) -> Scales:
+        """`askance.estimate(pilot, tally)`, under the name it had: the work is done where all estimates are made."""
+        import askance
 
-        self.channel.require_same(tally.channel)
-        if not tally.n_observations:
-            raise EmptyDataError("there are no reports of the pilot.", remedy="Add them to the tally first.")
-        told_alarm(tally)
-        zeros, ones = tally.sums.reshape(2, self.field.n_features + 1, self.thresholds)
-        flips = self.channel.flips
-        raised = flips.ones(ndtr((_CENTRES[:, None, None] - self._places) / _WIDTHS[:, None]))
-        # One table of likelihoods (centres, widths) per column.
-        heights = np.einsum("jt,abt->jab", ones, np.log(raised)) + np.einsum("jt,abt->jab", zeros, np.log1p(-raised))
-        posterior = np.exp(heights - heights.max(axis=(1, 2), keepdims=True))
-        posterior /= posterior.sum(axis=(1, 2), keepdims=True)
-        centres = np.einsum("jab,a->j", posterior, _CENTRES)
-        widths = np.exp(np.einsum("jab,b->j", posterior, np.log(_WIDTHS)))
-        extent = self.field.high - self.field.low
-        return Scales(self.field.low + extent * centres, extent * widths, tally.n_observations)
+        scales: Scales = askance.estimate(self, tally)  # type: ignore[call-overload]
+        return scales

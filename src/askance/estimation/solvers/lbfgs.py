@@ -12,14 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.models.table_maps import matrix_product
 
 # Steps that the curvature is guessed from.
 _MEMORY = 20
 # A step must lower the function by this share of what its slope promises.
 _SUFFICIENT = 1e-4
-# Up to this many rows, one thread factorises a matrix whole.
-_BLOCK = 64
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
 
@@ -30,11 +27,15 @@ class Descent:
 
     Attributes:
         point: the last and lowest point.
+        value: of the function there.
+        steps: how many were taken.
         evaluations: how often the function was asked.
         slope: the largest entry of the gradient there.
     """
 
     point: FloatArray
+    value: float
+    steps: int
     evaluations: int
     slope: float
 
@@ -53,11 +54,9 @@ def descend(
     >>> descend(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2), 1e-9, 100).point
     array([3., 3.])
     """
-    point, (value, gradient), evaluations = start, function(start), 1
+    point, (value, gradient), evaluations, taken = start, function(start), 1, 0
     memory: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=_MEMORY)
-    for _ in range(steps):
-        if np.abs(gradient).max(initial=0.0) <= tolerance:
-            break
+    while taken < steps and np.abs(gradient).max(initial=0.0) > tolerance:
         direction = -_curved(gradient, memory)
         slope = float(gradient @ direction)
         if slope >= 0:  # the memory misleads
@@ -72,44 +71,13 @@ def descend(
                 break
             share *= _shorter(value, slope * share, trial_value)
             if share < 1e-12:
-                return Descent(point, evaluations, float(np.abs(gradient).max(initial=0.0)))
+                return Descent(point, value, taken, evaluations, float(np.abs(gradient).max(initial=0.0)))
         step, change = trial - point, trial_gradient - gradient
         bend = float(step @ change)
         if bend > 1e-12 * float(step @ step):
             memory.append((step, change, 1 / bend))
-        point, value, gradient = trial, trial_value, trial_gradient
-    return Descent(point, evaluations, float(np.abs(gradient).max(initial=0.0)))
-
-
-def inverse_root(matrix: FloatArray) -> FloatArray:
-    """R with RᵀR = M⁻¹, for a symmetric positive matrix M (d, d); of a singular one, as far as it can be told.
-
-    >>> root = inverse_root(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> (root.T @ root * 3).round(9)
-    array([[ 2., -1.],
-           [-1.,  2.]])
-    """
-    try:
-        return _triangular_root(matrix)
-    except np.linalg.LinAlgError:  # singular to all digits
-        values, vectors = np.linalg.eigh(matrix)
-        return np.asarray((vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1]))).T)
-
-
-def _triangular_root(matrix: FloatArray) -> FloatArray:
-    """By blocks, [[A, B], [Bᵀ, C]] from A and C − BᵀA⁻¹B, small enough for one thread.
-
-    Several take ten times as long as one where the machine has something else to do.
-    """
-    if len(matrix) <= _BLOCK:
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix)))
-    half = len(matrix) // 2
-    out = np.zeros_like(matrix)
-    out[:half, :half] = first = _triangular_root(matrix[:half, :half])
-    across = matrix_product(first, matrix[:half, half:])
-    out[half:, half:] = second = _triangular_root(matrix[half:, half:] - matrix_product(across.T, across))
-    out[half:, :half] = -matrix_product(second, matrix_product(across.T, first))
-    return out
+        point, value, gradient, taken = trial, trial_value, trial_gradient, taken + 1
+    return Descent(point, value, taken, evaluations, float(np.abs(gradient).max(initial=0.0)))
 
 
 def _curved(gradient: FloatArray, memory: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:

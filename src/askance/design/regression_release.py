@@ -9,15 +9,22 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import Number, as_count, as_float, as_positive_level, as_probability
+from askance._renamed import renamed
 from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.moment_release import (
+    Encoding,
+    MomentRelease,
+    as_radius,
+    longest_vector,
+    require_encoding,
+)
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.quadratic_release import QuadraticRelease
 from askance.channels.statistics.triple_release import TripleRelease
 from askance.errors import InputError
-from askance.estimation.moment_release import Encoding, MomentRelease, as_radius, longest_vector, require_encoding
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 
 #: Shares of the guessed population that may lie within the radius; the first is the boldest.
 _SHARES = (0.3, 0.75, 0.95, 1.0)
@@ -26,8 +33,8 @@ _QUIET = 0.04
 _GUESSES = 4096
 
 
-def plan_regression(
-    field: GaussianField,
+def regression_release(
+    field: LinearModel,
     privacy_level: Number,
     *,
     channel: Encoding | Literal["auto"] = "auto",
@@ -57,9 +64,9 @@ def plan_regression(
         calibration: "exact" (default) or "paper" for per-value, coordinate-release and triple-release.
         pilot_observations: how many reports the scales of the field come from, to be mentioned.
 
-    >>> field = GaussianField(8, x_bounds=(-3, 3), y_bounds=(-3, 3), scales=(np.zeros(9), np.ones(9)))
-    >>> plan_regression(field, 1, n_respondents=16_000)
-    MomentRelease(GaussianField(8 features, clipped at 3 scales), quadratic at level 1)
+    >>> field = LinearModel(8, x_bounds=(-3, 3), y_bounds=(-3, 3), scales=(np.zeros(9), np.ones(9)))
+    >>> regression_release(field, 1, n_respondents=16_000)
+    MomentRelease(LinearModel(8 features, clipped at 3 scales), quadratic at level 1)
     """
     level = as_positive_level(privacy_level)
     if n_respondents is not None:
@@ -96,7 +103,7 @@ def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:
 
 
 def _with_radius(
-    field: GaussianField,
+    field: LinearModel,
     level: str,
     encoding: Encoding,
     weights: FloatArray,
@@ -126,7 +133,7 @@ def _with_radius(
     return boldest
 
 
-def _radius(field: GaussianField, encoding: Encoding, weights: FloatArray, within: float) -> float:
+def _radius(field: LinearModel, encoding: Encoding, weights: FloatArray, within: float) -> float:
     if within >= 1:
         return longest_vector(field, encoding, weights)
     drawn = np.random.default_rng(0).standard_normal((_GUESSES, field.n_features + 1)).clip(field.least, field.most)
@@ -138,9 +145,7 @@ def _radius(field: GaussianField, encoding: Encoding, weights: FloatArray, withi
     return float(np.quantile(np.linalg.norm(wide.encode_standard(people)[0], axis=1), within))
 
 
-def _bounded_channel(
-    field: GaussianField, level: str, encoding: Encoding, calibration: Calibration
-) -> StatisticsChannel:
+def _bounded_channel(field: LinearModel, level: str, encoding: Encoding, calibration: Calibration) -> StatisticsChannel:
     """Per-value or coordinate release of the products within their bounds, or the paper's triple."""
     if encoding == "triple-release":
         return TripleRelease(field.width, level, calibration=calibration)
@@ -151,3 +156,7 @@ def _bounded_channel(
     if encoding == "per-value":
         return PerValue(dim, level, calibration=calibration, statistics="bounded", lower=lower, statistic_bound=width)
     return CoordinateRelease(dim, level, calibration=calibration, lower=lower, statistic_bound=width)
+
+
+#: The name it had before.
+plan_regression = renamed("plan_regression", regression_release)
