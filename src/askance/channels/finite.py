@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray, IntArray, WordArray
-from askance._checks import as_column, require_generator, shown
+from askance._checks import as_column, instance, require_generator, shown
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
@@ -191,11 +191,5 @@ class FiniteChannel(Described):
 
 def require_channel(channel: object) -> FiniteChannel:
     """Refuse what is no channel."""
-    if not isinstance(channel, FiniteChannel):
-        raise InputError(
-            argument="channel",
-            got=shown(channel),
-            allowed="a channel",
-            remedy="Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all.",
-        )
-    return channel
+    remedy = "Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all."
+    return instance(channel, FiniteChannel, "channel", "a channel", remedy)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_parameter, shorten, shown
+from askance._checks import as_parameter, one_of, shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.observation import ObservationFunction
 from askance.channels.statistics.base import Averaging, StatisticsChannel
-from askance.errors import InputError, NotIdentifiedError
+from askance.errors import NotIdentifiedError
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
 
@@ -121,11 +121,7 @@ def observation_function(
     model: FiniteModel, channel: FiniteChannel, frequencies: FloatArray, weighting: Weighting
 ) -> ObservationFunction:
     """The β in use: of least covariance under `frequencies`, or the plain one."""
-    if not isinstance(weighting, str) or weighting not in ("best", "plain"):
-        raise InputError(
-            argument="weighting", got=shown(weighting), allowed="best, plain", remedy="The default is best."
-        )
-    if weighting == "plain":
+    if one_of(weighting, ("best", "plain"), "weighting", "The default is best.") == "plain":
         return channel.observation_function(model)
     possible = np.where(frequencies > 0, frequencies, 1.0)  # impossible observations need a weight, any weight
     return channel.observation_function(model, possible)

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, did_you_mean, shown
+from askance._checks import Number, one_of, shown
 from askance._words import words
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.listed_table import ListedTable
@@ -48,13 +48,7 @@ def plan_field(
     >>> len(plan_field(field, 1).tables.cliques), len(plan_field(field, 5).tables.cliques)
     (6, 1)
     """
-    if channel not in get_args(FieldRelease):
-        raise InputError(
-            argument="channel",
-            got=shown(channel),
-            allowed=", ".join(get_args(FieldRelease)),
-            remedy=did_you_mean(channel, get_args(FieldRelease), 'Leave it out for "auto".'),
-        )
+    one_of(channel, get_args(FieldRelease), "channel", 'Leave it out for "auto".')
     if channel == "optimal":
         return optimal_cliques(field, privacy_level, theta).channel
     if theta is not None:

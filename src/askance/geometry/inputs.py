@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from askance._checks import shown
+from askance._checks import instance, shown
 from askance.channels.finite import FiniteChannel, require_channel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, ShapeError
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
@@ -12,29 +12,24 @@ from askance.models.enumerated import Enumerated
 
 def require_model(model: object, statistics: tuple[int, ...], outputs: int | None = None) -> Enumerated:
     """Refuse what is no `Enumerated` model, or one with another number of statistics or outputs than can be drawn."""
-    if not isinstance(model, Enumerated):
-        raise InputError(
-            argument="model",
-            got=shown(model),
-            allowed="an Enumerated model",
-            remedy="Give the model first, then the channel; build one such as Enumerated([[5, -1, 0]]).",
-        )
-    if outputs is not None and len(model.outputs) != outputs:
+    remedy = "Give the model first, then the channel; build one such as Enumerated([[5, -1, 0]])."
+    known = instance(model, Enumerated, "model", "an Enumerated model", remedy)
+    if outputs is not None and len(known.outputs) != outputs:
         raise ShapeError(
-            f"has {len(model.outputs)} outputs",
+            f"has {len(known.outputs)} outputs",
             argument="model",
             allowed=f"{outputs}, the corners of the triangle",
             remedy="Draw a model of three outputs, or its likelihood with likelihood_picture.",
         )
-    if model.dimension not in statistics:
+    if known.dimension not in statistics:
         allowed = " or ".join(map(str, statistics))
         raise ShapeError(
-            f"has {model.dimension} statistics",
+            f"has {known.dimension} statistics",
             argument="model",
             allowed=allowed,
             remedy="Keep the statistics you want to look at: Enumerated(model.table[:1], outputs=model.outputs).",
         )
-    return model
+    return known
 
 
 def require_pair(model: Enumerated, channel: object) -> FiniteChannel:
@@ -46,24 +41,18 @@ def require_pair(model: Enumerated, channel: object) -> FiniteChannel:
 
 def as_problem(model: Enumerated, channel: FiniteChannel, observed: object) -> TallyProblem:
     """Model and tally as estimation sees them; refused are other channels and empty tallies."""
-    if not isinstance(observed, Tally):
-        raise InputError(
-            argument="observed",
-            got=shown(observed),
-            allowed="a Tally",
-            remedy="Count with Tally(channel).add(reports).",
-        )
-    if observed.channel.fingerprint != channel.fingerprint:
+    tally = instance(observed, Tally, "observed", "a Tally", "Count with Tally(channel).add(reports).")
+    if tally.channel.fingerprint != channel.fingerprint:
         raise IncompatibleEvidenceError(
-            f"observed was reported through {shown(observed.channel)}; allowed: through the channel given, "
+            f"observed was reported through {shown(tally.channel)}; allowed: through the channel given, "
             f"{shown(channel)}.",
             remedy="Pass observed.channel as the channel.",
         )
-    if not observed.n_observations:
+    if not tally.n_observations:
         raise EmptyDataError(
             "has 0 reports",
             argument="observed",
             allowed="at least 1",
             remedy="Add reports first: observed.add(reports).",
         )
-    return TallyProblem(model, observed)
+    return TallyProblem(model, tally)

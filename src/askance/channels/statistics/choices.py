@@ -6,21 +6,14 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import cast
 
-from askance._checks import Number, as_distribution, did_you_mean, shown
+from askance._checks import Number, as_distribution, one_of
 from askance.channels.statistics.base import Averaging, Calibration
 from askance.errors import InputError, ShapeError
 
 
 def require_choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(
-            argument=name,
-            got=shown(value),
-            allowed=", ".join(allowed),
-            remedy=did_you_mean(value, allowed, f"The default is {allowed[0]}."),
-        )
-    return value
+    return one_of(value, allowed, name, f"The default is {allowed[0]}.")
 
 
 def require_calibration(value: object) -> Calibration:

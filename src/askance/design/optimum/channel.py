@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_parameter, as_positive_level, shown
+from askance._checks import Number, as_parameter, as_positive_level, instance, number, shown
 from askance._kernels.draw import TOTAL
 from askance._threads import one_thread
 from askance._words import words
@@ -180,13 +180,8 @@ def optimal_channel(
     22568.1
     """
     level = as_positive_level(privacy_level)
-    if level < _LEAST_LEVEL:
-        raise InputError(
-            argument="privacy_level",
-            got=shown(level),
-            allowed="0.0001 to 30",
-            remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
-        )
+    remedy = "Levels between 0.5 and 4 are usual; nearly nothing is told below."
+    number(level, "privacy_level", _LEAST_LEVEL, 30, remedy=remedy)
     require_choice(target, "target", ("likelihood", "moments"))
     with one_thread:
         points, worst = _read_points(model, theta, prior, minimax)
@@ -247,19 +242,14 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
 
 def require_small_model(model: object) -> Enumerated:
     """Refuse what is no `Enumerated` model, and one of more outputs than can be searched."""
-    if not isinstance(model, Enumerated):
+    remedy = "Build one from the table of its statistics; for tables of a random field there is plan_field."
+    known = instance(model, Enumerated, "model", "an Enumerated model", remedy)
+    if len(known.outputs) > MOST_OUTPUTS:
         raise InputError(
-            argument="model",
-            got=shown(model),
-            allowed="an Enumerated model",
-            remedy="Build one from the table of its statistics; for tables of a random field there is plan_field.",
-        )
-    if len(model.outputs) > MOST_OUTPUTS:
-        raise InputError(
-            f"the model has {len(model.outputs)} outputs; allowed: at most {MOST_OUTPUTS}.",
+            f"the model has {len(known.outputs)} outputs; allowed: at most {MOST_OUTPUTS}.",
             remedy="Merge outputs, or take subset selection, which is nearly as good when there are many.",
         )
-    return model
+    return known
 
 
 def _read_points(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_positive_level, shown
+from askance._checks import Number, as_count, as_positive_level, instance, number
 from askance._kernels.draw import TOTAL
 from askance._threads import one_thread
 from askance.channels.statistics.clique_release import CliqueRelease
@@ -85,10 +85,10 @@ class OptimalCliques:
         """A table for people."""
         tables = self.channel.tables
         lines = [f"{len(tables.cliques)} tables at privacy level {self.channel.privacy_level:.6g}:"]
-        for number in np.argsort(-self.channel.clique_probabilities, kind="stable"):
-            clique = ", ".join(self.variables[v] for v in tables.cliques[int(number)])
-            cells = tables.cells[int(number)]
-            lines.append(f"  {self.channel.clique_probabilities[number]:6.1%}  {clique} ({cells} cells)")
+        for place in np.argsort(-self.channel.clique_probabilities, kind="stable"):
+            clique = ", ".join(self.variables[v] for v in tables.cliques[int(place)])
+            cells = tables.cells[int(place)]
+            lines.append(f"  {self.channel.clique_probabilities[place]:6.1%}  {clique} ({cells} cells)")
         lines.append(
             f"mean squared error of the field's tables, times n, summed over all cells: {self.value:.6g}, "
             f"{self.gain:.1%} below that of the field's own tables drawn equally often ({self.uniform:.6g}); "
@@ -130,13 +130,8 @@ def optimal_cliques(
     (True, True)
     """
     level = as_positive_level(privacy_level)
-    if level < _LEAST_LEVEL:
-        raise InputError(
-            argument="privacy_level",
-            got=shown(level),
-            allowed="0.001 to 30",
-            remedy="Levels between 0.5 and 4 are usual; nearly nothing is told below.",
-        )
+    remedy = "Levels between 0.5 and 4 are usual; nearly nothing is told below."
+    number(level, "privacy_level", _LEAST_LEVEL, 30, remedy=remedy)
     points = _read_points(field, theta, prior)
     chosen, all_considered = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
     problem = CliqueProblem(field, points, usable_ratio(level), chosen)
@@ -239,13 +234,7 @@ def _candidates(
 
 
 def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:
-    if not isinstance(field, RandomField):
-        raise InputError(
-            argument="field",
-            got=shown(field),
-            allowed="a RandomField",
-            remedy="For other models there is optimal_channel.",
-        )
+    instance(field, RandomField, "field", "a RandomField", "For other models there is optimal_channel.")
     free = _free_parameters(field)
     if free > _MOST_PARAMETERS:
         raise InputError(
