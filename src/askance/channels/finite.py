@@ -192,4 +192,4 @@ class FiniteChannel(Described):
 def require_channel(channel: object) -> FiniteChannel:
     """Refuse what is no channel."""
     remedy = "Build one, such as RandomizedResponse(0.5, outputs=2); `askance channels` lists all."
-    return instance(channel, FiniteChannel, "channel", "a channel", remedy)  # type: ignore[type-abstract]
+    return instance(channel, FiniteChannel, "channel", "a channel", remedy)

@@ -17,13 +17,13 @@ import numpy as np
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
-from askance._words import words
+from askance._words import Place, words
 from askance.categories import Categories, Label
 from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
-from askance.channels.statistics.reports import Column, Reports, impossible_report, require_reports
+from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
 
@@ -40,8 +40,6 @@ TAG_DIGITS = 16
 Reason: TypeAlias = Literal["another channel", "duplicate id", "malformed"]
 #: The way out of a bad report.
 SKIP = words("Get it again, or refuse and count such reports with {skip_bad=True}.")
-#: The way out where something else is given than a file of reports.
-NO_REPORTS = "Give a file as `askance randomize` writes it."
 #: What the two kinds of channels report: columns of noised statistics, or noised answers (labels, shape (n,)).
 AnyReports: TypeAlias = Reports | AnyArray
 
@@ -147,7 +145,11 @@ class ReportSchema:
         if never.any():
             row = int(np.argmax(never))
             label = self.channel.observations.labels[int(codes[row])]
-            raise impossible_report(row, f"{shown(label)} in column 'answer', which the channel never gives")
+            raise InputError(
+                f"has {shown(label)} in column 'answer', which the channel never gives",
+                argument=Place("report", row),
+                remedy="It was made by another channel, or damaged; leave it out.",
+            )
         return self.channel.observations.decode(codes)
 
 

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import instance, shown
+from askance._checks import shown
 from askance._kernels import bits
 from askance._words import Place
 from askance.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from askance.channels.statistics.base import StatisticsChannel
-
-
-def impossible_report(row: int, what: str, allowed: str = "") -> InputError:
-    """The refusal of a report that no respondent could have sent."""
-    remedy = "It was made by another channel, or damaged; leave it out."
-    return InputError(f"has {what}", argument=Place("report", row), allowed=allowed, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,12 @@ class Column:
             wrong = (values < 0) | (values >= self.limit)
             if wrong.any():
                 row = int(np.argwhere(wrong)[0][0])
-                what = f"{shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}"
-                raise impossible_report(row, what, f"0 to {self.limit - 1}")
+                raise InputError(
+                    f"has {shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}",
+                    argument=Place("report", row),
+                    allowed=f"0 to {self.limit - 1}",
+                    remedy="It was made by another channel, or damaged; leave it out.",
+                )
         return values.astype(self.dtype, copy=False)
 
 
@@ -148,7 +146,10 @@ class Reports:
 
 def require_reports(reports: object, channel: StatisticsChannel) -> Reports:
     """Refuse what is no `Reports`, and reports of another channel."""
-    remedy = "Take what randomize returned, or read a file with read_reports."
-    known = instance(reports, Reports, "reports", "Reports", remedy)
-    channel.require_same(known.channel)
-    return known
+    if not isinstance(reports, Reports):
+        raise InputError(
+            f"reports is {shown(reports)}; allowed: Reports.",
+            remedy="Take what randomize returned, or read a file with read_reports.",
+        )
+    channel.require_same(reports.channel)
+    return reports
