@@ -145,11 +145,25 @@ def instance(
     return value
 
 
-def shape(array: AnyArray, expected: tuple[int, ...], argument: str, remedy: str) -> None:
-    """Refuse an array of another shape than the expected one."""
-    if array.shape != expected:
-        has, allowed = (Either(f"shape {s}", " × ".join(map(str, s)) + " numbers") for s in (array.shape, expected))
-        raise ShapeError(words("has {0}", has), argument=argument, got=array.shape, allowed=allowed, remedy=remedy)
+def shape(array: AnyArray, expected: tuple[int | str, ...], argument: str, remedy: str, note: str = "") -> None:
+    """Refuse an array of another shape than the expected one.
+
+    Args:
+        array: what was given.
+        expected: a size for every dimension; a word such as "n" where any size will do.
+        argument: what it is called.
+        remedy: the way out.
+        note: what the sizes mean, as in "one row per respondent".
+    """
+    sizes = zip(array.shape, expected, strict=False)
+    if array.ndim == len(expected) and all(isinstance(size, str) or size == length for length, size in sizes):
+        return
+    wanted = f"({', '.join(map(str, expected))}{',' * (len(expected) == 1)})"
+    counts = (len(array), expected[0]) if array.ndim == len(expected) == 1 else None
+    has = Either(f"shape {array.shape}", f"{counts[0]} numbers" if counts else f"shape {array.shape}")
+    wanted = f"{wanted}, {note}" if note else wanted
+    allowed = Either(wanted, str(counts[1]) if counts else wanted)
+    raise ShapeError(words("has {0}", has), argument=argument, got=array.shape, allowed=allowed, remedy=remedy)
 
 
 # -- single numbers ----------------------------------------------------------------------------------------------------

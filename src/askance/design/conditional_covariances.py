@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_parameter
+from askance._checks import as_parameter, shape
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Asymptotics, Weighting, invert_information, observation_function
-from askance.errors import EmptyDataError, InputError, MissingValueError, NotIdentifiedError, ShapeError
+from askance.errors import EmptyDataError, InputError, MissingValueError, NotIdentifiedError
 from askance.models.covariate_sizes import require_size
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
@@ -135,13 +135,8 @@ def average(V: FloatArray, x: FloatArray, shares: FloatArray) -> FloatArray:
 def read_sample(x: Covariates, weights: ArrayLike | None, terms: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
     """A sample of x as a dense array (n, p), and weights that sum to 1, (n,); refuses collinear columns."""
     dense = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
-    if dense.ndim != 2 or dense.shape[1] != len(terms):
-        raise ShapeError(
-            f"has shape {dense.shape}",
-            argument="x",
-            allowed=f"(rows, {len(terms)}), one column per term ({', '.join(terms)})",
-            remedy="Give a sample of the covariates, with a column of ones for the intercept.",
-        )
+    remedy = "Give a sample of the covariates, with a column of ones for the intercept."
+    shape(dense, ("rows", len(terms)), "x", remedy, f"one column per term ({', '.join(terms)})")
     if not len(dense):
         raise EmptyDataError("has no rows", argument="x", remedy="Give a sample of the covariates, or describe them.")
     if not np.isfinite(dense).all():

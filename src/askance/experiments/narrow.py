@@ -58,7 +58,7 @@ def key_of(axes: Iterable[Axes]) -> dict[str, Any]:
 
 def add_key(figure: Figure, named: Mapping[str, Any], size: float = 8.5, columns: int = 2, **options: Any) -> None:
     """One key below all axes."""
-    usual = {"loc": "outside lower center", "ncols": columns, "frameon": False, "columnspacing": 1.2}
+    usual: dict[str, Any] = {"loc": "outside lower center", "ncols": columns, "frameon": False, "columnspacing": 1.2}
     figure.legend(list(named.values()), list(named), fontsize=size, **(usual | options))
 
 

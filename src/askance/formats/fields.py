@@ -48,6 +48,8 @@ class Fields:
 
 #: The way out of a file whose content makes no sense though its checksum fits.
 REWRITE = "Save it again with this version of askance."
+#: The way out where something else is given than a file of reports.
+NO_REPORTS = "Give a file as `askance randomize` writes it."
 
 
 def require_fingerprint(channel: Described, stated: str | None, name: str) -> None:

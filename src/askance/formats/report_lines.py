@@ -21,10 +21,10 @@ import numpy as np
 from askance._arrays import AnyArray
 from askance._checks import shown
 from askance.errors import FormatError, InputError
+from askance.formats.fields import NO_REPORTS
 from askance.formats.report_schema import (
     LONGEST_ID,
     MOST_REPORTS,
-    NO_REPORTS,
     STRICT_JSON,
     TAG_DIGITS,
     Block,

@@ -27,9 +27,9 @@ from askance.categories import Label
 from askance.channels.statistics.reports import Column
 from askance.errors import FormatError
 from askance.formats.disk import with_seeking
+from askance.formats.fields import NO_REPORTS
 from askance.formats.report_schema import (
     LONGEST_ID,
-    NO_REPORTS,
     STRICT_JSON,
     Block,
     Header,

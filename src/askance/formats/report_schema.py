@@ -40,8 +40,6 @@ TAG_DIGITS = 16
 Reason: TypeAlias = Literal["another channel", "duplicate id", "malformed"]
 #: The way out of a bad report.
 SKIP = words("Get it again, or refuse and count such reports with {skip_bad=True}.")
-#: The way out where something else is given than a file of reports.
-NO_REPORTS = "Give a file as `askance randomize` writes it."
 #: What the two kinds of channels report: columns of noised statistics, or noised answers (labels, shape (n,)).
 AnyReports: TypeAlias = Reports | AnyArray
 

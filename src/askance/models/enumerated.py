@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import as_count, as_floats, as_list, as_parameter, require_generator
+from askance._checks import as_count, as_floats, as_list, as_parameter, require_generator, shape
 from askance.categories import Categories, LabelSet
 from askance.errors import InputError, MissingValueError, ShapeError
 
@@ -74,13 +74,7 @@ class Enumerated:
         base = np.zeros(size)
         if log_base_measure is not None:
             base = as_floats(log_base_measure, "log_base_measure").copy()
-        if base.shape != (size,):
-            raise ShapeError(
-                f"has shape {base.shape}",
-                argument="log_base_measure",
-                allowed=f"({size},)",
-                remedy="Give one number per output.",
-            )
+        shape(base, (size,), "log_base_measure", "Give one number per output.")
         if not np.isfinite(base).all():
             y = int(np.argmin(np.isfinite(base)))
             raise MissingValueError(

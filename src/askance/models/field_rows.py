@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import as_floats
+from askance._checks import as_floats, shape
 from askance.errors import MissingValueError, ShapeError
 from askance.models.softmax import Covariates
 
@@ -52,13 +52,7 @@ class FieldRequest:
         """The sum of the weights of each distribution, shape (size,)."""
         rows = 1 if self.inverse is None else len(self.inverse)
         given = np.ones(rows) if weights is None else as_floats(weights, "weights")
-        if given.shape != (rows,):
-            raise ShapeError(
-                f"has shape {given.shape}",
-                argument="weights",
-                allowed=f"({rows},)",
-                remedy="Give one weight per row of x.",
-            )
+        shape(given, (rows,), "weights", "Give one weight per row of x.")
         return given if self.inverse is None else np.bincount(self.inverse, given, self.size).astype(np.float64)
 
 
@@ -79,13 +73,8 @@ def read_covariates(x: Covariates, terms: Sequence[str]) -> FloatArray | None:
     if x is None:
         raise ShapeError("is missing", argument="x", remedy=f"Give a table with the columns {', '.join(terms)}.")
     rows = as_floats(x.toarray() if hasattr(x, "toarray") else x, "x")
-    if rows.ndim != 2 or rows.shape[1] != len(terms):
-        raise ShapeError(
-            f"has shape {rows.shape}",
-            argument="x",
-            allowed=f"(n, {len(terms)}), one column for each of {', '.join(terms)}",
-            remedy="Give one column per covariate, in this order.",
-        )
+    note = f"one column for each of {', '.join(terms)}"
+    shape(rows, ("n", len(terms)), "x", "Give one column per covariate, in this order.", note)
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         raise MissingValueError(

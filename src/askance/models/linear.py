@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray, IntArray
-from askance._checks import as_array, as_count, as_floats, columns_by_name, shown
+from askance._checks import as_array, as_count, as_floats, columns_by_name, number, shape, shown
 from askance.errors import InputError, MissingValueError, NotIdentifiedError, ShapeError
 
 # Values beyond this many scales are clipped.
@@ -95,8 +95,7 @@ class LinearModel:
         #: Whether nobody gave scales, so that they come from the bounds.
         self.scaled_by_bounds = scales is None
         self.clip = float(as_floats(clip, "clip"))
-        if not 0 < self.clip < np.inf:
-            raise InputError(argument="clip", got=shown(clip), allowed="above 0, finite", remedy="3 scales are usual.")
+        number(self.clip, "clip", 0, open=True, remedy="3 scales are usual.")
         #: Where x and y are clipped on the standard scale, shape (p + 1,) each.
         with np.errstate(over="ignore"):  # bounds that are further away than a float can tell are clipped, too
             self.least = np.maximum((self.low - self.centres) / self.scales, -self.clip)
@@ -170,13 +169,7 @@ class LinearModel:
     def read_x(self, x: ArrayLike) -> FloatArray:
         """X as a table of finite numbers, shape (n, p)."""
         table = as_floats(columns_by_name(x, self.feature_names) if self._named else x, "x", secret=True)
-        if table.ndim != 2 or table.shape[1] != self.n_features:
-            raise ShapeError(
-                f"has shape {table.shape}",
-                argument="x",
-                allowed=f"(n, {self.n_features}), one row per respondent",
-                remedy="Give one column per feature.",
-            )
+        shape(table, ("n", self.n_features), "x", "Give one column per feature.", "one row per respondent")
         _require_finite(table, self.names)
         return table
 

@@ -116,6 +116,17 @@ def _columns(plan: Plan) -> dict[str, Callable[[PlannedDesign], str]]:
     return columns
 
 
+def columns_of(plan: Plan) -> list[str]:
+    """The names of the columns."""
+    return list(_columns(plan))
+
+
+def rows_of(plan: Plan) -> list[list[str]]:
+    """One row for the direct question, one for every design."""
+    columns = _columns(plan).values()
+    return [[cell(design) for cell in columns] for design in listed(plan)]
+
+
 def _mark(design: PlannedDesign) -> str:
     return "≈" if design.rough else ""
 
@@ -140,8 +151,7 @@ def table_within(plan: Plan, width: int) -> list[list[str]]:
 
     Parameters are cut, or left out where hardly anything of them would be seen.
     """
-    columns = _columns(plan)
-    lines = [list(columns), *([cell(design) for cell in columns.values()] for design in listed(plan))]
+    lines = [columns_of(plan), *rows_of(plan)]
     place = lines[0].index(PARAMETERS)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     room = width - sum(widths) - _GAP * (len(widths) - 1) + widths[place]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
-from askance._checks import shown
+from askance._checks import instance, one_of
 from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError, RepairWarning
@@ -127,23 +127,11 @@ def _estimate(
 
 
 def _check_choices(channel: object, method: str, missing: str) -> None:
-    if not isinstance(channel, FiniteChannel):
-        raise InputError(
-            argument="channel",
-            got=shown(channel),
-            allowed="a channel",
-            remedy='Give the design, such as ForcedResponse("2/3", "1/6").',
-        )
-    if method not in REGRESSION_METHODS:
-        raise InputError(
-            argument="method",
-            got=shown(method),
-            allowed=", ".join(REGRESSION_METHODS),
-            remedy="The default is one-step.",
-        )
-    if missing not in _OUT_OF:
-        raise InputError(argument="missing", got=shown(missing), allowed="error, drop", remedy="The default is error.")
-    if bool((channel.matrix == channel.matrix[:, :1]).all()):
+    remedy = 'Give the design, such as ForcedResponse("2/3", "1/6").'
+    design = instance(channel, FiniteChannel, "channel", "a channel", remedy)
+    one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
+    one_of(missing, _OUT_OF, "missing", "The default is error.")
+    if bool((design.matrix == design.matrix[:, :1]).all()):
         raise NotIdentifiedError(
             f"{channel!r}: every report is equally likely whatever the truth, so the design carries no information.",
             remedy="Correct its probabilities.",

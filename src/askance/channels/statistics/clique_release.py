@@ -16,13 +16,14 @@ from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance._words import Place, words
+from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
-from askance.channels.statistics.reports import Column, impossible_report
+from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion

@@ -131,12 +131,12 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             seeds = words[:count]
             ranks = self._ranks(words[count : 2 * count], words[2 * count :], source)
             chosen = np.empty(count, dtype=np.int64)
-            drawn = (encoded[rows], seeds, ranks)
+            given = (encoded[rows], seeds, ranks)
             if compiled:
                 table = directions.normal_table()
-                directions.choose(*drawn, table, self.candidates, self._magnitude, chosen)
+                directions.choose(*given, table, self.candidates, self._magnitude, chosen)
             else:
-                directions.choose_plain(*drawn, self.candidates, self._magnitude, chosen)
+                directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
 
     def _ranks(self, coins: AnyArray, words: AnyArray, source: WordSource) -> IntArray:
