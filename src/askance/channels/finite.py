@@ -21,9 +21,10 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
 from askance.channels.described import Described
+from askance.channels.impossible_reports import impossible_report
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
-from askance.channels.reports import Column, Reports, impossible_report, require_reports
+from askance.channels.reports import Column, Reports, require_reports
 from askance.channels.thresholds import log_rounded_up
 from askance.channels.trials import Trials
 from askance.errors import IncompatibleEvidenceError, InputError

@@ -6,7 +6,7 @@ from askance._words import Place
 from askance.errors import InputError
 
 
-def impossible_report(row: int, what: str, allowed: str) -> InputError:
+def impossible_report(row: int, what: str, allowed: str = "") -> InputError:
     """The refusal of one, by its place among those that are looked at.
 
     >>> print(impossible_report(3, "2 labels in column 'subset'", "exactly 1"))

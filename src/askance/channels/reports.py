@@ -12,6 +12,7 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._kernels import bits
 from askance._words import Place
+from askance.channels.impossible_reports import impossible_report
 from askance.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ else:  # what a type is where nothing is said is known to Python from 3.13 on
     from typing import TypeVar
 
     C = TypeVar("C")
-
-
-def impossible_report(row: int, what: str, allowed: str = "") -> InputError:
-    """The refusal of a report that no respondent could have sent."""
-    remedy = "It was made by another channel, or damaged; leave it out."
-    return InputError(f"has {what}", argument=Place("report", row), allowed=allowed, remedy=remedy)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """Reports of channels on statistics: see `askance.channels.reports`."""
 
-from askance.channels.reports import Column, Reports, impossible_report, require_reports
+from askance.channels.reports import Column, Reports, require_reports
 
-__all__ = ["Column", "Reports", "impossible_report", "require_reports"]
+__all__ = ["Column", "Reports", "require_reports"]
