@@ -10,6 +10,8 @@ from typing import Any, TypeAlias, overload
 
 from askance._checks import did_you_mean, shown
 from askance._threads import one_thread
+from askance.channels.described import Described
+from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.checks.surprise import alarm_of
@@ -146,14 +148,15 @@ def _check_kinds(model: object, evidence: object) -> None:
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",
         )
-    wanted, example = (
-        ((Responses,), "Responses(channel).add(x, reports)")
+    wanted, example, channels = (
+        ((Responses,), "Responses(channel).add(x, reports)", FiniteChannel)
         if isinstance(model, Softmax)
-        else ((Tally,), "Tally(channel).add(reports)")
+        else ((Tally,), "Tally(channel).add(reports)", Described)
     )
-    if not isinstance(evidence, wanted):
+    if not isinstance(evidence, wanted) or not isinstance(evidence.channel, channels):
+        kind = " of answers" if channels is FiniteChannel else ""
         names = " or ".join(each.__name__ for each in wanted)
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {names}.",
+            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {names}{kind}.",
             remedy=f"Collect the reports with {example}.",
         )

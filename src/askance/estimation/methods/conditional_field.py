@@ -27,7 +27,7 @@ from askance.estimation.problems.tilted_field import TiltedField
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldDiagnostics, enough_reports
 from askance.estimation.solvers.field_descent import descend
-from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import FieldResponses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
 

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
 from askance._threads import one_thread
+from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import ConvergenceWarning, InputError, RepairWarning
 from askance.estimation.checks.surprise import alarm_of
@@ -20,7 +21,7 @@ from askance.estimation.problems.field_likelihood import ReportLoss, TableLoss
 from askance.estimation.problems.field_problem import ARRIVED, FieldOptimum, FieldProblem
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit, enough_reports
-from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import FieldResponses, Responses
 from askance.evidence.tally import StatisticsTally, of_statistics
 from askance.models.random_field import RandomField
 
@@ -104,10 +105,10 @@ def estimate_field(
            [0.2, 0.2]]), False)
     """
     if method is None:
-        method = "marginal" if isinstance(evidence, FieldResponses) else "moments"
+        method = "marginal" if isinstance(evidence, Responses) else "moments"
     _check(field, evidence, method, prior_scale)
     with one_thread:
-        if isinstance(evidence, FieldResponses):
+        if isinstance(evidence, Responses):
             from askance.estimation.methods.conditional_field import estimate_conditional_field
 
             alarm = alarm_of(evidence)
@@ -147,11 +148,16 @@ def _check(field: object, evidence: object, method: object, prior_scale: object)
             f"field is {shown(field)}; allowed: a RandomField.",
             remedy="Give the field first, then the evidence: estimate_field(field, tally).",
         )
-    with_covariates = isinstance(evidence, FieldResponses)
+    with_covariates = isinstance(evidence, Responses)
     if field.terms and not with_covariates:
         raise InputError(
             f"the field has covariates ({shown(list(field.terms))}), the evidence has none: {shown(evidence)}.",
-            remedy="Give reports with their covariates: FieldResponses(channel).add(x, reports).",
+            remedy="Give reports with their covariates: Responses(channel).add(x, reports).",
+        )
+    if isinstance(evidence, Responses) and not isinstance(evidence.channel, CliqueRelease):
+        raise InputError(
+            f"evidence is {shown(evidence)}; allowed with a field: Responses through a CliqueRelease.",
+            remedy="Collect with CliqueRelease(field.sizes, field.cliques, level).",
         )
     if with_covariates and not field.terms:
         raise InputError(

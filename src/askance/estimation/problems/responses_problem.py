@@ -20,7 +20,6 @@ from askance.errors import (
     ShapeError,
 )
 from askance.estimation.problems.basis import Basis, BasisEstimate
-from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
@@ -204,12 +203,12 @@ class ResponsesProblem:
                 stacklevel=2,
             )
 
-        def sums_of(block: Block) -> ClusterSums:
+        def scores(block: Block) -> FloatArray:
             s = weighted(block, score(block)).reshape(len(block.codes), -1)
             dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
-            return cluster_sums(place[block.rows], (s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
+            return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
 
-        sums = total(self.rows.blocks(), sums_of, merge_clusters).sums
+        sums = total(self.rows.blocks(), scores, by=lambda block: place[block.rows]).sums
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
         scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)
