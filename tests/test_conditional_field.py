@@ -381,7 +381,7 @@ SEEN = FieldResponses(CHANNEL).add(np.eye(4, 2), REPORTS)
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "another channel": (lambda: FieldResponses(PerValue(3, 1)), InputError, "CliqueRelease"),  # type: ignore[arg-type]
-    "no reports": (lambda: SEEN.add(np.eye(4, 2), [1, 2, 3, 4]), InputError, "Reports"),  # type: ignore[arg-type]
+    "no reports": (lambda: SEEN.add(np.eye(4, 2), [1, 2, 3, 4]), InputError, "Reports"),
     "other reports": (
         lambda: FieldResponses(CliqueRelease(CHAIN.sizes, CHAIN.cliques, 2)).add(np.eye(4, 2), REPORTS),
         AskanceError,

@@ -236,6 +236,11 @@ class Responses(Generic[C]):
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    @property
+    def units(self) -> IntArray | None:
+        """Which rows were seen together: every row is a report by itself, as None says."""
+        return None
+
     def blocks(self) -> Iterator[Chunk[C]]:
         """The rows in order, in blocks of one channel that stay in the processor's cache."""
         for chunk in self.chunks:

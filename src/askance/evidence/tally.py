@@ -80,6 +80,11 @@ class Tally(Generic[C]):
         self.sums.flags.writeable = False
         channel.require_possible(self.sums, self.n_observations)
 
+    @property
+    def channels(self) -> tuple[C, ...]:
+        """The channel, as evidence that may have several has them."""
+        return (self.channel,)
+
     def add(self, reports: ArrayLike | Reports[Any]) -> Self:
         """This tally and more reports: labels out of the channel's observations, or `Reports`."""
         sums = self.channel.sums(reports)  # type: ignore[arg-type]

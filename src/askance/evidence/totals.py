@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -129,5 +130,4 @@ def blocks_of(n: int, units: IntArray | None = None) -> list[slice]:
             )
         places = np.searchsorted(begins, borders)
         borders = np.unique(begins[places[places < len(begins)]])
-    ends = [*borders[1:].tolist(), n]
-    return [slice(start, end) for start, end in zip(borders.tolist(), ends, strict=True)]
+    return [slice(start, end) for start, end in pairwise([*borders.tolist(), n])]
