@@ -70,7 +70,7 @@ class Responses(Generic[C]):
 
     def __init__(
         self,
-        channel: C | Mapping[Label, C],
+        channel: C | Mapping[Any, C],
         chunks: Sequence[Chunk[C]] = (),
         terms: tuple[str, ...] | None = None,
     ) -> None:
