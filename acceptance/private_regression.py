@@ -14,7 +14,7 @@ import numpy as np
 from acceptance.check import Figure, check
 from askance._arrays import FloatArray
 from askance.errors import RepairWarning
-from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact, simulate_linear
+from askance.estimation.linear import estimate_linear, fit_exact, simulate_linear
 from askance.estimation.moment_release import Encoding
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit

@@ -25,7 +25,7 @@ from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
 from askance.errors import ClippingWarning, InputError, ShapeError
 from askance.estimation.entry import estimate
-from askance.estimation.methods.linear_estimation import estimate_linear, pilot_first
+from askance.estimation.linear import estimate_linear, pilot_first
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_plan import plan_regression
@@ -221,7 +221,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.fit_ = estimate_linear(
             self.release_, tally, repair=self.repair, strength=self.strength, pilot=getattr(self, "pilot_", None)
         )
-        self.coef_, self.intercept_ = self.fit_.coefficients, self.fit_.intercept
+        self.coef_, self.intercept_ = self.fit_.slopes, self.fit_.intercept
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:

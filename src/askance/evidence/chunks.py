@@ -38,7 +38,7 @@ class Chunk(Generic[C]):
     multiplicity: FloatArray | None = None
     weights: FloatArray | None = None
     clusters: AnyArray | None = None
-    channel: C | None = None
+    channel: C = None  # type: ignore[assignment]
 
     @property
     def codes(self) -> CodeArray:
@@ -57,7 +57,6 @@ class Chunk(Generic[C]):
     def sums(self) -> IntArray:
         """What the reports add up to; sampling weights are not used."""
         if not isinstance(self.channel, FiniteChannel):
-            assert self.channel is not None
             return self.channel.sums(self.reports)
         counts = np.bincount(self.codes, weights=self.multiplicity, minlength=self.channel.sums_size)
         return np.rint(counts).astype(np.int64)

@@ -202,7 +202,7 @@ class Responses(Generic[C]):
 
     def _through(self, arms: dict[Label, C]) -> Self:
         new = {channel.fingerprint: arms[arm] for arm, channel in self.arms.items()}
-        chunks = [chunk.through(new[cast("C", chunk.channel).fingerprint]) for chunk in self.chunks]
+        chunks = [chunk.through(new[chunk.channel.fingerprint]) for chunk in self.chunks]
         other = self._with(chunks, self.terms)
         other.arms = arms
         return other

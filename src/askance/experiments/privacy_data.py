@@ -17,7 +17,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.triple_release import TripleRelease
 from askance.errors import EmptyDataError, InputError
-from askance.estimation.methods.linear_estimation import estimate_linear
+from askance.estimation.linear import estimate_linear
 from askance.estimation.problems.moment_repair import repair_design
 from askance.estimation.regression_plan import plan_regression
 from askance.evidence.tally import Tally

@@ -231,7 +231,7 @@ def read_linear_guesses(
 def residual_deviation(fit: LinearFit) -> float:
     """√E(y − w·x)² by the moments of a fit, in the units of y; 0 where noise makes it negative.
 
-    >>> from askance.estimation.methods.linear_estimation import fit_exact
+    >>> from askance.estimation.linear import fit_exact
     >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-4, 4))
     >>> round(residual_deviation(fit_exact(field, [[-1], [-1], [1], [1]], [-2, 0, 0, 2])), 9)
     1.0

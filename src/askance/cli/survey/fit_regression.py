@@ -26,7 +26,7 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
         confidence: of the intervals.
         as_json: whether to print JSON.
     """
-    from askance.estimation.methods.linear_estimation import estimate_linear
+    from askance.estimation.linear import estimate_linear
     from askance.estimation.scale_pilot import ScalePilot
     from askance.evidence.tally import of_statistics
     from askance.formats import load

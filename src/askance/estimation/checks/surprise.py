@@ -16,7 +16,6 @@ P(q̂) ≤ exp(−n min_p KL(q̂ ‖ S p)), since log E e^a is concave in the la
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -29,6 +28,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.trials import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
+from askance.estimation.outcome import Notice, tell
 from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.pooled import PooledChannel, taken_apart
 from askance.evidence.responses import FieldResponses, Responses
@@ -80,21 +80,23 @@ def surprise(evidence: TestedEvidence) -> Surprise:
     return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + 1)
 
 
-def alarm_of(evidence: TestedEvidence, stacklevel: int = 3) -> str:
-    """Warn of reports that cannot have come through their channel, and say why; empty where they can.
+def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
+    """Why reports cannot have come through their channel; empty where they can.
 
-    >>> from askance import PerValue, Tally
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     alarm_of(Tally(PerValue(4, 1, l1_norm=1), [100] * 4, 100)).split(":")[0]
+    >>> from askance import PerValue, StatisticsTally
+    >>> alarm, = alarms_of(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
+    >>> alarm.text.split(":")[0]
     'these reports cannot have come through this channel'
     """
     found = surprise(evidence)
-    if found.bound >= IMPOSSIBLE:
-        return ""
-    message = in_words(found)
-    warnings.warn(f"{message}.", ImpossibleReportsWarning, stacklevel=stacklevel)
-    return message
+    return () if found.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(found)),)
+
+
+def told_alarm(evidence: TestedEvidence) -> str:
+    """The alarm, of which the caller is warned; empty where there is none."""
+    alarms = alarms_of(evidence)
+    tell(alarms)
+    return alarms[0].text if alarms else ""
 
 
 def in_words(found: Surprise) -> str:
