@@ -52,6 +52,9 @@ class Tally(Generic[C]):
     3
     """
 
+    #: The number of reports.
+    n_observations: int = 0
+
     def __init__(
         self,
         channel: C,
