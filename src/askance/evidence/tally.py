@@ -81,7 +81,8 @@ class Tally(Generic[C]):
         self.n_observations = as_count(n, "n_observations", maximum=channel.most_reports)
         self.sums: IntArray = integers.astype(np.int64)
         self.sums.flags.writeable = False
-        channel.require_possible(self.sums, self.n_observations)
+        if sums is not None or n:  # nothing is possible of every channel
+            channel.require_possible(self.sums, self.n_observations)
 
     @property
     def channels(self) -> tuple[C, ...]:
