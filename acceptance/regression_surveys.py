@@ -13,7 +13,7 @@ from askance import ForcedResponse, RandomizedResponse, Responses, Softmax, esti
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
 from askance.errors import RepairWarning
-from askance.evidence.responses import Chunk
+from askance.evidence.chunks import Chunk
 
 # Ten kinds of respondents: five ages, two sexes.
 CELLS = np.array([[1.0, age, sex] for age in (-2.0, -1.0, 0.0, 1.0, 2.0) for sex in (0.0, 1.0)])

@@ -86,8 +86,8 @@ def regressions() -> Iterator[tuple[str, Any]]:
     yield "regression, sparse", estimate(yes_no, Responses(channel).add(thin, reports), "moments")
     labels = ["a", "b", "c"]
     three = RandomizedResponse("1/2", outputs=labels)
-    evidence = Responses(three).add(x, three.simulate(np.array(labels)[_answers(3, x, rng)], rng))
-    yield "three outputs", estimate(Softmax(labels, terms), evidence)
+    of_three = Responses(three).add(x, three.simulate(np.array(labels)[_answers(3, x, rng)], rng))
+    yield "three outputs", estimate(Softmax(labels, terms), of_three)
 
 
 def distributions() -> Iterator[tuple[str, Any]]:

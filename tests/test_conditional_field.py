@@ -263,7 +263,7 @@ def test_covariates_that_say_nothing_change_nothing() -> None:
 def test_units_and_origin_of_covariates_do_not_matter(method: FieldMethod) -> None:
     x, channel = _x(4000, np.random.default_rng(8)), CliqueRelease(CHAIN.sizes, CHAIN.cliques, 3)
     seen = _evidence(CHAIN, channel, _theta(CHAIN, scale=0.5), x)
-    moved = FieldResponses(channel).add(x * np.array([100.0, 0.5]) + np.array([0.0, 2016.0]), seen.chunks[0][1])
+    moved = FieldResponses(channel).add(x * np.array([100.0, 0.5]) + np.array([0.0, 2016.0]), seen.chunks[0].reports)
     first, second = estimate_field(CHAIN, seen, method), estimate_field(CHAIN, moved, method)
     np.testing.assert_allclose(second.effects(1).estimate, first.effects(1).estimate / [[100.0], [0.5]], rtol=1e-5)
     np.testing.assert_allclose(
@@ -293,7 +293,7 @@ def test_methods_agree_and_likelihood_rises() -> None:
 def test_parts_merge_to_the_same_fit() -> None:
     x, channel = _x(2000, np.random.default_rng(10)), CliqueRelease(CHAIN.sizes, CHAIN.cliques, 3)
     whole = _evidence(CHAIN, channel, _theta(CHAIN), x)
-    reports = whole.chunks[0][1]
+    reports = whole.chunks[0].reports
     parts = [FieldResponses(channel).add(x[i : i + 500], reports[i : i + 500]) for i in range(0, 2000, 500)]
     merged = sum(parts[1:], start=parts[0])
     assert merged.n_observations == 2000
@@ -382,7 +382,7 @@ SEEN = FieldResponses(CHANNEL).add(np.eye(4, 2), REPORTS)
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "another channel": (lambda: FieldResponses(PerValue(3, 1)), InputError, "CliqueRelease"),  # type: ignore[arg-type]
-    "no reports": (lambda: SEEN.add(np.eye(4, 2), [1, 2, 3, 4]), InputError, "Reports"),  # type: ignore[arg-type]
+    "no reports": (lambda: SEEN.add(np.eye(4, 2), [1, 2, 3, 4]), InputError, "Reports"),
     "other reports": (
         lambda: FieldResponses(CliqueRelease(CHAIN.sizes, CHAIN.cliques, 2)).add(np.eye(4, 2), REPORTS),
         AskanceError,
@@ -396,7 +396,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "infinite": (lambda: SEEN.add(np.full((4, 2), np.inf), REPORTS), MissingValueError, "finite"),
     "texts": (lambda: SEEN.add([["a", "b"]] * 4, REPORTS), InputError, "numbers"),
     "empty": (lambda: estimate_field(CHAIN, FieldResponses(CHANNEL)), EmptyDataError, "no reports"),
-    "reports without x": (lambda: estimate_field(CHAIN, REPORTS), InputError, "FieldResponses"),
+    "reports without x": (lambda: estimate_field(CHAIN, REPORTS), InputError, "Responses"),
     "a field without x": (
         lambda: estimate_field(RandomField(CHAIN.sizes, CHAIN.cliques), SEEN), InputError, "field has none",
     ),

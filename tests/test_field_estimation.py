@@ -289,7 +289,7 @@ def test_too_few_reports_are_named_with_the_number_that_would_do() -> None:
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no field": (lambda: estimate_field("field", _tally(LOOP, 1, 10)), InputError, "RandomField"),  # type: ignore[call-overload]
-    "no evidence": (lambda: estimate_field(LOOP, [1, 2]), InputError, "StatisticsTally"),  # type: ignore[call-overload]
+    "no evidence": (lambda: estimate_field(LOOP, [1, 2]), InputError, "Tally"),  # type: ignore[call-overload]
     "no reports": (
         lambda: estimate_field(LOOP, StatisticsTally(CliqueRelease(LOOP.sizes, LOOP.cliques, 1))),
         EmptyDataError,

@@ -14,7 +14,7 @@ from scipy import stats
 from askance import PerValue, RandomizedResponse, StatisticsTally, Tally
 from askance.channels import Reports, StatisticsChannel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence import Accumulator
+from askance.evidence import Seen
 from tests.statistics_families import CHANNELS, truths_for, with_parameters
 
 every_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
@@ -40,7 +40,7 @@ def tallies() -> st.SearchStrategy[tuple[StatisticsTally, StatisticsTally, Stati
 
 
 def test_it_speaks_the_protocol() -> None:
-    assert isinstance(StatisticsTally(CHANNEL), Accumulator)
+    assert isinstance(StatisticsTally(CHANNEL), Seen)
 
 
 @settings(deadline=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from askance import RandomizedResponse, Tally, Warner
 from askance.channels import FiniteChannel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError
-from askance.evidence import Accumulator, Evidence
+from askance.evidence import Evidence, Responses, Seen
 from tests.families import CHANNELS
 
 CHANNEL = RandomizedResponse("1/2", outputs=5)
@@ -20,8 +20,9 @@ reports = st.lists(st.integers(0, 4), max_size=60)
 
 
 def test_it_speaks_the_protocols() -> None:
-    assert isinstance(Tally(CHANNEL), Evidence)
-    assert isinstance(Tally(CHANNEL), Accumulator)
+    assert isinstance(Tally(CHANNEL), Seen)
+    assert not isinstance(Tally(CHANNEL), Evidence)  # there are no rows
+    assert isinstance(Responses(CHANNEL), Evidence)
 
 
 @given(reports)

@@ -300,7 +300,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
                     remedy="Name all classes with partial_fit(X, y, classes=…).",
                 )
             channel = RandomizedResponse.for_privacy_level(self.privacy_level, outputs=len(self.classes_))
-            self.evidence_ = Responses(channel)
+            self.evidence_: Responses = Responses(channel)
         unknown = ~np.isin(target, self.classes_)
         if unknown.any():
             raise InputError(

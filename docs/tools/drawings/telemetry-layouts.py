@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib import pyplot as plt
 
-from askance import StatisticsTally, SubsetSelection, estimate_mean
+from askance import SubsetSelection, Tally, estimate_mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ def draw() -> Figure:
     # The page draws minutes and persons before it simulates; the reports come after them.
     rng.gamma([1.5, 1.2, 1, 0.6], [30, 20, 12, 10], (100_000, 4))
     rng.choice(9, 100_000, p=np.array([30, 3, 1, 32, 8, 2, 12, 9, 3]) / 100)
-    means = estimate_mean(StatisticsTally(channel).add(channel.simulate(layout, rng)))
+    means = estimate_mean(Tally(channel).add(channel.simulate(layout, rng)))
     shown = np.argsort(-means.mean)[1:25]
     places, estimates, errors = np.arange(len(shown)), means.mean[shown], means.standard_errors[shown]
     simultaneous = (means.confidence_interval(1 - 0.05 / 64).upper - means.mean)[shown]

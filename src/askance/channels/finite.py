@@ -202,7 +202,7 @@ class FiniteChannel(Described):
     def refuse_never_observed(self, counts: IntArray) -> None:
         """Refuse counts (k,) of observations that have probability 0 whatever the output."""
         never = self.never_observed
-        if counts[never].any():
+        if never.size and counts[never].any():
             o = int(never[np.argmax(counts[never] > 0)])
             raise IncompatibleEvidenceError(
                 f"{self.observations.labels[o]!r} was reported {counts[o]} times, and the channel never gives it.",

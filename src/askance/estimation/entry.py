@@ -42,7 +42,7 @@ from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -208,7 +208,7 @@ def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray
     >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
     array([0., 0., 1.])
     """
-    if not isinstance(evidence, Tally):
+    if not of_answers(evidence):
         raise InputError(
             f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
         )

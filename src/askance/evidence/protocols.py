@@ -1,21 +1,21 @@
-"""What estimators take, and how it is collected."""
+"""What estimators take."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
-from askance.channels.finite import FiniteChannel
-
-O = TypeVar("O", contravariant=True)  # noqa: E741 - the paper's letter for an observation
+from askance._arrays import IntArray
+from askance.channels.registry import AnyChannel
 
 
 @runtime_checkable
-class Evidence(Protocol):
-    """What was observed, through which channel."""
+class Seen(Protocol):
+    """What was observed, through which channels: all evidence, with covariates or without."""
 
     @property
-    def channel(self) -> FiniteChannel:
-        """How outputs were seen."""
+    def channels(self) -> tuple[AnyChannel, ...]:
+        """How outputs were seen: the different channels."""
 
     @property
     def n_observations(self) -> int:
@@ -23,11 +23,20 @@ class Evidence(Protocol):
 
 
 @runtime_checkable
-class Accumulator(Protocol[O]):
-    """A commutative monoid: an empty one, `add`, and `merge`; any split of the data gives the same result."""
+class Evidence(Seen, Protocol):
+    """What was observed of rows with covariates: `Responses`, and whatever else is added up over rows.
 
-    def add(self, observed: O) -> Self:
-        """This evidence and more observations."""
+    Estimators loop over rows in `total` only, so that the same fit runs here and on other machines.
+    """
 
-    def merge(self, other: Self) -> Self:
-        """The evidence of both."""
+    @property
+    def units(self) -> IntArray | None:
+        """Which rows were seen together, shape (rows,), side by side; None: every row by itself. No block cuts one."""
+
+    def total(
+        self,
+        f: Callable[[Any], Any],
+        merge: Callable[[Any, Any], Any] = ...,
+        by: Callable[[Any], IntArray] | None = None,
+    ) -> Any:
+        """f of every block of rows, merged in one order; see `askance.evidence.totals.total`."""

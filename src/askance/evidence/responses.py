@@ -2,147 +2,309 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import is_
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, cast
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, CodeArray, FloatArray
-from askance.channels.differences import differences, way_out
+from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._checks import as_column, shown
+from askance.categories import Categories, Label
+from askance.channels.differences import between_purposes, differences, way_out
 from askance.channels.finite import FiniteChannel
-from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
+from askance.channels.reports import Reports, require_reports
+from askance.channels.statistics.clique_release import CliqueRelease
+from askance.errors import (
+    EmptyDataError,
+    IncompatibleEvidenceError,
+    InputError,
+    LabelError,
+    MissingValueError,
+    ShapeError,
+)
+from askance.evidence import totals
+from askance.evidence.chunks import (
+    Chunk,
+    collapsed,
+    names_of,
+    read_clusters,
+    read_covariates,
+    read_weights,
+    require_same_kind,
+)
+from askance.evidence.tally import C
 from askance.models.softmax import Covariates
 
-# Collapsing is tried when a sample of this many rows has at most this share of different ones.
-_PROBED_ROWS = 2000
-_WORTH_COLLAPSING = 0.5
+# The only arm of evidence of one channel.
+_ALONE = ""
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows: covariates (n, p), codes of the reports (n,), how often each row stands for, weights, clusters.
-
-    `multiplicity` counts equal rows that were collapsed into one; `weights` are sampling weights. Clusters are codes of
-    groups of respondents whose reports may depend on each other. None means 1, 1, and every respondent alone.
-    """
-
-    x: Covariates
-    codes: CodeArray
-    multiplicity: FloatArray | None = None
-    weights: FloatArray | None = None
-    clusters: AnyArray | None = None
-
-    @property
-    def n_observations(self) -> int:
-        """How many reports the rows stand for."""
-        return len(self.codes) if self.multiplicity is None else round(float(self.multiplicity.sum()))
-
-
-@dataclass(frozen=True, eq=False)
-class Responses:
-    """Reports through one channel with the covariates of those who gave them.
+class Responses(Generic[C]):
+    """Reports with the covariates of those who gave them: regressions, and fields with covariates.
 
     A value like `Tally`: `add` and `merge` return new evidence that shares the chunks; x is kept without copying, so do
-    not change the array afterwards. With covariates the fit needs
-    the sample of x, so the rows are kept; `collapse` folds equal rows into one where there are few different ones.
+    not change the array afterwards. With covariates the fit needs the sample of x, so the rows are kept; `collapse`
+    folds equal rows into one where there are few different ones.
 
-    >>> from askance import ForcedResponse
+    Args:
+        channel: how everybody was seen: a channel on answers, or a `CliqueRelease`. Or several, {arm: channel}, all
+            about the same outputs: every row then says by its arm which of them it came through.
+        chunks: rows of one channel each, checked by `add`.
+        terms: names of the columns of x, where it came with names (data frames).
+
+    >>> from askance import Direct, ForcedResponse
     >>> design = ForcedResponse("2/3", "1/6")
     >>> men = Responses(design).add(np.array([[1.0, 0.0]] * 3), ["no", "yes", "no"])
     >>> women = Responses(design).add(np.array([[1.0, 1.0]] * 2), ["yes", "yes"])
     >>> (men + women).n_observations
     5
+    >>> both = Responses({"dice": design, "direct": Direct(["no", "yes"])})
+    >>> both = both.add([[1.0], [1.0], [1.0]], ["no", "yes", "no"], arm=["dice", "direct", "dice"])
+    >>> [(chunk.channel.kind, len(chunk)) for chunk in both.chunks]
+    [('forced-response', 2), ('direct', 1)]
     """
 
-    channel: FiniteChannel
-    chunks: tuple[Chunk, ...] = field(default=())
+    def __init__(
+        self,
+        channel: C | Mapping[Any, C],
+        chunks: Sequence[Chunk[C]] = (),
+        terms: tuple[str, ...] | None = None,
+    ) -> None:
+        self.arms: dict[Label, C] = dict(channel) if isinstance(channel, Mapping) else {_ALONE: channel}
+        _require_fitting(self.arms)
+        self.chunks = tuple(c if c.channel is not None else replace(c, channel=self.channel) for c in chunks)
+        self.terms = terms
+
+    @property
+    def channels(self) -> tuple[C, ...]:
+        """The different channels, in the order in which they were given."""
+        return tuple({channel.fingerprint: channel for channel in self.arms.values()}.values())
+
+    @property
+    def channel(self) -> C:
+        """The channel of all rows; refused where there are several."""
+        if len(self.channels) > 1:
+            raise InputError(
+                f"the evidence came through {len(self.channels)} channels "
+                f"({', '.join(shown(arm) for arm in self.arms)}); allowed here: one channel for all rows.",
+                remedy="Take evidence of one channel; chunks have their own: evidence.chunks[0].channel.",
+            )
+        return self.channels[0]
 
     @property
     def n_observations(self) -> int:
         """The number of reports."""
         return sum(chunk.n_observations for chunk in self.chunks)
 
+    @property
+    def sums(self) -> IntArray:
+        """What the reports of evidence of one channel add up to, as in a `Tally`; sampling weights are not used."""
+        return sum((chunk.sums for chunk in self.chunks), np.zeros(self.channel.sums_size, dtype=np.int64))
+
+    # -- collecting ------------------------------------------------------------------------------------------------
+
     def add(
         self,
         x: Covariates,
-        observed: ArrayLike,
+        reports: ArrayLike | Reports[Any],
         *,
         weights: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
+        arm: ArrayLike | None = None,
     ) -> Self:
         """This evidence and more reports.
 
         Args:
-            x: covariates, shape (n, p): an array or a SciPy sparse matrix.
-            observed: labels out of the channel's observations, shape (n,).
+            x: covariates, shape (n, p): an array, a data frame, or a SciPy sparse matrix.
+            reports: labels out of the channel's observations, shape (n,), or `Reports`.
             weights: sampling weights, positive, shape (n,).
             clusters: labels of groups of respondents whose reports may depend on each other, shape (n,).
+            arm: where there are several channels: through which each row came, shape (n,), or the one of all rows;
+                `Reports` know it themselves.
         """
-        codes = self.channel.observations.encode(observed, "observed")
-        matrix = _read_covariates(x, len(codes))
-        chunk = Chunk(matrix, codes, None, _read_weights(weights, len(codes)), _read_clusters(clusters, len(codes)))
-        if self.chunks:
-            _require_same_kind(self.chunks[0], chunk)
-        return type(self)(self.channel, (*self.chunks, chunk) if len(codes) else self.chunks)
+        seen, n = self._seen(reports, arm)
+        terms = names_of(x)
+        parts = read_covariates(x, n), read_weights(weights, n), read_clusters(clusters, n)
+        added = []
+        for channel, rows, held in seen:
+            own = [part if part is None or rows is None else part[rows] for part in parts]
+            added.append(Chunk(own[0], held, None, own[1], own[2], channel))
+        self._require_columns(terms, added)
+        return self._with((*self.chunks, *added) if n else self.chunks, self.terms if terms is None else terms)
+
+    def _seen(
+        self, reports: ArrayLike | Reports[Any], arm: ArrayLike | None
+    ) -> tuple[list[tuple[C, AnyArray | None, Any]], int]:
+        """Channel, places (None: all) and reports of the rows of every arm, and the number of rows."""
+        if isinstance(reports, Reports) or not isinstance(self.channels[0], FiniteChannel):
+            if arm is not None:
+                raise InputError("arm is given with Reports, which know their channel.", remedy="Leave it out.")
+            own = getattr(reports, "channel", None)
+            channel = own if own in self.channels else self.channels[0]
+            return [(channel, None, _as_held(require_reports(reports, channel)))], len(reports)  # type: ignore[arg-type]
+        answers = cast("dict[Label, FiniteChannel]", self.arms)
+        if arm is None and len(answers) == 1:
+            (only,) = answers.values()
+            codes = only.observations.encode(reports, "observed")
+            return [(cast("C", only), None, codes)], len(codes)
+        column = as_column(reports, "observed")
+        which = self._arms(arm, len(column))
+        seen: list[tuple[C, AnyArray | None, Any]] = []
+        for code, channel in enumerate(answers.values()):
+            rows = np.flatnonzero(which == code)
+            if rows.size:
+                seen.append((cast("C", channel), rows, _encoded(channel, column, rows)))
+        return seen, len(column)
+
+    def _arms(self, arm: ArrayLike | None, n: int) -> IntArray:
+        """The arm of each of n rows, as its place among all."""
+        if arm is None or _ALONE in self.arms:
+            raise InputError(
+                f"arm is {shown(arm)}, and the evidence has {len(self.arms)} channels; allowed: an arm for every row, "
+                "where there are several.",
+                remedy="Build the evidence with Responses({name: channel, …}), and add with arm=[name, …].",
+            )
+        names = as_column(arm, "arm")
+        if len(names) == 1:
+            names = np.repeat(names, n)
+        if len(names) != n:
+            raise ShapeError(f"arm has {len(names)} rows for {n} reports.", remedy="Give one arm per report.")
+        return np.asarray(Categories(list(self.arms), minimum=1, name="channels").encode(names, "arm"), dtype=np.int64)
+
+    def _require_columns(self, terms: tuple[str, ...] | None, added: Sequence[Chunk[C]]) -> None:
+        """Refuse columns, weights or clusters other than those of the evidence so far."""
+        if not self.chunks:
+            return
+        if terms is not None and self.terms is not None and terms != self.terms:
+            raise ShapeError(
+                f"x has the columns {shown(list(terms))}, the evidence so far {shown(list(self.terms))}.",
+                remedy="Give the same columns in the same order.",
+            )
+        for chunk in added:
+            require_same_kind(self.chunks[0], chunk)
+
+    def _with(self, chunks: Sequence[Chunk[C]], terms: tuple[str, ...] | None) -> Self:
+        other = copy.copy(self)
+        other.chunks, other.terms = tuple(chunks), terms
+        return other
 
     def for_purpose(self, purpose: str) -> Self:
         """This evidence, of that question: where nothing says of which it is; refused where it is of another."""
-        return type(self)(self.channel.named(purpose), self.chunks)
+        return self._through({arm: cast("C", channel.named(purpose)) for arm, channel in self.arms.items()})
 
-    def merge(self, other: Self) -> Self:
+    def through(self, channel: Any) -> Self:
+        """The same reports, taken as having come through another channel, all of them."""
+        return self._through(dict.fromkeys(self.arms, channel))
+
+    def _through(self, arms: dict[Label, C]) -> Self:
+        new = {channel.fingerprint: arms[arm] for arm, channel in self.arms.items()}
+        chunks = [chunk.through(new[chunk.channel.fingerprint]) for chunk in self.chunks]
+        other = self._with(chunks, self.terms)
+        other.arms = arms
+        return other
+
+    def merge(self, other: Responses[Any]) -> Self:
         """The evidence of both; refused when the channels, the columns or the kinds of weights differ."""
         if not isinstance(other, Responses):
             raise IncompatibleEvidenceError(
-                f"cannot merge reports with {other!r}; allowed: Responses.", remedy="Add rows with add(x, observed)."
+                f"cannot merge reports with {shown(other)}; allowed: Responses.",
+                remedy="Add rows with add(x, reports).",
             )
-        if self.channel.fingerprint != other.channel.fingerprint:
+        same = len(self.channels) == len(other.channels) == 1 and self.channel == other.channel
+        if not same and self.arms != other.arms:
+            one, another = self.channels[0], other.channels[0]
+            alike = len(self.channels) == len(other.channels) == 1
             raise IncompatibleEvidenceError(
-                f"cannot merge reports through different channels: {self.channel!r} and {other.channel!r}. "
-                f"{differences(self.channel, other.channel)}",
-                remedy=way_out(self.channel, other.channel) or "Keep evidence of different channels apart.",
+                f"cannot merge reports through different channels: {', '.join(map(repr, self.channels))} and "
+                f"{', '.join(map(repr, other.channels))}.{f' {differences(one, another)}' if alike else ''}",
+                remedy=(alike and way_out(one, another))
+                or "Give each row its channel, Responses({name: channel, …}), or keep the evidence apart.",
             )
-        if self.chunks and other.chunks:
-            _require_same_kind(self.chunks[0], other.chunks[0])
-        return type(self)(self.channel, self.chunks + other.chunks)
+        if other.chunks:
+            self._require_columns(other.terms, other.chunks[:1])
+        return self._with(self.chunks + other.chunks, self.terms if other.terms is None else other.terms)
 
-    def __add__(self, other: Self) -> Self:
+    def __add__(self, other: Responses[Any]) -> Self:
         return self.merge(other) if isinstance(other, Responses) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
         return self if other == 0 else NotImplemented  # so that sum(parts) works
 
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def units(self) -> IntArray | None:
+        """Which rows were seen together: every row is a report by itself, as None says."""
+        return None
+
+    def blocks(self) -> Iterator[Chunk[C]]:
+        """The rows in order, in blocks of one channel that stay in the processor's cache."""
+        for chunk in self.chunks:
+            for rows in totals.blocks_of(len(chunk)):
+                yield chunk.take(rows)
+
+    def total(
+        self,
+        f: Callable[[Chunk[C]], Any],
+        merge: Callable[[Any, Any], Any] = totals.add,
+        by: Callable[[Chunk[C]], IntArray] | None = None,
+    ) -> Any:
+        """f of every block of rows, put together in one order: the only loop over rows.
+
+        Args:
+            f: of a block, as `askance.evidence.totals.total` describes it.
+            merge: puts results together; default: arrays are added, one by one.
+            by: keys of the rows of a block; the result then is `KeyedSums`.
+
+        >>> from askance import Warner
+        >>> evidence = Responses(Warner("2/3")).add([[1.0], [2.0]], ["no", "yes"], clusters=[7, 7])
+        >>> evidence.total(lambda rows: rows.x, by=lambda rows: rows.clusters)
+        KeyedSums(keys=array([7]), sums=array([[3.]]))
+        """
+        return totals.total(self.blocks(), f, merge) if by is None else totals.total(self.blocks(), f, by=by)
+
     def collapse(self) -> Self:
-        """The same evidence with equal rows folded into one, where a probe says that it pays.
+        """The same evidence with equal rows of a channel folded into one, where a probe says that it pays.
 
         Rows with sampling weights or clusters, and sparse ones, are left as they are.
         """
-        if len(self.chunks) == 0 or not all(_collapses(chunk) for chunk in self.chunks):
-            return self
-        x = np.concatenate([chunk.x for chunk in self.chunks])
-        codes = np.concatenate([chunk.codes for chunk in self.chunks])
-        counted = [chunk.multiplicity for chunk in self.chunks]
-        multiplicity = np.concatenate(
-            [np.ones(len(c.codes)) if m is None else m for c, m in zip(self.chunks, counted, strict=True)]
-        )
-        rows = np.ascontiguousarray(np.column_stack([x, codes.astype(np.float64)]) + 0.0)  # −0 and 0 are one value
-        _, first, place = np.unique(_as_bytes(rows), return_index=True, return_inverse=True)
-        folded = np.asarray(np.bincount(place, weights=multiplicity), dtype=np.float64)
-        return type(self)(self.channel, (Chunk(x[first], codes[first], folded),))
+        of_channel = [tuple(c for c in self.chunks if c.channel == channel) for channel in self.channels]
+        folded = [collapsed(chunks) for chunks in of_channel]
+        return self if all(map(is_, folded, of_channel)) else self._with(sum(folded, ()), self.terms)
 
     def thinned(self, share: int) -> Self:
         """One row in `share` of every chunk, drawn at random: a sample for a first look, not for results."""
         rng = np.random.default_rng(0)
-        chunks = []
-        for c in self.chunks:
-            rows = np.sort(rng.choice(len(c.codes), size=max(1, len(c.codes) // share), replace=False))
-            optional = [None if part is None else part[rows] for part in (c.multiplicity, c.weights, c.clusters)]
-            chunks.append(Chunk(c.x[rows], c.codes[rows], *optional))
-        return type(self)(self.channel, tuple(chunks))
+        rows = (np.sort(rng.choice(len(c), size=max(1, len(c) // share), replace=False)) for c in self.chunks)
+        return self._with([chunk.take(some) for chunk, some in zip(self.chunks, rows, strict=True)], self.terms)
+
+    def joined(self) -> tuple[FloatArray, Reports[C]]:
+        """All rows of x (n, p) and their `Reports`, of one channel, in the order in which they were added."""
+        if not self.chunks:
+            raise EmptyDataError("there are no reports.", remedy="Add rows with add(x, reports) before estimating.")
+        if self.chunks[0].weights is not None or self.chunks[0].clusters is not None:
+            raise InputError(
+                "the reports have weights or clusters; allowed with a field: neither.",
+                remedy="Leave them out: fields with covariates do not use them yet.",
+            )
+        x = [c.x if isinstance(c.x, np.ndarray) else c.x.toarray() for c in self.chunks]
+        reports = [chunk.reports for chunk in self.chunks]
+        return (x[0], reports[0]) if len(x) == 1 else (np.concatenate(x), Reports.join(reports))
 
     def __repr__(self) -> str:
-        return f"Responses({self.n_observations} reports through {self.channel!r})"
+        through = repr(self.channels[0]) if len(self.channels) == 1 else f"{len(self.channels)} channels"
+        return f"Responses({self.n_observations} reports through {through})"
+
+
+#: The older name of reports about tables of hidden variables, with covariates.
+if TYPE_CHECKING:
+    FieldResponses: TypeAlias = Responses[CliqueRelease]
+else:
+    FieldResponses = Responses
 
 
 def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:
@@ -158,79 +320,51 @@ def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | Non
     return [None if part is None else np.ldexp(part, -exponent) for part in weights]
 
 
-def _collapses(chunk: Chunk) -> bool:
-    if chunk.weights is not None or chunk.clusters is not None or not isinstance(chunk.x, np.ndarray):
-        return False
-    step = max(1, len(chunk.codes) // _PROBED_ROWS)
-    sample = np.ascontiguousarray(chunk.x[::step])
-    return len(np.unique(_as_bytes(sample))) <= _WORTH_COLLAPSING * len(sample)
+def _require_fitting(arms: Mapping[Label, object]) -> None:
+    """Refuse what is no channel whose reports can be kept with covariates, and channels about different outputs."""
+    if not arms:
+        raise InputError("channel is {}; allowed: at least one channel.", remedy="Give {name: channel, …}.")
+    for arm, channel in arms.items():
+        if not isinstance(channel, (FiniteChannel, CliqueRelease)):
+            raise InputError(
+                f"channel{'' if arm == _ALONE else f' {shown(arm)}'} is {shown(channel)}; allowed with covariates: a "
+                "channel on answers, or a CliqueRelease.",
+                remedy="Build one, such as ForcedResponse(…), or CliqueRelease(field.sizes, field.cliques, level).",
+            )
+    (start, first), *others = arms.items()
+    for arm, channel in others:
+        one, other = _outputs_of(first), _outputs_of(channel)
+        if one != other:
+            raise IncompatibleEvidenceError(
+                f"channel {shown(start)} is about {one}, channel {shown(arm)} about {other}.",
+                remedy="Build all channels from the same labels, in the same order.",
+            )
+        mine, its = first.purpose, channel.purpose  # type: ignore[attr-defined]
+        if mine != its:
+            raise IncompatibleEvidenceError(
+                f"channel {shown(start)} is for the purpose {mine or None!r}, {shown(arm)} for {its or None!r}.",
+                remedy=between_purposes(mine, its),
+            )
 
 
-def _require_same_kind(first: Chunk, other: Chunk) -> None:
-    """Refuse rows that do not fit together: other columns, or weights and clusters for some only."""
-    if other.x.shape[1] != first.x.shape[1]:
-        raise ShapeError(
-            f"x has {other.x.shape[1]} columns, the evidence so far {first.x.shape[1]}.",
-            remedy="Give the same columns in the same order.",
-        )
-    if (other.weights is None) != (first.weights is None) or (other.clusters is None) != (first.clusters is None):
-        raise InputError(
-            "some reports have weights or clusters and some have not.", remedy="Give them for all or for none."
-        )
+def _outputs_of(channel: object) -> str:
+    """What a channel is about, in full: labels of answers, or sizes of hidden variables."""
+    if isinstance(channel, FiniteChannel):
+        return f"{channel.outputs!r}"
+    assert isinstance(channel, CliqueRelease)
+    return f"variables of {list(channel.tables.sizes)} values"
 
 
-def _as_bytes(rows: FloatArray) -> AnyArray:
-    """Rows as single items, so that sorting compares them whole."""
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+def _as_held(reports: Reports[Any]) -> Any:
+    """Reports as chunks hold them: codes of answers, all others as they are."""
+    return reports.columns["answer"] if isinstance(reports.channel, FiniteChannel) else reports
 
 
-def _read_covariates(x: Covariates, n: int) -> Covariates:
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        raise MissingValueError("x is a masked array with masked entries.", remedy="Drop incomplete rows first.")
-    if hasattr(x, "tocsr"):
-        matrix = x.tocsr()
-        values = matrix.data
-    else:
-        matrix = np.asarray(x, dtype=np.float64)
-        values = matrix
-        if matrix.ndim != 2:
-            raise ShapeError(f"x has shape {matrix.shape}; allowed: (reports, columns).", remedy="Give a table.")
-    if matrix.shape[0] != n:
-        raise ShapeError(f"x has {matrix.shape[0]} rows for {n} reports.", remedy="Give one row per report.")
-    with np.errstate(over="ignore", invalid="ignore"):  # finite numbers may have a sum that is none
-        suspect = not np.isfinite(values.sum())
-    if suspect and not np.isfinite(values).all():
-        where = np.argwhere(~np.isfinite(np.atleast_1d(values)))[0]
-        raise MissingValueError(
-            f"x holds {values[tuple(where)]} (position {tuple(int(i) for i in where)}).",
-            remedy="Drop or fill incomplete rows first, and count them.",
-        )
-    return matrix
-
-
-def _read_weights(weights: ArrayLike | None, n: int) -> FloatArray | None:
-    if weights is None:
-        return None
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (n,):
-        raise ShapeError(f"weights has shape {array.shape} for {n} reports.", remedy="Give one weight per report.")
-    if not (array > 0).all() or not np.isfinite(array).all():
-        raise InputError(
-            f"weights are between {array.min()} and {array.max()}; allowed: above 0, finite.",
-            remedy="Leave out respondents of weight 0.",
-        )
-    return array
-
-
-def _read_clusters(clusters: ArrayLike | None, n: int) -> AnyArray | None:
-    if clusters is None:
-        return None
-    array = np.asarray(clusters)
-    if array.shape != (n,):
-        raise ShapeError(f"clusters has shape {array.shape} for {n} reports.", remedy="Give one cluster per report.")
-    lost = np.array([label is None for label in array]) if array.dtype == object else array != array
-    if lost.any():
-        raise MissingValueError(
-            f"clusters[{int(np.argmax(lost))}] is missing.", remedy="Drop these respondents, or give each a cluster."
-        )
-    return array
+def _encoded(channel: FiniteChannel, column: AnyArray, rows: AnyArray) -> AnyArray:
+    """Codes of the reports of some rows; errors name the place in the whole column."""
+    try:
+        return channel.observations.encode(column[rows], "observed")
+    except (LabelError, MissingValueError):
+        for row in rows.tolist():
+            channel.observations.encode(column[row : row + 1], "observed", row)
+        raise

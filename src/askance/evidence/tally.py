@@ -52,6 +52,9 @@ class Tally(Generic[C]):
     3
     """
 
+    #: The number of reports.
+    n_observations: int = 0
+
     def __init__(
         self,
         channel: C,
@@ -78,7 +81,13 @@ class Tally(Generic[C]):
         self.n_observations = as_count(n, "n_observations", maximum=channel.most_reports)
         self.sums: IntArray = integers.astype(np.int64)
         self.sums.flags.writeable = False
-        channel.require_possible(self.sums, self.n_observations)
+        if sums is not None or n:  # nothing is possible of every channel
+            channel.require_possible(self.sums, self.n_observations)
+
+    @property
+    def channels(self) -> tuple[C, ...]:
+        """The channel, as evidence that may have several has them."""
+        return (self.channel,)
 
     def add(self, reports: ArrayLike | Reports[Any]) -> Self:
         """This tally and more reports: labels out of the channel's observations, or `Reports`."""

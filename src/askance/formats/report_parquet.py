@@ -88,7 +88,7 @@ def _name(label: Label, column: LabelColumn) -> Label:
 def _from_arrow(column: Column | LabelColumn, array: Any) -> AnyArray:
     """An Arrow array without gaps, as values are held in memory; −1 for what is no label."""
     if isinstance(column, LabelColumn):
-        coded = array.dictionary_encode()
+        coded = array if hasattr(array, "dictionary") else array.dictionary_encode()
         code_of = {_name(label, column): code for code, label in enumerate(column.labels)}
         codes = np.array([code_of.get(value, -1) for value in coded.dictionary.to_pylist()], dtype=np.int64)
         return np.asarray(codes[coded.indices.to_numpy()])
@@ -173,7 +173,11 @@ def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchem
     name = str(file.name)
     with with_seeking(file) as seekable:
         try:
-            source = parquet.ParquetFile(seekable, pre_buffer=False, page_checksum_verification=True)
+            # Answers stand as codes in the file, and stay so: turning all into texts takes most of the time.
+            coded = [column for column in ("answer",) if column in parquet.read_metadata(seekable).schema.names]
+            source = parquet.ParquetFile(
+                seekable, pre_buffer=False, page_checksum_verification=True, read_dictionary=coded
+            )
             header = _read_header(source.schema_arrow.metadata, name)
             schema = header.schema() if expected is None else header.schema_within(expected)
             yield schema.empty()
@@ -220,6 +224,7 @@ def _require_columns(found: Any, schema: ReportSchema, name: str) -> None:
         if column_name not in found.names:
             raise FormatError(f"{name} has no column {column_name!r}.", remedy=_DAMAGED)
         kind = found.field(column_name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not _fits(column, kind):
             raise FormatError(
                 f"column {column_name!r} of {name} is {kind}; allowed: {_type_of(column)}.", remedy=_DAMAGED

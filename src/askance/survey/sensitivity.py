@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -235,7 +235,7 @@ def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Resp
     """The same reports, taken as having come through another channel."""
     if of_answers(evidence):
         return Tally(channel, evidence.counts)
-    return replace(evidence, channel=channel)
+    return evidence.through(channel)
 
 
 def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None = None) -> Any:

@@ -30,10 +30,9 @@ from askance.channels.trials import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
 from askance.estimation.outcome import Notice, tell
 from askance.estimation.problems.simplex import likeliest_distribution
-from askance.evidence.field_responses import FieldResponses
 from askance.evidence.pooled import PooledChannel, taken_apart
-from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally, of_answers
+from askance.evidence.responses import FieldResponses, Responses
+from askance.evidence.tally import StatisticsTally, Tally
 
 #: What a channel and reports through it are tested with.
 TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | FieldResponses
@@ -117,27 +116,14 @@ def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
         for part in taken_apart(evidence):
             yield from part.channel.sum_law.trials(part.sums, part.n_observations)
     elif isinstance(evidence, Responses):
-        yield from evidence.channel.sum_law.trials(counts_of(evidence), evidence.n_observations)
+        yield from evidence.channel.sum_law.trials(evidence.sums, evidence.n_observations)
     elif isinstance(evidence, Reports):
         yield from _trials(Tally(evidence.channel).add(evidence))
-    elif isinstance(evidence, FieldResponses):
-        tally = Tally(evidence.channel)
-        for _, reports in evidence.chunks:
-            tally = tally.add(reports)
-        yield from _trials(tally)
     else:
         raise InputError(
             f"evidence is {shown(evidence)}; allowed: a Tally, Responses or Reports.",
             remedy="Collect reports with Tally(channel).add(reports), or Responses(channel).add(x, reports).",
         )
-
-
-def counts_of(evidence: Responses) -> FloatArray:
-    """How often each answer was reported; sampling weights are not used."""
-    counts = np.zeros(len(evidence.channel.observations))
-    for chunk in evidence.chunks:
-        counts += np.bincount(chunk.codes, weights=chunk.multiplicity, minlength=len(counts))
-    return counts
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -164,11 +150,11 @@ def _product(comparisons: int, exponent: float) -> float:
 
 def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
-    if not (of_answers(evidence) or isinstance(evidence, Responses)) or isinstance(evidence.channel, PooledChannel):
+    if not isinstance(evidence.channel, FiniteChannel) or isinstance(evidence.channel, PooledChannel):
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:
         return None
-    return evidence.counts if of_answers(evidence) else counts_of(evidence)
+    return evidence.sums if isinstance(evidence, (Tally, Responses)) else None
 
 
 def _bound_together(channel: FiniteChannel, counts: AnyArray) -> float:

@@ -94,7 +94,7 @@ class FieldProblem:
         if field.terms:
             raise InputError(
                 f"the field has covariates ({shown(list(field.terms))}), the evidence has none: {shown(evidence)}.",
-                remedy="Give reports with their covariates: FieldResponses(channel).add(x, reports).",
+                remedy="Give reports with their covariates: Responses(channel).add(x, reports).",
             )
         seen = read_evidence(field, evidence)
         dense, source = field.dimension <= MOST_PARAMETERS, None if isinstance(evidence, NoisyTables) else evidence

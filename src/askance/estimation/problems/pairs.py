@@ -19,7 +19,6 @@ from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally
 from askance.models.enumerated import Enumerated
@@ -64,7 +63,7 @@ PAIRS = (
     Pair(RandomField, StatisticsTally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
-    Pair(RandomField, FieldResponses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
+    Pair(RandomField, Responses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
     Pair(MomentRelease, StatisticsTally, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
     Pair(ScalePilot, StatisticsTally, True, PilotProblem, PilotProblem),
@@ -74,9 +73,9 @@ PAIRS = (
 _COLLECTED = {
     Enumerated: "Tally(channel).add(reports)",
     Softmax: "Responses(channel).add(x, reports)",
-    RandomField: "StatisticsTally(channel).add(reports)",
-    MomentRelease: "StatisticsTally(release.channel).add(reports)",
-    ScalePilot: "StatisticsTally(pilot.channel).add(reports)",
+    RandomField: "Tally(channel).add(reports)",
+    MomentRelease: "Tally(release.channel).add(reports)",
+    ScalePilot: "Tally(pilot.channel).add(reports)",
 }
 
 

@@ -19,7 +19,6 @@ from askance.errors import (
 )
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
-from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
@@ -210,12 +209,12 @@ class ResponsesProblem:
                 remedy="Name another column, or leave clusters out.",
             )
 
-        def sums_of(block: Block) -> ClusterSums:
+        def scores(block: Block) -> FloatArray:
             s = weighted(block, score(block)).reshape(len(block.codes), -1)
             dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
-            return cluster_sums(place[block.rows], (s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
+            return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
 
-        sums = total(self.rows.blocks(), sums_of, merge_clusters).sums
+        sums = total(self.rows.blocks(), scores, by=lambda block: place[block.rows]).sums
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
         scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)

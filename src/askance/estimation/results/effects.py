@@ -14,7 +14,6 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import AskanceWarning, InputError
-from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.problems.sample import Piece, Sample, column_of, is_binary
 from askance.estimation.results.fit import normal_quantile
 from askance.estimation.results.results import MarginalEffects, Prevalence
@@ -140,18 +139,21 @@ def _sampling_variance(
         squares = block.count[:, None] * residuals(block, place) ** 2
         return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
 
-    def in_clusters(block: tuple[Piece, slice]) -> ClusterSums:
+    def in_clusters(block: tuple[Piece, slice]) -> FloatArray:
+        piece, place = block
+        return np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
+
+    def cluster_in_group(block: tuple[Piece, slice]) -> IntArray:
         piece, place = block
         assert piece.clusters is not None
-        parts = np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
-        return cluster_sums(piece.clusters * size + codes[place], parts)
+        return np.asarray(piece.clusters * size + codes[place])
 
     if sample.pieces[0].clusters is None:
         (sizes,) = sample.total(alone)
         weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
     else:
-        found = total(sample.blocks(), in_clusters, merge_clusters)
-        home = found.clusters % size
+        found = total(sample.blocks(), in_clusters, by=cluster_in_group)
+        home = found.keys % size
         sums = _by_group(np.column_stack([found.sums[:, -1:], np.ones(len(home)), found.sums[:, :-1] ** 2]), home, size)
         weight, units, squares = sums[:, 0], sums[:, 1], sums[:, 2:]
     with np.errstate(divide="ignore", invalid="ignore"):
