@@ -17,7 +17,6 @@ from askance import (
     Responses,
     ScalePilot,
     Softmax,
-    StatisticsTally,
     Tally,
     estimate,
     estimate_field,
@@ -42,45 +41,41 @@ CELLS = CliqueRelease(FIELD.sizes, FIELD.cliques, 2)
 LINEAR = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
 
 
-def _evidence() -> dict[type, list[tuple[object, object]]]:
+def _pairs() -> list[tuple[object, object]]:
     """Model and evidence of every row of the table."""
     rng = np.random.default_rng(1)
-    records = rng.integers(0, 2, (50, 2))
-    reports = CELLS.simulate(records, rng)
+    reports = CELLS.simulate(rng.integers(0, 2, (50, 2)), rng)
     with_x = RandomField([2, 2], [[0, 1]], covariates=["age"])
     release, pilot = regression_release(LINEAR, 2), ScalePilot(LINEAR, 2)
     x = rng.normal(size=(50, 1))
     sent = release.simulate(x, x[:, 0], rng)
-    return {
-        Tally: [(SHARES, FEW)],
-        Responses: [(Softmax(["no", "yes"], ["Intercept"]), Responses(DESIGN).add(np.ones((4, 1)), ["no"] * 4))],
-        StatisticsTally: [
-            (Enumerated.saturated(["a", "b", "c"]), StatisticsTally(PerValue(3, 1, l1_norm=1), [5, 6, 7], 9)),
-            (FIELD, StatisticsTally(CELLS).add(reports)),
-            (release, StatisticsTally(release.channel).add(sent)),
-            (pilot, StatisticsTally(pilot.channel).add(pilot.simulate(x, x[:, 0], rng))),
-        ],
-        type(reports): [(FIELD, reports), (release, sent)],
-        NoisyTables: [(FIELD, NoisyTables([0.4, 0.1, 0.2, 0.3], 0.01, 500))],
-        FieldResponses: [(with_x, FieldResponses(CELLS).add(x, reports))],
-    }
+    return [
+        (SHARES, FEW),
+        (Enumerated.saturated(["a", "b", "c"]), Tally(PerValue(3, 1, l1_norm=1), [5, 6, 7], 9)),
+        (Softmax(["no", "yes"], ["Intercept"]), Responses(DESIGN).add(np.ones((4, 1)), ["no"] * 4)),
+        (FIELD, Tally(CELLS).add(reports)),
+        (FIELD, reports),
+        (FIELD, NoisyTables([0.4, 0.1, 0.2, 0.3], 0.01, 500)),
+        (with_x, FieldResponses(CELLS).add(x, reports)),
+        (release, Tally(release.channel).add(sent)),
+        (release, sent),
+        (pilot, Tally(pilot.channel).add(pilot.simulate(x, x[:, 0], rng))),
+    ]
 
 
 def test_every_row_of_the_table_makes_its_problem() -> None:
     met = set()
-    for pairs in _evidence().values():
-        for model, evidence in pairs:
-            (row,) = (pair for pair in PAIRS if isinstance(model, pair.model) and pair.fits(evidence))
-            assert type(problem_of(model, evidence)) is row.problem
-            met.add(row)
+    for model, evidence in _pairs():
+        (row,) = (pair for pair in PAIRS if isinstance(model, pair.model) and pair.fits(evidence))
+        assert type(problem_of(model, evidence)) is row.problem
+        met.add(row)
     assert met == set(PAIRS)
 
 
 def test_what_is_in_no_row_is_refused_with_what_is() -> None:
-    every = [pair for pairs in _evidence().values() for pair in pairs]
-    for model, _ in every:
+    for model, _ in _pairs():
         rows = [pair for pair in PAIRS if isinstance(model, pair.model)]
-        for _, evidence in every:
+        for _, evidence in _pairs():
             if not any(row.fits(evidence) for row in rows):
                 with pytest.raises(InputError, match=f"allowed with {rows[0].model.__name__}: {rows[0].name}"):
                     problem_of(model, evidence)
@@ -107,8 +102,8 @@ def _warned_five_times() -> None:
     estimate(SHARES, FEW)
     estimate_field(FIELD, few, prior_scale=0.01)
     estimate_linear(release, release.simulate(x, x[:, 0], rng))
-    pilot.estimate(StatisticsTally(pilot.channel, [100, *[0] * 63], 100))
-    askance.estimate_mean(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
+    pilot.estimate(Tally(pilot.channel, [100, *[0] * 63], 100))
+    askance.estimate_mean(Tally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
 
 
 def test_warnings_name_the_line_of_the_caller() -> None:
