@@ -65,7 +65,7 @@ def test_designs_without_information() -> None:
     coarse = Coarsened([["a", "b"], ["c"]])
     trend = Enumerated([[0, 1, 2]], outputs=["a", "b", "c"], parameter_names=["trend"])
     assert plan_survey(trend, [coarse], [0.2], target="trend", n=100).designs[0].price > 1
-    with pytest.raises(NotIdentifiedError, match="method='one-step'"):
+    with pytest.raises(NotIdentifiedError, match='method="one-step"'):
         plan_survey(trend, [coarse], [0.2], target="trend", n=100, method="moments")
 
 

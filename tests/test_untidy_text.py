@@ -144,5 +144,5 @@ def test_words_that_cannot_be_written_are_named(ids: list[str], name: str) -> No
     corpus = Corpus.of([["a"], ["b", "a\rb"]], [["X"], ["X", "X"]], ids=ids)
     with pytest.raises(InputError, match=rf"sentence {name} has the word 'a.rb', which cannot be .* tsv") as caught:
         tagged_lines(corpus, "tsv")
-    assert caught.value.remedy.endswith('or write JSON lines: format="jsonl" (--to jsonl).')
+    assert caught.value.remedy.endswith('or write JSON lines: format="jsonl".')
     assert list(tagged_lines(corpus.take([0]), "tsv"))[1:] == ["a\tX\n\n"]  # the word is in no sentence

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from askance._checks import shown
 from askance._words import Either, words
-from askance.channels.described import Described
+
+if TYPE_CHECKING:
+    from askance.channels.described import Described
 
 # More differences say no more.
 _MOST = 4

@@ -69,7 +69,7 @@ class TableChannel(FiniteChannel):
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
             shift = draw.guide_shift(self._guide)
-            draw.compiled().columns(truth, words, self._cumulative, self._guide, shift, out)
+            draw.draw_columns(truth, words, self._cumulative, self._guide, shift, out)
         else:
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.methods.projection import project
+from askance.estimation.entry import project
 from askance.evidence.tally import Tally
 from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below

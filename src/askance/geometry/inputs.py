@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from askance._checks import instance, shown
 from askance.channels.finite import FiniteChannel, require_channel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, ShapeError
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.evidence.tally import Tally
+from askance.evidence.tally import of_answers
 from askance.models.enumerated import Enumerated
 
 
@@ -40,18 +40,20 @@ def require_pair(model: Enumerated, channel: object) -> FiniteChannel:
 
 def as_problem(model: Enumerated, channel: FiniteChannel, observed: object) -> TallyProblem:
     """Model and tally as estimation sees them; refused are other channels and empty tallies."""
-    tally = instance(observed, Tally, "observed", "a Tally", "Count with Tally(channel).add(reports).")
-    if tally.channel.fingerprint != channel.fingerprint:
+    if not of_answers(observed):
+        remedy = "Count with Tally(channel).add(reports)."
+        raise InputError(argument="observed", got=shown(observed), allowed="a Tally", remedy=remedy)
+    if observed.channel.fingerprint != channel.fingerprint:
         raise IncompatibleEvidenceError(
-            f"observed was reported through {shown(tally.channel)}; allowed: through the channel given, "
+            f"observed was reported through {shown(observed.channel)}; allowed: through the channel given, "
             f"{shown(channel)}.",
             remedy="Pass observed.channel as the channel.",
         )
-    if not tally.n_observations:
+    if not observed.n_observations:
         raise EmptyDataError(
             "has 0 reports",
             argument="observed",
             allowed="at least 1",
             remedy="Add reports first: observed.add(reports).",
         )
-    return TallyProblem(model, tally)
+    return TallyProblem(model, observed)

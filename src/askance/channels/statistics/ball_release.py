@@ -98,7 +98,7 @@ class BallRelease(DirectionRelease):
         seeds, chosen = self._told(columns)
         sums = np.zeros((2, self.dim), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.compiled().sum_vectors(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
+            directions.sum_vectors(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
         else:
             directions.sum_vectors_plain(seeds, chosen, self.dim + 1, sums)
         return sums.reshape(-1)

@@ -21,7 +21,6 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._words import Place
 from askance.categories import Categories
 from askance.channels.described import Described
-from askance.channels.differences import differences, way_out
 from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.choices import Averaging as Averaging
 from askance.channels.statistics.choices import Calibration as Calibration
@@ -29,7 +28,7 @@ from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.channels.statistics.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
+from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance
 
 # Respondents drawn at a time: whatever is worked out for them stays in the processor's cache.
@@ -75,6 +74,8 @@ class StatisticsChannel(Described):
     columns: tuple[Column, ...]
     #: Length of the integer sums.
     sums_size: int
+    #: What sums are called.
+    sums_name = "sums"
     _level: Fraction
 
     # -- what a subclass provides ----------------------------------------------------------------------------------
@@ -264,6 +265,19 @@ class StatisticsChannel(Described):
         """What reports add up to: integers, so that every order and every split gives the same bits."""
         return self._sums(require_reports(reports, self).columns)
 
+    def n_told_by(self, sums: IntArray) -> int | None:
+        """How many reports have these sums: they do not tell."""
+        return None
+
+    def require_possible(self, sums: IntArray, n: int) -> None:
+        """Refuse what no n reports add up to."""
+        wrong = self.sum_law.violation(sums, n)
+        if wrong is not None:
+            raise InputError(
+                f"no {n} reports of {self.kind} have these sums: {wrong}.",
+                remedy="Sum with Tally(channel).add(reports).",
+            )
+
     def debias(self, reports: Reports) -> FloatArray:
         """β(o) for every report, shape (n, d): E[β(o) | φ] = φ."""
         return self._debias(require_reports(reports, self).columns)
@@ -342,15 +356,6 @@ class StatisticsChannel(Described):
         parts = [self.kind, *self._fingerprint_parts()]
         content = json.dumps([*parts, {"purpose": self.purpose}] if self.purpose else parts, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
-
-    def require_same(self, other: Described) -> None:
-        """Refuse another channel."""
-        if self is not other and self.fingerprint != other.fingerprint:
-            raise IncompatibleEvidenceError(
-                f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
-                f"({self.fingerprint[:12]}…). {differences(other, self)}",
-                remedy=way_out(other, self) or "Keep reports of different channels apart.",
-            )
 
 
 class DrawnStatistics(StatisticsChannel):

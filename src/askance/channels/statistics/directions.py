@@ -134,7 +134,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             given = (encoded[rows], seeds, ranks)
             if compiled:
                 table = directions.normal_table()
-                directions.compiled().choose(*given, table, self.candidates, self._magnitude, chosen)
+                directions.choose(*given, table, self.candidates, self._magnitude, chosen)
             else:
                 directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
@@ -166,7 +166,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         seeds, chosen = self._told(columns)
         found = np.empty((len(seeds), self.dim), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.compiled().directions(seeds, chosen, directions.normal_table(), self.dim + 1, found)
+            directions.directions(seeds, chosen, directions.normal_table(), self.dim + 1, found)
         else:
             directions.directions_plain(seeds, chosen, self.dim + 1, found)
         return found
@@ -192,7 +192,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         ranks = np.empty((len(seeds), len(units)), dtype=np.int64)
         if ranks.size >= COMPILED_PAYS_FROM:
             table = directions.normal_table()
-            directions.compiled().ranks(units, seeds, chosen, table, self.candidates, self._magnitude, ranks)
+            directions.ranks(units, seeds, chosen, table, self.candidates, self._magnitude, ranks)
         else:
             directions.ranks_plain(units, seeds, chosen, self.candidates, self._magnitude, ranks)
         levels = np.log([float(self.choice.low), float(self.choice.high)])

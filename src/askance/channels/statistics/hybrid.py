@@ -146,7 +146,7 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
             if compiled:
                 codes = np.empty(points.size, dtype=np.int64)
                 shift = draw.guide_shift(self._guide)
-                draw.compiled().columns(points, words, self.table.cumulative, self._guide, shift, codes)
+                draw.draw_columns(points, words, self.table.cumulative, self._guide, shift, codes)
             else:
                 codes = draw.draw_columns_plain(points, words, self.table.cumulative)
             out["coordinates"][rows] = coordinates
@@ -154,7 +154,7 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
 
     def _draw_coordinates(self, count: int, source: WordSource, *, compiled: bool) -> IntArray:
         """k of d for everybody, every set equally likely, in increasing order, shape (count, k)."""
-        pick = sampled_coordinates.compiled() if compiled else sampled_coordinates.pick_plain
+        pick = sampled_coordinates.pick if compiled else sampled_coordinates.pick_plain
         bounds, remainders = sampled_coordinates.bounds_for(self.dimension, self.sampled)
         chosen, done = np.empty((count, self.sampled), dtype=np.int64), 0
         while done < count:

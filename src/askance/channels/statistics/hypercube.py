@@ -127,7 +127,7 @@ class Hypercube(BitStatistics, HasReportLikelihood):
             piece = flat[start : start + LONGEST_DRAW]
             piece[:] = source(piece.size)
         drawn[:, -1] &= mask
-        turn = signs.compiled() if compiled else signs.turn_plain
+        turn = signs.turn if compiled else signs.turn_plain
         for start in range(0, len(corners), LONGEST_DRAW):
             rows = slice(start, min(start + LONGEST_DRAW, len(corners)))
             coins = source(rows.stop - rows.start)

@@ -257,7 +257,7 @@ class PerValue(BitStatistics, HasReportLikelihood):
             span = self.flips.keep - self.flips.raised
             draw_dense_bits(encoded, self.flips.raised, span, source, out["bits"], compiled=compiled)
             return
-        flip = bits.compiled().flip if compiled else bits.flip_plain
+        flip = bits.flip if compiled else bits.flip_plain
         mask = np.uint64(bits.last_word_mask(self.dimension))
         truth, noised, done = encoded.reshape(-1), out["bits"].reshape(-1), 0
         ones, zeros = bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)

@@ -113,7 +113,7 @@ class QuadraticRelease(DirectionRelease):
         sums = np.zeros((2, self.dimension), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
             table = directions.normal_table()
-            directions.compiled().sum_products(seeds, chosen, table, self.dim + 1, self.dim, sums)
+            directions.sum_products(seeds, chosen, table, self.dim + 1, self.dim, sums)
         else:
             directions.sum_products_plain(seeds, chosen, self.dim + 1, self.dim, sums)
         return sums.reshape(-1)

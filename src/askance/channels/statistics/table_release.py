@@ -269,7 +269,7 @@ class SubsetSampler:
             out[:] = subsets.toss(out, _of(plane, table)[:, None], words)
         if len(self._planes):
             out &= _of(self.full, table)
-        complete, done = subsets.compiled() if compiled else subsets.complete_plain, 0
+        complete, done = subsets.complete if compiled else subsets.complete_plain, 0
         while done < len(out):
             # Two cells are tried per word, the last of a row often in vain; somewhat more than is likely needed.
             words = source(min(LONGEST_DRAW, int((len(out) - done) * (0.55 * self._tries + 0.5)) + 8))
