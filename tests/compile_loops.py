@@ -1,8 +1,8 @@
 """Compiles the loops of `askance._kernels` once: `python -m tests.compile_loops`, before tests run side by side.
 
 Each process of the tests would compile its own otherwise. Numba keeps the result on disk. Every channel draws, sums and
-weighs as many reports as it takes for compiled loops to be used; taggers of all kinds learn from a few sentences. A
-loop that none of this compiles is an error: loops are listed from the code.
+weighs as many reports as it takes for compiled loops to be used; taggers of all kinds learn from a few sentences, and
+one regression has many rows. A loop that none of this compiles is an error: loops are listed from the code.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from askance import _kernels
+from askance import RandomizedResponse, Responses, Softmax, _kernels, estimate
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.channels.statistics import HasReportLikelihood
+from askance.estimation.problems.conditional import COMPILED_FROM
 from askance.text import CountTagger, RegionCounts
 from askance.text.counts.likelihood import CountLikelihood, Method
 from askance.text.tagger.options import TaggerMethod
@@ -56,6 +57,14 @@ def train_taggers() -> None:
     chain.sample(regions.corpus, np.random.default_rng(0))
 
 
+def fit_regression() -> None:
+    """A regression with as many rows as it takes for compiled loops to be used."""
+    rng, channel = np.random.default_rng(0), RandomizedResponse.for_privacy_level(3, outputs=2)
+    x = np.column_stack([np.ones(COMPILED_FROM), rng.normal(size=COMPILED_FROM)])
+    reports = channel.simulate(rng.integers(0, 2, COMPILED_FROM), rng)
+    estimate(Softmax(2, ["one", "a"]), Responses(channel).add(x, reports), "moments")
+
+
 def loops() -> Iterator[tuple[str, Any]]:
     """Every loop that is called, and where it is; modules of helpers have no `compiled`."""
     for found in pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}."):
@@ -74,6 +83,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         draw_reports()
         train_taggers()
+        fit_regression()
     listed = dict(loops())
     missing = [name for name, loop in listed.items() if not loop.signatures]
     print(f"{len(listed) - len(missing)} of {len(listed)} loops compiled in {time.perf_counter() - begun:.0f} s")

@@ -164,14 +164,16 @@ def _log(x: Any) -> Any:
     s = s * u + 0.19999999999949722
     s = s * u + 0.3333333333333335
     # 2t = f − t f, and f is exact: its digits are not to be lost.
-    return k * _LOG_2_HIGH + (f - t * (f - 2.0 * u * s) + k * _LOG_2_LOW) if x >= _SMALLEST or x != x else -np.inf
+    result = k * _LOG_2_HIGH + (f - t * (f - 2.0 * u * s) + k * _LOG_2_LOW)
+    result = result if x >= _SMALLEST else -np.inf
+    return result if x == x else x
 
 
 def _turned(rows: Any, columns: Any) -> None:
     """Columns of a strip of rows, (p, strip)."""
     count, p = rows.shape
-    for j in range(p):
-        for i in range(count):
+    for i in range(count):  # in the order in which they lie in memory
+        for j in range(p):
             columns[j, i] = rows[i, j]
 
 
