@@ -53,12 +53,11 @@ _IN_ANY_ORDER: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"
 @cache
 def compiled() -> tuple[Callable[..., None], Callable[..., None]]:
     """Compile the loops, or load them from the cache of an earlier run."""
-    for helper in (_exp, _log):
-        globals()[helper.__name__] = compile_loop(helper, **_IN_ORDER)
-    for helper in (_turned, _logits, _probabilities, _posterior, _losses, _curved, _informed):
-        globals()[helper.__name__] = compile_loop(helper, **_IN_ORDER)
-    for helper in (_times, _total, _products, _gram):
-        globals()[helper.__name__] = compile_loop(helper, **_IN_ANY_ORDER)
+    in_order = _exp, _log, _turned, _logits, _probabilities, _posterior, _losses, _curved, _informed
+    helpers: list[tuple[Any, dict[str, Any]]] = [(helper, _IN_ORDER) for helper in in_order]
+    helpers += [(helper, _IN_ANY_ORDER) for helper in (_times, _total, _products, _gram)]
+    for helper, options in helpers:
+        globals()[helper.__name__] = compile_loop(helper, **options)
     return compile_loop(_sweep, **_IN_ORDER), compile_loop(_moments, **_IN_ORDER)
 
 
@@ -165,8 +164,8 @@ def _log(x: Any) -> Any:
     s = s * u + 0.3333333333333335
     # 2t = f − t f, and f is exact: its digits are not to be lost.
     result = k * _LOG_2_HIGH + (f - t * (f - 2.0 * u * s) + k * _LOG_2_LOW)
-    result = result if x >= _SMALLEST else -np.inf
-    return result if x == x else x
+    positive = result if x >= _SMALLEST else -np.inf
+    return positive if x == x else x
 
 
 def _turned(rows: Any, columns: Any) -> None:

@@ -27,8 +27,8 @@ from askance.models.softmax import Covariates
 
 #: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
 RowCurvature: TypeAlias = Callable[["Block", FloatArray], FloatArray]
-#: From this many rows on, a fit saves more than it takes to wake the compiler.
-COMPILED_FROM = 100_000
+#: From about this many rows on, a fit saves what it takes to wake the compiler: half a second.
+COMPILED_FROM = 500_000
 
 
 @dataclass(frozen=True)
