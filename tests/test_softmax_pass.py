@@ -65,7 +65,6 @@ def points() -> FloatArray:
 
 
 def test_exponentials_within_two_units_in_the_last_place() -> None:
-    softmax_pass.compiled()
     x = -points()
     x = x[x >= -708.0]
     found, wanted = np.array([softmax_pass._exp(value) for value in x]), np.exp(x)
@@ -76,7 +75,6 @@ def test_exponentials_within_two_units_in_the_last_place() -> None:
 
 
 def test_logarithms_within_two_units_in_the_last_place() -> None:
-    softmax_pass.compiled()
     x = np.concatenate([np.exp(-points()), np.linspace(0.5, 2.0, 60_000), np.logspace(-307, 3, 60_000)])
     x = np.concatenate([x[x > 1e-307], np.nextafter(math.sqrt(2), [0.0, 2.0]), [1.0, np.nextafter(1, 0)]])
     found, wanted = np.array([softmax_pass._log(value) for value in x]), np.log(x)
@@ -124,7 +122,7 @@ def test_one_machine_code_for_arrays_of_any_kind() -> None:
     """Other orders and types, arrays that may not be written to: none makes the compiler work again, or other bits."""
     evidence, x, theta = survey(1000, 5)
     wanted = both(Rows(evidence, 2), theta, POSTERIOR, OBSERVED)[0]
-    compiled = list(softmax_pass.compiled()[0].signatures)  # type: ignore[attr-defined]
+    compiled = list(softmax_pass._sweep.machine.signatures)
     codes = evidence.chunks[0].codes
     fixed = x.copy()
     fixed.flags.writeable = False
@@ -133,7 +131,7 @@ def test_one_machine_code_for_arrays_of_any_kind() -> None:
         rows = Rows(Responses(CHANNEL).add(kind, CHANNEL.observations.decode(codes.astype(np.int64))), 2)
         for part, other in zip(wanted, both(rows, theta, POSTERIOR, OBSERVED)[0], strict=True):
             assert part.tobytes() == other.tobytes()
-    assert list(softmax_pass.compiled()[0].signatures) == compiled  # type: ignore[attr-defined]
+    assert list(softmax_pass._sweep.machine.signatures) == compiled
 
 
 @pytest.mark.parametrize("method", ["moments", "one-step", "marginal"])

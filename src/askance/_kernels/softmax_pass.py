@@ -20,13 +20,12 @@ give the same bits on one kind of processor, and blocks are added outside, along
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, CodeArray, FloatArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import Compiled, compiled
 
 #: What is compared with P: nothing, the debiased target, or the posterior.
 PRIOR, TARGET, POSTERIOR = 0, 1, 2
@@ -50,15 +49,14 @@ _IN_ORDER: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 _IN_ANY_ORDER: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc"}}
 
 
-@cache
-def compiled() -> tuple[Callable[..., None], Callable[..., None]]:
-    """Compile the loops, or load them from the cache of an earlier run."""
-    in_order = _exp, _log, _turned, _logits, _probabilities, _posterior, _losses, _curved, _informed
-    helpers: list[tuple[Any, dict[str, Any]]] = [(helper, _IN_ORDER) for helper in in_order]
-    helpers += [(helper, _IN_ANY_ORDER) for helper in (_times, _total, _products, _gram)]
-    for helper, options in helpers:
-        globals()[helper.__name__] = compile_loop(helper, **options)
-    return compile_loop(_sweep, **_IN_ORDER), compile_loop(_moments, **_IN_ORDER)
+def in_order(loop: Callable[..., Any]) -> Compiled[..., Any]:
+    """A compiled loop in which nothing changes its order."""
+    return compiled(loop, **_IN_ORDER)
+
+
+def in_any_order(loop: Callable[..., Any]) -> Compiled[..., Any]:
+    """A compiled loop with sums in the order that is fastest."""
+    return compiled(loop, **_IN_ANY_ORDER)
 
 
 def sums(
@@ -88,14 +86,14 @@ def sums(
         curvature: `FLAT`, `OF_MODEL`, `OBSERVED`, `EXPECTED` or `SQUARED`.
     """
     out = np.zeros((x.shape[1] + 2, x.shape[1] + 3))
-    compiled()[0](x, theta, codes, S, targets, weights, curved_weights, against, curvature, out)
+    _sweep(x, theta, codes, S, targets, weights, curved_weights, against, curvature, out)
     return out
 
 
 def moments(x: FloatArray, by: FloatArray) -> FloatArray:
     """Σ by x and Σ by x xᵀ for x (n, p) and `by` (n,), as gradient and curvature: see `parts`."""
     out = np.zeros((x.shape[1] + 2, x.shape[1] + 3))
-    compiled()[1](x, by, out)
+    _moments(x, by, out)
     return out
 
 
@@ -126,6 +124,7 @@ def plain(array: AnyArray, dtype: type = np.float64) -> AnyArray:
 NOTHING: FloatArray = plain(np.zeros(0))
 
 
+@in_order
 def _exp(x: Any) -> Any:
     """exp x for x ≤ 0, by Taylor-like terms that are best on |r| ≤ ½ log 2 (error 1.3e-17)."""
     shifted = x * _PER_LOG_2 + _SHIFTER
@@ -145,6 +144,7 @@ def _exp(x: Any) -> Any:
     return (1.0 + (r + r * r * s)) * power if x >= _LEAST or x != x else 0.0
 
 
+@in_order
 def _log(x: Any) -> Any:
     """log x for x ≥ 0: log x = k log 2 + 2 artanh t, t = (m − 1)/(m + 1), m between √½ and √2 (error 4.6e-18)."""
     bits = np.float64(x).view(np.uint64)
@@ -168,6 +168,7 @@ def _log(x: Any) -> Any:
     return positive if x == x else x
 
 
+@in_order
 def _turned(rows: Any, columns: Any) -> None:
     """Columns of a strip of rows, (p, strip)."""
     count, p = rows.shape
@@ -176,6 +177,7 @@ def _turned(rows: Any, columns: Any) -> None:
             columns[j, i] = rows[i, j]
 
 
+@in_order
 def _logits(columns: Any, theta: Any, count: Any, z: Any) -> None:
     """x·θ, four columns at a time; there are columns of zeros at the end."""
     z[:count] = 0.0
@@ -186,6 +188,7 @@ def _logits(columns: Any, theta: Any, count: Any, z: Any) -> None:
             z[i] += left + (r * columns[j + 2, i] + s * columns[j + 3, i])
 
 
+@in_order
 def _probabilities(z: Any, count: Any, p: Any, other: Any) -> None:
     """P and 1 − P, which keeps its digits where it is small."""
     for i in range(count):
@@ -197,6 +200,7 @@ def _probabilities(z: Any, count: Any, p: Any, other: Any) -> None:
         other[i] = small * share if z[i] >= 0.0 else share
 
 
+@in_order
 def _posterior(first: Any, second: Any, p: Any, other: Any, count: Any) -> None:
     """S(o|0) and S(o|1) become q and r."""
     for i in range(count):
@@ -207,6 +211,7 @@ def _posterior(first: Any, second: Any, p: Any, other: Any, count: Any) -> None:
         second[i] /= first[i]
 
 
+@in_order
 def _losses(z: Any, p: Any, other: Any, count: Any, out: Any) -> None:
     """A = max(z, 0) − log max(P, 1 − P)."""
     for i in range(count):
@@ -214,12 +219,14 @@ def _losses(z: Any, p: Any, other: Any, count: Any, out: Any) -> None:
         out[i] = (z[i] if z[i] >= 0.0 else 0.0) - _log(larger)
 
 
+@in_order
 def _curved(p: Any, other: Any, count: Any, out: Any) -> None:
     """P(1 − P)."""
     for i in range(count):
         out[i] = p[i] * other[i]
 
 
+@in_order
 def _informed(S: Any, p: Any, other: Any, count: Any, out: Any) -> None:
     """(P(1 − P))² Σ_o (S(o|1) − S(o|0))² / q_o: what one report tells about z."""
     out[:count] = 0.0
@@ -234,12 +241,14 @@ def _informed(S: Any, p: Any, other: Any, count: Any, out: Any) -> None:
         out[i] *= (p[i] * other[i]) * (p[i] * other[i])
 
 
+@in_any_order
 def _times(values: Any, by: Any, count: Any) -> None:
     """Values times a weight each, in place."""
     for i in range(count):
         values[i] *= by[i]
 
 
+@in_any_order
 def _total(values: Any, count: Any) -> Any:
     """Σ of the values."""
     result = 0.0
@@ -248,6 +257,7 @@ def _total(values: Any, count: Any) -> Any:
     return result
 
 
+@in_any_order
 def _products(columns: Any, by: Any, count: Any, out: Any) -> None:
     """Σ by x, four columns at a time, added to `out` (p + 3,)."""
     for j in range(0, len(out) - 3, 4):
@@ -263,6 +273,7 @@ def _products(columns: Any, by: Any, count: Any, out: Any) -> None:
         out[j + 3] += s
 
 
+@in_any_order
 def _gram(columns: Any, by: Any, count: Any, scaled: Any, out: Any) -> None:
     """Σ by x xᵀ, above the diagonal, added to `out` (p, p + 3)."""
     terms = len(out)
@@ -282,6 +293,7 @@ def _gram(columns: Any, by: Any, count: Any, scaled: Any, out: Any) -> None:
             out[k, j + 3] += s
 
 
+@in_order
 def _sweep(
     x: Any,
     theta: Any,
@@ -344,6 +356,7 @@ def _sweep(
             _gram(columns, first, count, loss, out[:p])
 
 
+@in_order
 def _moments(x: Any, by: Any, out: Any) -> None:
     """Σ by x xᵀ and Σ by x, added to `out` (p + 2, p + 3)."""
     n, p = x.shape
