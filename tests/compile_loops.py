@@ -18,9 +18,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from askance import _kernels
+from askance import RandomizedResponse, Responses, Softmax, _kernels, estimate
 from askance._kernels.compiler import COMPILED_PAYS_FROM, Compiled
 from askance.channels.statistics import HasReportLikelihood
+from askance.estimation.problems.conditional import COMPILED_FROM
 from askance.experiments import beam
 from askance.experiments.beam import BeamLikelihood
 from askance.text import Corpus, CountTagger, Region, RegionCounts
@@ -63,6 +64,14 @@ def train_taggers() -> None:
     chain.sample(regions.corpus, np.random.default_rng(0))
 
 
+def fit_regression() -> None:
+    """A regression with as many rows as it takes for compiled loops to be used."""
+    rng, channel = np.random.default_rng(0), RandomizedResponse.for_privacy_level(3, outputs=2)
+    x = np.column_stack([np.ones(COMPILED_FROM), rng.normal(size=COMPILED_FROM)])
+    reports = channel.simulate(rng.integers(0, 2, COMPILED_FROM), rng)
+    estimate(Softmax(2, ["one", "a"]), Responses(channel).add(x, reports), "moments")
+
+
 def loops() -> Iterator[tuple[str, Compiled[Any]]]:
     """Every compiled loop, and where it is written."""
     kernels = pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}.")
@@ -88,6 +97,7 @@ def main() -> int:
         warnings.simplefilter("ignore")
         draw_reports()
         train_taggers()
+        fit_regression()
     listed = dict(loops())
     used = {helper for loop in listed.values() if loop.machine.signatures for helper in callees(loop)}
     missing = [name for name, loop in listed.items() if loop not in used]

@@ -39,6 +39,7 @@ from askance import (
     project,
     regression_release,
 )
+from askance.estimation.problems import conditional
 from askance.estimation.problems.field_problem import FieldMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -74,6 +75,9 @@ def regressions() -> Iterator[tuple[str, Any]]:
     yield "regression, many columns", estimate(many, Responses(channel).add(wide, reports))
     fit = estimate(yes_no, evidence, "marginal", starts=0)
     yield "regression, marginal", fit
+    conditional.COMPILED_FROM, before = 0, conditional.COMPILED_FROM
+    yield "regression, compiled", estimate(yes_no, evidence, "marginal", starts=0)
+    conditional.COMPILED_FROM = before
     yield "prevalence", fit.prevalence(by="t1").standard_error
     yield "prevalence of a population", fit.prevalence(population=True).standard_error
     yield "marginal effects", fit.marginal_effects(terms=["t1", "t2"]).standard_error

@@ -21,8 +21,9 @@ class Compiled(Generic[_Result]):
         plain: the loop as Python has it, which is slow and can be stepped through.
     """
 
-    def __init__(self, loop: Callable[..., _Result]) -> None:
+    def __init__(self, loop: Callable[..., _Result], options: dict[str, Any]) -> None:
         self.plain = loop
+        self._options = options
         self._machine: Any = None
         update_wrapper(self, loop)
 
@@ -36,7 +37,7 @@ class Compiled(Generic[_Result]):
         """Numba's function, kept on disk between runs where there is a folder to keep it in."""
         with _LOCK:  # threads that call it for the first time at once share one
             if self._machine is None:
-                self._machine = _machine_code(self.plain)
+                self._machine = _machine_code(self.plain, self._options)
         return self._machine
 
     @property
@@ -45,8 +46,10 @@ class Compiled(Generic[_Result]):
         return self.machine._numba_type_
 
 
-def compiled(loop: Callable[..., _Result]) -> Compiled[_Result]:
+def compiled(loop: Callable[..., _Result], **options: Any) -> Compiled[_Result]:
     """Decorate a loop over arrays that Numba understands; compiled loops may call each other.
+
+    Options are those of `numba.njit`, beyond those that all loops have.
 
     >>> @compiled
     ... def double(values: Any) -> None:
@@ -58,13 +61,13 @@ def compiled(loop: Callable[..., _Result]) -> Compiled[_Result]:
     >>> values
     array([2., 4.])
     """
-    return Compiled(loop)
+    return Compiled(loop, options)
 
 
-def _machine_code(loop: Callable[..., Any]) -> Any:
+def _machine_code(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
 
     try:
-        return numba.njit(cache=True, nogil=True)(loop)
+        return numba.njit(cache=True, nogil=True, **options)(loop)
     except RuntimeError:  # no such folder: compile once per process
-        return numba.njit(nogil=True)(loop)
+        return numba.njit(nogil=True, **options)(loop)

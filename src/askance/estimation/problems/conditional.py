@@ -2,7 +2,8 @@
 
 Notation: m outputs, K = m − 1 of them with parameters (the first is the reference), p terms, k observations. For a row
 with covariates x and report o: P = p_θ(y|x) and T the target, both without the reference, shape (K,). All objectives
-have the gradient Σ w (P − T) ⊗ x and curvatures Σ w V ⊗ x xᵀ for some K × K matrix V of the row.
+have the gradient Σ w (P − T) ⊗ x and curvatures Σ w V ⊗ x xᵀ for some K × K matrix V of the row. Many rows of two
+outputs are summed by `softmax_pass`, which has the words for T and V; everything else by its twin here, `plain_sums`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 
 from askance._arrays import CodeArray, FloatArray
+from askance._kernels import softmax_pass
+from askance._kernels.softmax_pass import EXPECTED, FLAT, NOTHING, OBSERVED, POSTERIOR, PRIOR, SQUARED, TARGET, plain
+from askance.design.conditional_covariances import report_information
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.totals import BLOCK, add, total
@@ -23,8 +27,8 @@ from askance.models.softmax import Covariates
 
 #: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
 RowCurvature: TypeAlias = Callable[["Block", FloatArray], FloatArray]
-#: Block → derivative of every row with respect to its logits: (n,) when K = 1, else (n, K).
-RowScore: TypeAlias = Callable[["Block"], FloatArray]
+#: From about this many rows on, a fit saves what it takes to wake the compiler: half a second.
+COMPILED_FROM = 500_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Block:
     """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, which rows they are, and `squares`.
 
     `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
-    equal reports, weighted ones a single report that counts more.
+    equal reports, weighted ones a single report that counts more. `S` (k, m) says how the reports came about, `targets`
+    holds their debiased indicators of the outputs, (k,) when K = 1, else (k, K): blocks of other designs may be among
+    them.
     """
 
     x: Covariates
@@ -40,6 +46,8 @@ class Block:
     weights: FloatArray | None
     rows: slice
     squares: FloatArray | None
+    S: FloatArray
+    targets: FloatArray | None = None
 
 
 class Rows:
@@ -56,6 +64,9 @@ class Rows:
         self.n_terms = int(responses.chunks[0].x.shape[1])
         self.n_rows = sum(len(chunk.codes) for chunk in responses.chunks)
         self.basis = basis
+        dense = all(isinstance(chunk.x, np.ndarray) for chunk in responses.chunks)
+        few = self.n_free == 1 and self.n_terms <= softmax_pass.MOST_TERMS
+        self.compiled = dense and few and self.n_rows >= COMPILED_FROM
         self.total_weight = float(responses.n_observations)
         # Sampling weights are scaled to a mean of 1: only their proportions matter.
         shares = in_proportion([chunk.weights for chunk in responses.chunks])
@@ -69,17 +80,20 @@ class Rows:
         self._blocks: list[Block] = []
         start = 0
         for chunk, share, weights in zip(responses.chunks, shares, totals, strict=True):
-            scaled = None if weights is None else weights * scale
-            squares = scaled if scaled is None or share is None else scaled * share * scale
+            scaled = None if weights is None else plain(weights * scale)
+            squares = scaled if scaled is None or share is None else plain(scaled * share * scale)
+            S = plain(responses.channel.matrix)
+            codes = plain(chunk.codes, np.uint8 if len(S) <= 256 else np.int64)
             for low in range(0, len(chunk.codes), BLOCK):
                 piece = slice(low, min(low + BLOCK, len(chunk.codes)))
                 self._blocks.append(
                     Block(
                         _view(chunk.x, piece),
-                        chunk.codes[piece],
+                        codes[piece],
                         None if scaled is None else scaled[piece],
                         slice(start + piece.start, start + piece.stop),
                         None if squares is None else squares[piece],
+                        S,
                     )
                 )
             start += len(chunk.codes)
@@ -91,6 +105,18 @@ class Rows:
         other.__dict__.pop("moments", None)
         return other
 
+    def thinned(self, responses: Responses, share: int) -> Rows:
+        """One row in `share`, in the same basis, summed in the same way."""
+        other = Rows(responses.thinned(share), self.n_free + 1, self.basis)
+        other.compiled = self.compiled
+        return other
+
+    def aimed(self, targets: FloatArray) -> Rows:
+        """The same rows, with the debiased indicators of every report."""
+        other = copy(self)
+        other._blocks = [replace(block, targets=plain(targets)) for block in self._blocks]
+        return other
+
     def blocks(self) -> Iterator[Block]:
         """Block by block, with covariates in the basis."""
         for block in self._blocks:
@@ -100,27 +126,89 @@ class Rows:
         """Σ of f over all blocks, each of its arrays by itself."""
         return total(self.blocks(), f, add)
 
+    def sums(self, coefficients: FloatArray, against: int, curvature: int = FLAT) -> tuple[FloatArray, ...]:
+        """Value (), gradient (K, p) and, unless it is flat, curvature (K, p, K, p): one pass; see `softmax_pass`."""
+        if not self.compiled:
+            return self.total(partial(plain_sums, coefficients=coefficients, against=against, curvature=curvature))
+        theta = plain(np.append(coefficients[0], np.zeros(3)))
+        (out,) = self.total(partial(_compiled_sums, theta=theta, against=against, curvature=curvature))
+        value, slope, curved = softmax_pass.parts(out)
+        sums = value, slope[None, :], curved[None, :, None, :]
+        return sums if curvature != FLAT else sums[:2]
+
     @cached_property
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Ê x, shape (p,), and Ê x xᵀ, shape (p, p)."""
 
         def sums(block: Block) -> tuple[FloatArray, ...]:
             ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+            if self.compiled:
+                return (softmax_pass.moments(plain(block.x), plain(ones)),)
             return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            first, second = self.total(sums)
+            found = self.total(sums)
+            first, second = softmax_pass.parts(found[0])[1:] if self.compiled else found
             return first / self.total_weight, second / self.total_weight
 
 
 def _view(x: Covariates, piece: slice) -> Covariates:
-    """Some rows without a copy of them: slices of a sparse matrix would be copies."""
+    """Some rows without a copy of them, not to be written to: slices of a sparse matrix would be copies."""
     if isinstance(x, np.ndarray):
-        return x[piece]
+        rows = x[piece]
+        rows.flags.writeable = False
+        return rows
     ends = x.indptr[piece.start : piece.stop + 1]
     inside = slice(int(ends[0]), int(ends[-1]))
     shape = (piece.stop - piece.start, x.shape[1])
     return type(x)((x.data[inside], x.indices[inside], ends - ends[0]), shape=shape, copy=False)
+
+
+def plain_sums(block: Block, coefficients: FloatArray, against: int, curvature: int) -> tuple[FloatArray, ...]:
+    """Value, gradient and curvature of a block: NumPy, for any number of outputs, and for sparse covariates."""
+    z = logits(block, coefficients)
+    p, A = softmax(z)
+    loss, target = A, None
+    if against == POSTERIOR:
+        target, q = posterior(block, p, A)
+        loss = -np.log(q)
+    elif against == TARGET:
+        assert block.targets is not None
+        target = block.targets[block.codes]
+        loss = A - (target * z if z.ndim == 1 else (target * z).sum(axis=1))
+    residual = p if target is None else p - target
+    value = np.asarray(loss.sum() if block.weights is None else block.weights @ loss)
+    slope = moment(block.x, weighted(block, residual))
+    if curvature == FLAT:
+        return value, slope
+    if curvature == SQUARED:
+        return value, slope, gram(block.x, times(outer(residual), block.squares))
+    V = report_information(block.S, p) if curvature == EXPECTED else multinomial_curvature(p)
+    if curvature == OBSERVED:
+        assert target is not None
+        V = V - multinomial_curvature(target)
+    return value, slope, gram(block.x, weighted(block, V))
+
+
+def _compiled_sums(block: Block, theta: FloatArray, against: int, curvature: int) -> tuple[FloatArray]:
+    """The same by compiled loops, for two outputs and dense covariates, as `softmax_pass.parts` takes it apart."""
+    weights = NOTHING if block.weights is None else block.weights
+    squares = NOTHING if block.squares is None else block.squares
+    curved = squares if curvature == SQUARED else weights
+    targets = NOTHING if block.targets is None else block.targets
+    x = plain(block.x)
+    return (softmax_pass.sums(x, theta, block.codes, block.S, targets, weights, curved, against, curvature),)
+
+
+def residuals(block: Block, coefficients: FloatArray, against: int) -> FloatArray:
+    """P − T of every row, (n,) or (n, K)."""
+    p, A = softmax(logits(block, coefficients))
+    if against == PRIOR:
+        return p
+    if against == POSTERIOR:
+        return np.asarray(p - posterior(block, p, A)[0])
+    assert block.targets is not None
+    return np.asarray(p - block.targets[block.codes])
 
 
 def logits(block: Block, coefficients: FloatArray) -> FloatArray:
@@ -141,6 +229,21 @@ def softmax(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     e = np.exp(z - top[:, None])
     total = e.sum(axis=1) + np.exp(-top)
     return e / total[:, None], top + np.log(total)
+
+
+def posterior(block: Block, p: FloatArray, A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P(y | x, o) without the reference, of the shape of p, and q = P(o | x), shape (n,).
+
+    exp(−A) is the probability of the reference; 1 − Σp would lose its digits where it is small.
+    """
+    S = block.S[block.codes]
+    if p.ndim == 1:
+        joint = S[:, 1] * p
+        q = S[:, 0] * np.exp(-A) + joint
+        return joint / q, q
+    joint = S[:, 1:] * p
+    q = S[:, 0] * np.exp(-A) + joint.sum(axis=1)
+    return joint / q[:, None], q
 
 
 def multinomial_curvature(p: FloatArray) -> FloatArray:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._kernels.softmax_pass import PRIOR, TARGET
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.estimation.problems.conditional import (
     Block,
-    Rows,
     logits,
     moment,
-    multinomial_curvature,
-    softmax,
     weighted,
 )
 from askance.estimation.problems.matching import BOUNDARY
-from askance.estimation.problems.sum_over_rows import RowParts, SumOverRows
+from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.estimation.protocols import CovarianceKind
 from askance.estimation.solvers.newton import newton
 from askance.estimation.solvers.noisy import NoisyMoments
@@ -35,35 +33,21 @@ THINNED_TO = 20_000
 class ConditionalMatching(SumOverRows):
     """f(θ) = Ê A(θ; x) − μ̂ᵀθ + ½ θᵀΛθ: convex."""
 
+    against = PRIOR
+
     def __init__(self, problem: ResponsesProblem, statistics: FloatArray, precision: FloatArray | None = None) -> None:
         super().__init__(problem, precision)
         self._statistics = statistics
-
-    def _row(self, block: Block, z: FloatArray) -> RowParts:
-        p, A = softmax(z)
-        return A, p, lambda: multinomial_curvature(p)
 
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
         value, gradient, hessian = super()._sums(theta)
         return value - float(self._statistics @ theta), gradient - self._statistics, hessian
 
 
-class _ThinnedMatching(SumOverRows):
-    """The same on every so-many-th row: a start that costs next to nothing."""
+class _TargetMatching(SumOverRows):
+    """The same with μ̂ as it adds up row by row: for some of the rows, a start that costs next to nothing."""
 
-    def __init__(self, problem: ResponsesProblem, targets: FloatArray, share: int) -> None:
-        super().__init__(problem, None)
-        self._targets = targets
-        self._thinned = Rows(problem.evidence.thinned(share), len(problem.model.outputs), problem.rows.basis)
-
-    def _rows(self) -> Rows:
-        return self._thinned
-
-    def _row(self, block: Block, z: FloatArray) -> RowParts:
-        p, A = softmax(z)
-        target = self._targets[block.codes]
-        linear = target * z if z.ndim == 1 else (target * z).sum(axis=1)
-        return A - linear, p - target, lambda: multinomial_curvature(p)
+    against = TARGET
 
 
 class ConditionalMoments:
@@ -75,6 +59,7 @@ class ConditionalMoments:
         self.beta = observation_function(indicators, problem.channel, problem.frequencies, weighting)
         targets = np.ascontiguousarray(self.beta.coefficients.T)  # (k, K)
         self._targets = targets[:, 0].copy() if problem.rows.n_free == 1 else targets
+        self._rows = problem.rows.aimed(self._targets)
         (sums,) = problem.rows.total(lambda block: (moment(block.x, weighted(block, self._targets[block.codes])),))
         self.statistics: FloatArray = sums.ravel() / problem.rows.total_weight
         self._matching = ConditionalMatching(problem, self.statistics)
@@ -88,7 +73,8 @@ class ConditionalMoments:
         problem = self._problem
         if problem.rows.n_rows < THINNED_FROM:
             return np.zeros(problem.model.dimension)
-        thinned = _ThinnedMatching(problem, self._targets, problem.rows.n_rows // THINNED_TO)
+        sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // THINNED_TO).aimed(self._targets)
+        thinned = _TargetMatching(problem, None, sample)
         end = newton(thinned, np.zeros(problem.model.dimension), problem.standard, tolerance=1e-8, max_iterations=20)
         return end.theta if end.converged and problem.standard.size(end.theta) < 10 else np.zeros(len(end.theta))
 
@@ -155,12 +141,7 @@ class ConditionalMoments:
 
     def _spread(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean of (β − μ(θ; x)) over the reports, shape (d, d)."""
-        coefficients = self._problem.model.blocks(theta)
-
-        def score(block: Block) -> FloatArray:
-            return np.asarray(self._targets[block.codes] - softmax(logits(block, coefficients))[0])
-
-        return self._problem.score_covariance(score)
+        return self._problem.score_covariance(self._rows, theta, TARGET)
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """I⁻¹ G I⁻¹ / n with G the covariance of β − μ(θ; x), over the reports (robust) or under the model."""

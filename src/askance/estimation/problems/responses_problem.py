@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
+from askance._kernels.softmax_pass import OF_MODEL, PRIOR, SQUARED
 from askance.channels.labels import Direct
 from askance.design.covariances import Weighting
 from askance.errors import (
@@ -23,14 +24,12 @@ from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
     Rows,
-    RowScore,
     gram,
     logits,
     moment,
-    multinomial_curvature,
-    outer,
+    posterior,
+    residuals,
     softmax,
-    times,
     weighted,
 )
 from askance.estimation.problems.conditional_likelihood import ConditionalLikelihood
@@ -93,6 +92,7 @@ class ResponsesProblem:
         )
         if basis_of is not None:
             self.rows = self.rows.in_basis(basis_of.rows.basis)
+            self.rows.compiled = basis_of.rows.compiled
         elif model.dimension <= WIDE_FROM:
             basis = find_basis(self.rows, model)  # collinear covariates are refused before anything is fitted
             self.rows = self.rows if basis is None else self.rows.in_basis(basis)
@@ -114,8 +114,12 @@ class ResponsesProblem:
         return ConditionalMoments(self, weighting)
 
     def likelihood(self, precision: FloatArray | None = None) -> ConditionalLikelihood:
-        """The marginal likelihood."""
-        return ConditionalLikelihood(self, precision)
+        """The marginal likelihood; without a prior always the same one, which remembers its last pass."""
+        return self._likelihood if precision is None else ConditionalLikelihood(self, precision)
+
+    @cached_property
+    def _likelihood(self) -> ConditionalLikelihood:
+        return ConditionalLikelihood(self, None)
 
     def exploration(self) -> ResponsesProblem:
         """The problem of a thinned sample, where there are many rows."""
@@ -130,11 +134,11 @@ class ResponsesProblem:
 
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê r ⊗ x with r the posterior of the output given the report."""
-        likelihood, coefficients = self.likelihood(), self.model.blocks(theta)
+        coefficients = self.model.blocks(theta)
 
         def expected(block: Block) -> tuple[FloatArray, ...]:
             p, A = softmax(logits(block, coefficients))
-            return (moment(block.x, weighted(block, likelihood.posterior(block, p, A)[0])),)
+            return (moment(block.x, weighted(block, posterior(block, p, A)[0])),)
 
         return np.asarray(self.rows.total(expected)[0].ravel() / self.rows.total_weight)
 
@@ -146,7 +150,8 @@ class ResponsesProblem:
         """Ê Cov[φ | x] under the model, per report, shape (d, d)."""
         if self._information_at_zero is not None and not theta.any():
             return self._information_at_zero
-        result = self.curvature(theta, lambda block, p: multinomial_curvature(p))
+        d, sums = self.model.dimension, self.rows.sums(self.model.blocks(theta), PRIOR, OF_MODEL)
+        result = np.asarray(sums[2].reshape(d, d) / self.rows.total_weight)
         if not theta.any():
             self._information_at_zero = result
         return result
@@ -176,13 +181,13 @@ class ResponsesProblem:
         """Whether the outputs themselves were seen."""
         return self.channel.for_purpose("") == Direct(self.channel.outputs)
 
-    def score_covariance(self, score: RowScore) -> FloatArray:
-        """n · Cov of the mean of score(block) ⊗ x, (n,) or (n, K) a block, with weights and clusters; shape (d, d)."""
+    def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
+        """n · Cov of the mean of (P − T) ⊗ x at θ, with weights and clusters, shape (d, d); `softmax_pass` has T."""
         if self.has_clusters:
-            return self._clustered(score)
+            return self._clustered(rows, theta, against)
         d = self.model.dimension
-        (squares,) = self.rows.total(lambda block: (gram(block.x, times(outer(score(block)), block.squares)),))
-        return np.asarray(squares.reshape(d, d) * (self.n_observations / self.rows.total_weight**2))
+        squares = rows.sums(self.model.blocks(theta), against, SQUARED)[2]
+        return np.asarray(squares.reshape(d, d) * (self.n_observations / rows.total_weight**2))
 
     @cached_property
     def _clusters(self) -> tuple[AnyArray, AnyArray]:
@@ -200,7 +205,7 @@ class ResponsesProblem:
         few = f"{len(self._clusters[0])} clusters for {d} parameters"
         return (Notice(AskanceWarning, f"{few}: cluster-robust standard errors are not to be trusted"),)
 
-    def _clustered(self, score: RowScore) -> FloatArray:
+    def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         (names, place), d = self._clusters, self.model.dimension
         count = len(names)
         if count < 2:
@@ -208,13 +213,14 @@ class ResponsesProblem:
                 f"there is one cluster, {names[0]!r}, which says nothing of how clusters differ; allowed: at least 2.",
                 remedy="Name another column, or leave clusters out.",
             )
+        coefficients = self.model.blocks(theta)
 
         def scores(block: Block) -> FloatArray:
-            s = weighted(block, score(block)).reshape(len(block.codes), -1)
+            s = weighted(block, residuals(block, coefficients, against)).reshape(len(block.codes), -1)
             dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
             return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
 
-        sums = total(self.rows.blocks(), scores, by=lambda block: place[block.rows]).sums
+        sums = total(rows.blocks(), scores, by=lambda block: place[block.rows]).sums
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
         scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)

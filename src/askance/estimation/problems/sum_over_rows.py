@@ -1,36 +1,41 @@
-"""An objective that is a sum over reports: value, gradient and Hessian from one pass."""
+"""An objective that is a sum over reports: value, gradient and curvature from one pass."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.problems.conditional import Block, Rows, gram, logits, moment, weighted
+from askance._kernels.softmax_pass import FLAT, OF_MODEL
+from askance.estimation.problems.conditional import Rows
 
 if TYPE_CHECKING:
     from askance.estimation.problems.responses_problem import ResponsesProblem
 
 
-#: Loss, derivative, and a function that gives the curvature, which is not always wanted.
-RowParts: TypeAlias = tuple[FloatArray, FloatArray, Callable[[], FloatArray]]
+class SumOverRows:
+    """Value, gradient and one curvature at the last θ, from one pass over the rows.
 
+    The curvature that was asked for last joins the passes that follow: a Newton iteration costs one pass, and so does a
+    scoring step; a method that needs no curvature never pays for it.
 
-class SumOverRows(ABC):
-    """Value, gradient and Hessian at the last θ, from one pass over the rows.
-
-    The Hessian joins the pass once it has been asked for: a Newton iteration costs one pass, and a method that needs no
-    Hessian never pays for it.
+    Args:
+        problem: model and evidence.
+        precision: Λ, shape (d, d); None: no prior.
+        rows: which are summed; default: those of the problem.
     """
 
-    def __init__(self, problem: ResponsesProblem, precision: FloatArray | None) -> None:
+    #: What P is compared with, and which curvature is the Hessian: see `softmax_pass`.
+    against: ClassVar[int]
+    curved: ClassVar[int] = OF_MODEL
+
+    def __init__(self, problem: ResponsesProblem, precision: FloatArray | None, rows: Rows | None = None) -> None:
         self.problem = problem
         self._precision = precision
-        self._with_hessian = False
-        self._at: bytes = b""
+        self._rows = problem.rows if rows is None else rows
+        self._wanted = FLAT
+        self._at: tuple[bytes, int] = b"", FLAT
         self._last: tuple[float, FloatArray, FloatArray | None] = (0.0, np.zeros(0), None)
 
     def value(self, theta: FloatArray) -> float:
@@ -45,32 +50,24 @@ class SumOverRows(ABC):
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """∇²f(θ), shape (d, d)."""
-        self._with_hessian = True
-        hessian = self._evaluate(theta)[2]
-        assert hessian is not None
+        hessian = self._curvature(theta, self.curved)
         return hessian if self._precision is None else np.asarray(hessian + self._precision)
 
+    def _curvature(self, theta: FloatArray, which: int) -> FloatArray:
+        """Ê V ⊗ x xᵀ without the prior, shape (d, d)."""
+        self._wanted = which
+        if self._at != (theta.tobytes(), which):
+            self._at = b"", FLAT
+        curvature = self._evaluate(theta)[2]
+        assert curvature is not None
+        return curvature
+
     def _evaluate(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
-        if self._at != theta.tobytes() or (self._with_hessian and self._last[2] is None):
-            self._last, self._at = self._sums(theta), theta.tobytes()
+        if self._at[0] != theta.tobytes():
+            self._last, self._at = self._sums(theta), (theta.tobytes(), self._wanted)
         return self._last
 
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
-        rows, coefficients = self._rows(), self.problem.model.blocks(theta)
-
-        def sums(block: Block) -> tuple[FloatArray, ...]:
-            loss, residual, curvature = self._row(block, logits(block, coefficients))
-            value = np.asarray(loss.sum() if block.weights is None else block.weights @ loss)
-            slope = moment(block.x, weighted(block, residual))
-            return (value, slope, gram(block.x, weighted(block, curvature()))) if self._with_hessian else (value, slope)
-
-        value, gradient, *curved = rows.total(sums)
-        d, n = self.problem.model.dimension, rows.total_weight
+        d, n = self.problem.model.dimension, self._rows.total_weight
+        value, gradient, *curved = self._rows.sums(self.problem.model.blocks(theta), self.against, self._wanted)
         return float(value) / n, gradient.ravel() / n, curved[0].reshape(d, d) / n if curved else None
-
-    def _rows(self) -> Rows:
-        return self.problem.rows
-
-    @abstractmethod
-    def _row(self, block: Block, z: FloatArray) -> RowParts:
-        """Loss (n,), derivative and (when called) curvature of every row with respect to its logits."""

@@ -62,10 +62,12 @@ def newton(
         max_iterations: how many steps at most.
         escaped: tells that θ has run off and the iteration should end.
     """
-    theta, value = start, objective.value(start)
+    theta, value = start, np.nan
     for iteration in range(max_iterations):
-        gradient = standard.gradient(objective.gradient(theta))
-        step, downhill = _descent(standard.hessian(objective.hessian(theta)), gradient)
+        # The Hessian first: an objective that sums over rows has value and gradient from the same pass.
+        hessian, gradient = standard.hessian(objective.hessian(theta)), standard.gradient(objective.gradient(theta))
+        value = value if iteration else objective.value(start)
+        step, downhill = _descent(hessian, gradient)
         decrement = float(-gradient @ step)
         if decrement <= tolerance and downhill is not None:
             # A saddle, or the top of a ridge: the gradient vanishes, but one direction still leads down.
