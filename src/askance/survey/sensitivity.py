@@ -78,7 +78,7 @@ class Sensitivity(Tabulated):
         """The coefficients."""
         planned = self.scenarios[0].fit
         assert planned is not None
-        return planned.model.parameter_names
+        return planned.parameter_names
 
     def estimates(self) -> FloatArray:
         """θ̂ of every scenario, shape (scenarios, d); NaN where there is no fit."""
