@@ -17,6 +17,7 @@ from askance import (
     ForcedResponse,
     RandomField,
     RegressionFit,
+    Softmax,
     estimate_field,
     load,
     regress,
@@ -81,12 +82,11 @@ def test_forged_headers_are_refused(name: str, field: str) -> None:
 
 
 def test_large_arrays_stand_behind_the_header() -> None:
-    fit = golden_fits_2()["regression.fit"]
-    d = 120
-    names = [f"x{j}" for j in range(d)]
-    large: Any = dataclasses.replace(
+    fit, d = golden_fits_2()["regression.fit"], 120
+    assert isinstance(fit, RegressionFit)
+    large = dataclasses.replace(
         fit,
-        model=type(fit.model)(["no", "yes"], names),
+        model=Softmax(["no", "yes"], [f"x{j}" for j in range(d)]),
         theta=np.arange(d) / 7,
         covariance=np.diag(np.arange(1, d + 1) / 7),
         raw_statistics=None,

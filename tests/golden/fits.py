@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from askance import CliqueRelease, ForcedResponse, GaussianField, RandomField, Softmax
+from askance.categories import Label
 from askance.estimation import ConditionalFieldFit, Diagnostics, DistributionFit, FieldFit, LinearFit, RegressionFit
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.moment_repair import MomentRepair
@@ -52,7 +53,8 @@ def _regression() -> RegressionFit:
 
 
 def _conditional() -> ConditionalFieldFit:
-    field = RandomField({"a": ["no", "yes"], "b": [1, 2]}, [["a", "b"]], covariates=["age", "né"])
+    variables: dict[str, list[Label]] = {"a": ["no", "yes"], "b": [1, 2]}
+    field = RandomField(variables, [["a", "b"]], covariates=["age", "né"])
     size, factor = field.dimension, np.diag(np.arange(1, field.dimension + 1) / 4)
     return ConditionalFieldFit(
         model=field,
