@@ -11,7 +11,7 @@ import pytest
 
 from askance import StatisticsTally
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
-from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact, simulate_linear
+from askance.estimation.linear import estimate_linear, fit_exact, simulate_linear
 from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import repair_design
 from askance.estimation.regression_plan import plan_regression, predicted_noise

@@ -81,7 +81,7 @@ def askance(case: Case, n: int) -> Reading:
         import numpy as np
 
         from askance.errors import RepairWarning
-        from askance.estimation.methods.linear_estimation import simulate_linear
+        from askance.estimation.linear import simulate_linear
 
         x, y = split.train[:, :-1], split.train[:, -1]
         scales = (split.centres, split.deviations)

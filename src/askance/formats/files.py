@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.estimation.results.fit import Fit
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_statistics
 from askance.formats.container import MAGIC, pack, unpack, write_whole
 from askance.formats.disk import opened, rest_of
 from askance.formats.fit_file import FIT_FORMATS, AnyFit, fit_from_parts, fit_to_parts
@@ -21,7 +21,7 @@ from askance.formats.tally_file import TALLY_FORMATS, tally_from_parts, tally_to
 _LONGEST = 1 << 30
 
 
-def save(thing: Tally | StatisticsTally | AnyFit, path: str | Path) -> None:
+def save(thing: Tally[Any] | AnyFit, path: str | Path) -> None:
     """Write a tally or a fit to a file, whole or not at all.
 
     >>> import tempfile, pathlib
@@ -33,27 +33,25 @@ def save(thing: Tally | StatisticsTally | AnyFit, path: str | Path) -> None:
     True
     """
     if isinstance(thing, Tally):
-        data = pack(*tally_to_parts(thing))
-    elif isinstance(thing, StatisticsTally):
-        data = pack(*statistics_to_parts(thing))
+        data = pack(*(statistics_to_parts(thing) if of_statistics(thing) else tally_to_parts(thing)))
     elif isinstance(thing, Fit):
         data = pack(*fit_to_parts(thing))
     else:
         raise InputError(
-            f"cannot save a {type(thing).__name__}; allowed: Tally, StatisticsTally, Fit.",
-            remedy="Save what Tally(…), StatisticsTally(…) or estimate(…) returns; write channels with "
+            f"cannot save a {type(thing).__name__}; allowed: Tally, Fit.",
+            remedy="Save what Tally(…) or estimate(…) returns; write channels with "
             "channel_to_toml, reports with write_reports.",
         )
     write_whole(path, data)
 
 
-def load(path: str | Path) -> Tally | StatisticsTally | AnyFit:
+def load(path: str | Path) -> Tally[Any] | AnyFit:
     """Read what `save` wrote (see there for an example); anything else is refused with a reason."""
     with opened(path) as file:
         return load_opened(file)
 
 
-def load_opened(file: BufferedReader) -> Tally | StatisticsTally | AnyFit:
+def load_opened(file: BufferedReader) -> Tally[Any] | AnyFit:
     """`load` from a file that is open."""
     refuse_reports(file)
     name = str(file.name)

@@ -13,11 +13,12 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import as_floats, shown
 from askance.errors import FormatError, InputError, ShapeError
+from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
-from askance.estimation.results.fit import Diagnostics, DistributionFit, LocalMaximum
+from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields

@@ -19,7 +19,7 @@ from askance.estimation.entry import estimate
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
@@ -233,7 +233,7 @@ def _readings(
 
 def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
     """The same reports, taken as having come through another channel."""
-    if isinstance(evidence, Tally):
+    if of_answers(evidence):
         return Tally(channel, evidence.counts)
     return replace(evidence, channel=channel)
 

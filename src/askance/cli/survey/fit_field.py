@@ -36,7 +36,7 @@ def fit_field(
         tables: where the tables go: .csv or .json.
         as_json: whether to print JSON.
     """
-    from askance.estimation.methods.field_estimation import estimate_field
+    from askance.estimation.field import estimate_field
     from askance.formats.field_fit_file import field_for, write_field_tables
     from askance.formats.files import save as save_fit
 

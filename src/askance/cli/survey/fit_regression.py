@@ -26,14 +26,14 @@ def fit_regression(state: Path, release: Path, confidence: float, as_json: bool)
         confidence: of the intervals.
         as_json: whether to print JSON.
     """
-    from askance.estimation.methods.linear_estimation import estimate_linear
+    from askance.estimation.linear import estimate_linear
     from askance.estimation.scale_pilot import ScalePilot
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.formats import load
     from askance.formats.release_file import read_release
 
     planned, evidence = read_release(release), load(state)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
             f"{state} is no state of noised statistics; allowed with --release: one of the reports of {release}.",
             remedy="Make one with `askance aggregate REPORTS`.",

@@ -55,7 +55,7 @@ def fit_state(
         model: a JSON file of a model; None for shares as they are, or means.
         as_json: whether to print JSON.
     """
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.models import Enumerated
 
     if plot is not None:
@@ -68,7 +68,7 @@ def fit_state(
         _fit_model(model, read_states(paths, purpose_of_unnamed), method, confidence, save, as_json)
         return
     evidence = read_states(paths, purpose_of_unnamed)
-    if isinstance(evidence, StatisticsTally):
+    if of_statistics(evidence):
         _fit_means(evidence, method, confidence, save, names, as_json)
         return
     if names is not None:
@@ -133,7 +133,7 @@ def read_states(paths: Sequence[Path], purpose_of_unnamed: str = "") -> Tally | 
     Tallies of answers are pooled, whatever their channels, for all have a likelihood; sums of noised statistics are
     added where they come from one channel. States that share a file of reports are refused.
     """
-    from askance.evidence import StatisticsTally, Tally
+    from askance.evidence.tally import of_answers, of_statistics
     from askance.formats.source_digests import SeenSources
 
     found = [_read_state(path, purpose_of_unnamed) for path in paths]
@@ -141,8 +141,8 @@ def read_states(paths: Sequence[Path], purpose_of_unnamed: str = "") -> Tally | 
     sources = SeenSources()
     for path, state in zip(paths, found, strict=True):
         sources.add(state.sources, path, "the reports of files in it")
-    tallies = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, Tally)}
-    sums = {path: state for path, state in zip(paths, found, strict=True) if isinstance(state, StatisticsTally)}
+    tallies = {path: state for path, state in zip(paths, found, strict=True) if of_answers(state)}
+    sums = {path: state for path, state in zip(paths, found, strict=True) if of_statistics(state)}
     if tallies and sums:
         raise IncompatibleEvidenceError(
             f"{next(iter(tallies))} counts answers, {next(iter(sums))} holds sums of noised statistics.",
@@ -185,11 +185,11 @@ def _summed(sums: dict[Path, StatisticsTally]) -> StatisticsTally:
 
 
 def _read_state(path: Path, purpose_of_unnamed: str) -> Tally | StatisticsTally:
-    from askance.evidence import StatisticsTally, Tally
+    from askance.evidence import Tally
     from askance.formats import load
 
     state = load(path)
-    if not isinstance(state, (Tally, StatisticsTally)):
+    if not isinstance(state, Tally):
         raise InputError(
             f"{path} holds a fit; allowed: a state of reports.", remedy="Make one with `askance aggregate REPORTS`."
         )
@@ -215,10 +215,10 @@ def fit_field_of(
 ) -> None:
     """Fit a random field to states of clique release."""
     from askance.cli.survey.fit_field import fit_field
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
 
     evidence = read_states(paths, purpose_of_unnamed)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
             f"{paths[0]} is no state of noised tables; allowed with --field: one of clique-release.",
             remedy="Leave --field out.",
@@ -265,9 +265,9 @@ def _fit_model(
 
 def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> bool:
     """Whether one-step and moments can be used; sums of noised statistics are moments already."""
-    from askance.evidence import Tally
+    from askance.evidence.tally import of_answers
 
-    if not isinstance(evidence, Tally):
+    if not of_answers(evidence):
         return True
     try:
         evidence.channel.observation_function(model)

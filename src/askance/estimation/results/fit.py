@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance.channels.finite import FiniteChannel
-from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
 from askance.estimation.checks.sound import require_covariance, require_sound
+from askance.estimation.outcome import Diagnostics
 from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
@@ -64,50 +63,6 @@ class ProbabilityTable:
     standard_error: FloatArray
     lower: FloatArray
     upper: FloatArray
-
-
-@dataclass(frozen=True)
-class LocalMaximum:
-    """One maximum of a non-convex likelihood: where, how high (total log-likelihood), how many starts ended there."""
-
-    theta: tuple[float, ...]
-    log_likelihood: float
-    starts: int
-
-
-@dataclass(frozen=True)
-class Diagnostics:
-    """What happened on the way.
-
-    Attributes:
-        iterations: steps of the solver.
-        repaired: whether a weak prior acted because the data alone led outside the model.
-        damped: whether the one-step estimator took less than its full step.
-        maxima: the different maxima found by the starts of a non-convex fit, best first.
-        escaped_starts: how many starts ran off to infinity.
-        messages: what a reader should know, in plain words.
-    """
-
-    iterations: int = 0
-    repaired: bool = False
-    damped: bool = False
-    maxima: tuple[LocalMaximum, ...] = ()
-    escaped_starts: int = 0
-    messages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
-    """What a method found; a problem makes a `Fit` of it. Attributes as in `Fit`."""
-
-    theta: FloatArray
-    covariance: FloatArray
-    method: str
-    covariance_kind: str
-    converged: bool
-    raw_statistics: FloatArray | None
-    diagnostics: Diagnostics
-    raw_covariance: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -362,28 +317,3 @@ class DistributionFit(Fit):
         inner = inverse[:, 1:]
         variances = ((inner @ self.raw_covariance) * inner).sum(axis=1)
         return shares, np.sqrt(variances.clip(0.0))
-
-
-def distribution_fit(
-    model: Enumerated,
-    channel: FiniteChannel | StatisticsChannel,
-    n_observations: int,
-    outcome: Outcome,
-    log_likelihood: float,
-) -> DistributionFit:
-    """What a method found, from so many reports through a channel, put together."""
-    return DistributionFit(
-        model=model,
-        theta=outcome.theta,
-        covariance=outcome.covariance,
-        n_observations=n_observations,
-        method=outcome.method,
-        covariance_kind=outcome.covariance_kind,
-        converged=outcome.converged,
-        log_likelihood=log_likelihood,
-        raw_statistics=outcome.raw_statistics,
-        raw_covariance=outcome.raw_covariance,
-        channel=channel.specification(),
-        privacy_level=channel.privacy_level,
-        diagnostics=outcome.diagnostics,
-    )

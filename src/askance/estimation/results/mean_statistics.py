@@ -14,11 +14,10 @@ from askance._threads import one_thread
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
-from askance.estimation.checks.surprise import alarm_of
+from askance.estimation.checks.surprise import told_alarm
 from askance.estimation.results.fit import Interval, normal_quantile
 from askance.estimation.results.fit_table import level_text
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
 from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
@@ -107,18 +106,18 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
     >>> estimate_mean(few).mean.round(4)
     array([ 0.9667,  0.0667, -0.0333])
     """
-    if isinstance(evidence, Tally):
+    if of_answers(evidence):
         with one_thread:
             return _unbiased_shares(evidence)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed: a Tally.",
+            remedy="Add reports up with Tally(channel).add(reports).",
         )
     with one_thread:
         channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
     return MeanStatistics(
-        alarm=alarm_of(evidence),
+        alarm=told_alarm(evidence),
         names=channel.statistic_names,
         mean=mean,
         standard_errors=errors,
@@ -134,7 +133,7 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     channel, n = tally.channel, tally.n_observations
     if not n:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    alarm, weights = alarm_of(tally, stacklevel=4), tally.smoothed_frequencies
+    alarm, weights = told_alarm(tally), tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
     except NotIdentifiedError:
