@@ -21,8 +21,9 @@ from askance import ForcedResponse, regress
 from askance.cli.command import askance
 from askance.errors import AskanceError, InputError
 from askance.survey import Columns, FormulaDesign
-from askance.survey.calculations import CALLABLE, CalculationError, read_calculation
+from askance.survey.calculations import CALLABLE, read_calculation
 from askance.survey.formula import parse_formula
+from askance.survey.parsed_calculations import CalculationError
 
 RNG = np.random.default_rng(7)
 ROWS = 60

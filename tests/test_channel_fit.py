@@ -48,7 +48,7 @@ from askance import (
 from askance.channels import StatisticsChannel
 from askance.errors import EmptyDataError, ImpossibleReportsWarning, InputError, RepairWarning
 from askance.estimation.checks.surprise import IMPOSSIBLE, surprise
-from askance.formats.field_fit_file import read_field_fit, write_field_fit
+from askance.formats.field_fit_file import read_field_fit
 from tests.statistics_families import CHANNELS, enumerated_probabilities, enumerated_reports, truths_for
 from tests.test_cli import call, parsed
 
@@ -286,7 +286,7 @@ def test_estimates_of_fields(tmp_path: Path) -> None:
         fit = estimate_field(field, tally)
     assert fit.summary().startswith("ALARM")
     assert fit.to_json()["messages"][0] == fit.alarm
-    write_field_fit(fit, tmp_path / "a.field")
+    save(fit, tmp_path / "a.field")
     assert read_field_fit(tmp_path / "a.field").alarm == fit.alarm
 
 

@@ -14,7 +14,7 @@ from askance import CliqueRelease, ForcedResponse, StatisticsTally, Tally, save
 from askance.cli.command import askance as root
 from askance.estimation.field import estimate_field
 from askance.formats import channel_to_toml
-from askance.formats.field_fit_file import field_for, write_field_fit
+from askance.formats.field_fit_file import field_for
 from askance.text import CountTagger, RegionCounts, read_regions, write_regions, write_tagged
 from askance.text.corpus.corpus import Corpus
 
@@ -84,7 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     save(Tally(FORCED, [40, 20]), folder / "answers.state")
     tally = StatisticsTally(CLIQUES).add(CLIQUES.simulate(rng.integers(0, 2, (900, 2)), rng))
     save(tally, folder / "cliques.state")
-    write_field_fit(estimate_field(field_for(CLIQUES, folder / "field.toml"), tally), folder / "people.field")
+    save(estimate_field(field_for(CLIQUES, folder / "field.toml"), tally), folder / "people.field")
     corpus = Corpus.of([["a", "dog", "barks"], ["a", "cat"]] * 9, [["D", "N", "V"], ["D", "N"]] * 9)
     write_tagged(folder / "tagged.tsv", corpus)
     write_regions(folder / "counts.jsonl", RegionCounts.of_labels(corpus))

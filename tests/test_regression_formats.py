@@ -67,7 +67,7 @@ def fixed() -> RegressionFit:
 
 
 WRITTEN = {
-    "askance": "fit/1",
+    "askance": "fit/2",
     "method": "marginal",
     "n": 2**40,
     "privacy_level": 1.6094379124341005,

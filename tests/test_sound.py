@@ -13,10 +13,10 @@ import pytest
 from askance import MatrixChannel, Tally
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.formats import aggregate, write_reports
-from askance.formats.field_fit_file import field_fit_from_parts, field_fit_to_parts
-from askance.formats.fit_file import fit_from_json, fit_to_json
+from askance.formats.container import unpack
+from askance.formats.fit_file import fit_from_json, fit_from_parts, fit_to_json
 from askance.formats.tally_file import tally_from_parts, tally_to_parts
-from tests.golden.contents import golden_fields, golden_fits
+from tests.golden.contents import FOLDER, golden_fields, golden_fits
 
 FIT = golden_fits()["every_diagnostic.fit"]
 FIELD = golden_fields()["every_diagnostic.field"]
@@ -66,19 +66,19 @@ def test_what_rounding_does_is_no_forgery() -> None:
     ],
 )
 def test_forged_fields(changes: dict[str, Any], words: str) -> None:
-    header, payload = field_fit_to_parts(FIELD)
-    assert field_fit_from_parts(header, payload, "a.field").n_observations == FIELD.n_observations
-    with pytest.raises(FormatError, match=f"a.field does not describe a fitted field: .*{words}"):
-        field_fit_from_parts(header | changes, payload, "a.field")
+    header, payload = unpack((FOLDER / "every_diagnostic.field").read_bytes(), "a.field")
+    assert fit_from_parts(header, payload, "a.field").n_observations == FIELD.n_observations
+    with pytest.raises(FormatError, match=f"a.field does not describe a fit: .*{words}"):
+        fit_from_parts(header | changes, payload, "a.field")
 
 
 @pytest.mark.parametrize(("place", "words"), [("covariance", "not symmetric"), ("errors", "smallest error -1")])
 def test_forged_numbers_of_fields(place: str, words: str) -> None:
-    header, payload = field_fit_to_parts(FIELD)
+    header, payload = unpack((FOLDER / "every_diagnostic.field").read_bytes(), "a.field")
     numbers, size, cells = np.frombuffer(payload, "<f8").copy(), len(FIELD.theta), len(FIELD.raw_statistics)
     numbers[size + 2 * cells + 1 if place == "covariance" else size + cells] = -1.0
     with pytest.raises(FormatError, match=words):
-        field_fit_from_parts(header, numbers.tobytes(), "a.field")
+        fit_from_parts(header, numbers.tobytes(), "a.field")
 
 
 def test_tallies_of_reports_that_are_never_given() -> None:

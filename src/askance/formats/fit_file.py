@@ -1,152 +1,329 @@
-"""Files of fits: `fit/1`."""
+"""Files of fits: `fit/2`, of every model; `fit/1` and `field/1` are read."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import as_floats, shown
-from askance.channels.registry import labels_as_json
 from askance.errors import FormatError, InputError, ShapeError
 from askance.estimation.outcome import Diagnostics, LocalMaximum
+from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.problems.moment_repair import MomentRepair
+from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
+from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
 from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields
+from askance.formats.model_json import FittedModel, model_from_json, model_to_json
 from askance.models.enumerated import Enumerated
+from askance.models.linear import GaussianField
+from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
+from askance.tables import as_json
 
-FIT_FORMAT = "fit/1"
+FIT_FORMAT = "fit/2"
+_FIELD_FORMAT = "field/1"
+FIT_FORMATS = ("fit/1", FIT_FORMAT, _FIELD_FORMAT)
 
-#: Kinds of models in files, and the fields of each beside its outputs.
-_MODEL_FIELDS = {"enumerated": ("table", "parameter_names", "log_base_measure"), "softmax": ("terms",)}
+AnyFit: TypeAlias = DistributionFit | RegressionFit | FieldFit | ConditionalFieldFit | LinearFit
+
+# Arrays of more numbers than this stand behind the header, in eight bytes a number.
+_LARGE, _BYTES = 10_000, 8
+# Parts of a header that hold arrays themselves.
+_INNER = ("in_basis", "repair")
+#: Who reads the design of a regression: it comes after files on the way of the data, and is named here instead.
+DESIGN_READER = "askance.survey.saved_design"
 
 
-def fit_to_json(fit: DistributionFit | RegressionFit) -> dict[str, Any]:
+# -- to a file ---------------------------------------------------------------------------------------------------------
+
+
+def fit_to_json(fit: AnyFit) -> dict[str, Any]:
     """Everything in a fit as plain JSON values; floats keep every digit, NaN and infinity become null.
 
-    The evidence and the design of a regression are left out: files of fits hold no data about respondents, and no
-    formulas.
+    The evidence of a regression is left out: files of fits hold no data about respondents. Of a formula they hold its
+    terms, and what these learned from all respondents together (levels, means, knots), as data.
     """
-    raw = fit.raw_covariance if isinstance(fit, DistributionFit) else None
+    content: dict[str, Any] = as_json(_content(fit))
+    return content
+
+
+def fit_to_parts(fit: AnyFit) -> tuple[dict[str, Any], bytes]:
+    """Header, in which {"array": shape} stands for a large array, and these arrays: little-endian floats of 64 bits."""
+    arrays: list[FloatArray] = []
+
+    def in_header(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.size > _LARGE and np.isfinite(value).all():
+            arrays.append(value)
+            return {"array": list(value.shape)}
+        return as_json(value)
+
+    header = {
+        field: {inner: in_header(part) for inner, part in value.items()}
+        if field in _INNER and value is not None
+        else in_header(value)
+        for field, value in _content(fit).items()
+    }
+    return header, b"".join(array.astype(f"<f{_BYTES}").tobytes() for array in arrays)
+
+
+def _content(fit: AnyFit) -> dict[str, Any]:
+    """Everything in a fit, arrays as they are; what is not known is left out or None."""
     return {
         "askance": FIT_FORMAT,
         "method": fit.method,
         "n": fit.n_observations,
-        "privacy_level": _finite(fit.privacy_level),
+        "privacy_level": fit.privacy_level,
         "converged": fit.converged,
-        "log_likelihood": _finite(fit.log_likelihood),
+        "log_likelihood": fit.log_likelihood,
         "covariance_kind": fit.covariance_kind,
-        "theta": _finite(fit.theta.tolist()),
-        "covariance": fit.covariance.tolist() if _is_finite(fit.covariance) else None,
-        "raw_statistics": None if fit.raw_statistics is None else _finite(fit.raw_statistics.tolist()),
-        **({} if raw is None else {"raw_covariance": raw.tolist()}),
+        "theta": fit.theta,
+        "covariance": _known(fit.covariance),
+        "raw_statistics": fit.raw_statistics,
+        **{field: value for field, value in _own_content(fit).items() if value is not None},
         "channel": dict(fit.channel),
-        "model": _model_to_json(fit.model),
-        "diagnostics": _finite(asdict(fit.diagnostics)),
+        "model": model_to_json(fit.model),
+        "diagnostics": dataclasses.asdict(fit.diagnostics),
         **({"alarm": fit.alarm} if fit.alarm else {}),
     }
 
 
-def _is_finite(covariance: FloatArray) -> bool:
+def _known(covariance: FloatArray) -> FloatArray | None:
     """Looks at the diagonal first: wide fits have a NaN of 10¹⁰ entries with no memory behind it."""
-    return bool(np.isfinite(np.diagonal(covariance)).all() and np.isfinite(covariance).all())
+    finite = np.isfinite(np.diagonal(covariance)).all() and np.isfinite(covariance).all()
+    return covariance if finite else None
 
 
-def _finite(value: Any) -> Any:
-    """The same with None for every number that JSON has no name for."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _model_to_json(model: Enumerated | Softmax) -> dict[str, Any]:
-    outputs = labels_as_json(model.outputs)
-    if isinstance(model, Softmax):
-        return {"kind": "softmax", "outputs": outputs, "terms": list(model.terms)}
+def _own_content(fit: AnyFit) -> dict[str, Any]:
+    """What only fits of such a model have."""
+    if isinstance(fit, DistributionFit):
+        return {"raw_covariance": fit.raw_covariance}
+    if isinstance(fit, RegressionFit):
+        written = getattr(fit.design, "to_json", None)
+        return {
+            "in_basis": None if fit.in_basis is None else _basis_content(fit.in_basis),
+            "design": None if written is None else written(),
+        }
+    if isinstance(fit, LinearFit):
+        return {
+            "repaired_moments": fit.repaired_moments,
+            "repair": {field.name: getattr(fit.repair, field.name) for field in dataclasses.fields(MomentRepair)},
+            "pilot_n": fit.pilot_observations,
+            "weighted": fit.weighted,
+        }
     return {
-        "kind": "enumerated",
-        "table": model.table.tolist(),
-        "outputs": outputs,
-        "parameter_names": list(model.parameter_names),
-        "log_base_measure": model.log_base_measure.tolist(),
+        "prior_scale": fit.prior_scale if math.isfinite(fit.prior_scale) else None,
+        "measured": [list(names) for names in fit.measured],
+        "raw_standard_errors": fit.raw_standard_errors,
+        "factor": fit.factor if isinstance(fit, ConditionalFieldFit) else None,
     }
 
 
-def _model_from_json(fields: Fields) -> Enumerated | Softmax:
-    """The model; files written before there were several kinds do not name it."""
-    kind = fields.read("kind", str) if "kind" in fields.content else "enumerated"
-    if kind not in _MODEL_FIELDS:
+def _basis_content(kept: BasisEstimate) -> dict[str, Any]:
+    basis = {"origin": kept.basis.origin, "matrix": kept.basis.matrix}
+    scale = {"anchor": kept.basis.anchor, "height": kept.basis.height}
+    return {**scale, **basis, "theta": kept.theta, "covariance": _known(kept.covariance)}
+
+
+# -- from a file -------------------------------------------------------------------------------------------------------
+
+
+def fit_from_parts(header: dict[str, Any], payload: bytes, name: str) -> AnyFit:
+    """The fit that `fit_to_parts` wrote, or an earlier version of it."""
+    if header["askance"] == _FIELD_FORMAT:
+        header = _from_field_format(Fields(header, name))
+    numbers: FloatArray = np.frombuffer(payload[: len(payload) // _BYTES * _BYTES], dtype=f"<f{_BYTES}")
+    if not np.isfinite(numbers).all():
+        raise FormatError(f"{name} holds numbers that are not finite.", remedy=REWRITE)
+    sizes: list[int] = []
+
+    def array(value: Any) -> Any:
+        if not isinstance(value, dict) or list(value) != ["array"]:
+            return value
+        shape = value["array"]
+        if not isinstance(shape, list) or not all(type(size) is int and 0 <= size <= len(payload) for size in shape):
+            raise FormatError(f"{name} announces an array of shape {shown(shape)}.", remedy=REWRITE)
+        start = sum(sizes)
+        sizes.append(math.prod(shape))
+        part = numbers[start : start + sizes[-1]]
+        return part.astype(np.float64).reshape(shape) if part.size == sizes[-1] else np.empty(0)
+
+    content = {
+        field: {inner: array(part) for inner, part in value.items()}
+        if field in _INNER and isinstance(value, dict)
+        else array(value)
+        for field, value in header.items()
+    }
+    if len(payload) != sum(sizes) * _BYTES:
         raise FormatError(
-            f"{fields.name} is of kind {shown(kind)}; allowed: {', '.join(_MODEL_FIELDS)}.",
-            remedy="Use the version of askance that wrote it.",
+            f"{name} announces {sum(sizes)} numbers of {_BYTES} bytes and holds {len(payload)} bytes; allowed: as many "
+            "as announced.",
+            remedy=REWRITE,
         )
-    unknown = [field for field in fields.content if field not in ("kind", "outputs", *_MODEL_FIELDS[kind])]
-    if unknown:
-        raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
-    given = {field: fields.read(field, list) for field in _MODEL_FIELDS[kind]}
-    outputs: Any = fields.content.get("outputs")
-    return Enumerated(**given, outputs=outputs) if kind == "enumerated" else Softmax(outputs, **given)
+    return fit_from_json(content, name)
 
 
-def fit_from_json(content: dict[str, Any], name: str) -> DistributionFit | RegressionFit:
-    """The fit that `fit_to_json` wrote."""
+def _from_field_format(fields: Fields) -> dict[str, Any]:
+    """The header of a `field/1` as that of a fit; its arrays stand in the order of the payload."""
+    description = {
+        field: fields.content.get(field) for field in ("variables", "cliques", "impossible", "largest_table")
+    }
+    model = {"kind": "random-field", **description}
+    try:
+        size = model_from_json(Fields(model, fields.name)).dimension  # type: ignore[union-attr]
+    except InputError as error:
+        raise FormatError(f"{fields.name} does not describe a field: {error.message}", remedy=REWRITE) from None
+    cells, known = {"array": [fields.read("raw_cells", int)]}, fields.read("covariance", bool)
+    arrays = {"theta": {"array": [size]}, "raw_statistics": cells, "raw_standard_errors": cells}
+    spread = {"covariance": {"array": [size, size]} if known else None}
+    others = {field: value for field, value in fields.content.items() if field != "covariance"}
+    return {**others, "model": model, "covariance_kind": "posterior", **arrays, **spread}
+
+
+def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
+    """The fit of what `fit_to_json` wrote; arrays may be arrays already."""
     fields = Fields(content, name)
     try:
-        model = _model_from_json(fields.inner("model"))
-        size = model.dimension
-        log_likelihood = fields.read("log_likelihood", float, optional=True)
-        privacy_level = fields.read("privacy_level", float, optional=True)
-        common: dict[str, Any] = {
+        model = model_from_json(fields.inner("model"))
+        size = model.n_features + 1 if isinstance(model, GaussianField) else model.dimension
+        common = {
+            "model": model,
             "theta": _array(fields, "theta", (size,)),
             "covariance": _array(fields, "covariance", (size, size)),
             "n_observations": fields.read("n", int),
             "method": fields.read("method", str),
             "covariance_kind": fields.read("covariance_kind", str),
             "converged": fields.read("converged", bool),
-            "log_likelihood": -math.inf if log_likelihood is None else log_likelihood,
-            "raw_statistics": None
-            if fields.read("raw_statistics", list, optional=True) is None
-            else _array(fields, "raw_statistics", (size,)),
+            "log_likelihood": _or(fields, "log_likelihood", -math.inf),
             "channel": fields.read("channel", dict),
-            "privacy_level": math.inf if privacy_level is None else privacy_level,
-            "diagnostics": _diagnostics_from_json(fields.inner("diagnostics")),
+            "privacy_level": _or(fields, "privacy_level", math.inf),
             "alarm": fields.read("alarm", str) if "alarm" in content else "",
         }
-        raw = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
-        if isinstance(model, Enumerated):
-            return DistributionFit(model=model, raw_covariance=raw, **common)
-        return RegressionFit(model=model, **common)
+        kind, own = _own_fields(model, fields)
+        return kind(**common, **own)
     except InputError as error:
         raise FormatError(f"{name} does not describe a fit: {error.message}", remedy=REWRITE) from None
 
 
-def _diagnostics_from_json(fields: Fields) -> Diagnostics:
-    """Every field, of the type of its default."""
-    given: dict[str, Any] = {}
-    for each in dataclasses.fields(Diagnostics):
-        kind = type(each.default)
-        value = fields.read(each.name, list if kind is tuple else kind)
-        given[each.name] = tuple(value) if kind is tuple else value
-    given["maxima"] = tuple(_maximum_from_json(Fields(each, f"a maximum in {fields.name}")) for each in given["maxima"])
-    return Diagnostics(**given)
+def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFit], dict[str, Any]]:
+    """The class of the fit, and what only fits of such a model have."""
+    if isinstance(model, RandomField):
+        return _field_fields(model, fields)
+    diagnostics = _diagnostics(Diagnostics, fields.inner("diagnostics"))
+    if isinstance(model, GaussianField):
+        square = (model.width, model.width)
+        return LinearFit, {
+            "diagnostics": diagnostics,
+            "raw_statistics": _array(fields, "raw_statistics", square),
+            "repaired_moments": _array(fields, "repaired_moments", square),
+            "repair": _repair(fields.inner("repair"), model.n_features + 1),
+            "pilot_observations": fields.read("pilot_n", int),
+            "weighted": fields.read("weighted", bool),
+        }
+    size, content = model.dimension, fields.content
+    raw = None if fields.content.get("raw_statistics") is None else _array(fields, "raw_statistics", (size,))
+    own: dict[str, Any] = {"diagnostics": diagnostics, "raw_statistics": raw}
+    if isinstance(model, Enumerated):
+        spread = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
+        return DistributionFit, {**own, "raw_covariance": spread}
+    return RegressionFit, {
+        **own,
+        "in_basis": _basis(fields.inner("in_basis"), model) if "in_basis" in content else None,
+        "design": _design(fields, model) if "design" in content else None,
+    }
 
 
-def _maximum_from_json(fields: Fields) -> LocalMaximum:
-    height = fields.read("log_likelihood", float, optional=True)
-    theta = as_floats(fields.read("theta", list), f"'theta' of {fields.name}")
-    return LocalMaximum(tuple(theta.tolist()), -math.inf if height is None else height, fields.read("starts", int))
+def _field_fields(model: RandomField, fields: Fields) -> tuple[Callable[..., AnyFit], dict[str, Any]]:
+    measured, content = fields.read("measured", list), fields.content
+    sizes = dict(zip(model.variables, model.sizes, strict=True))
+    if not all(isinstance(names, list) and all(isinstance(n, str) and n in sizes for n in names) for names in measured):
+        raise InputError(f"its measured tables are {shown(measured)}.", remedy=REWRITE)
+    cells = sum(math.prod(sizes[name] for name in names) for names in measured)
+    own = {
+        "diagnostics": _diagnostics(FieldDiagnostics, fields.inner("diagnostics")),
+        "prior_scale": _or(fields, "prior_scale", math.inf) if "prior_scale" in content else math.inf,
+        "measured": tuple(tuple(names) for names in measured),
+        "raw_statistics": _array(fields, "raw_statistics", (cells,)),
+        "raw_standard_errors": _array(fields, "raw_standard_errors", (cells,)),
+    }
+    if not model.terms:
+        return FieldFit, own
+    size = model.dimension
+    return ConditionalFieldFit, {
+        **own,
+        "factor": _array(fields, "factor", (size, size)) if "factor" in content else None,
+    }
+
+
+def _design(fields: Fields, model: Softmax) -> Any:
+    """What codes new data; its columns are the terms of the model."""
+    design = import_module(DESIGN_READER).design_from_json(fields.read("design", dict), fields.name)
+    if design.terms != model.terms:
+        raise InputError(f"its formula makes {shown(list(design.terms))}, not the terms of the model.", remedy=REWRITE)
+    return design
+
+
+def _basis(fields: Fields, model: Softmax) -> BasisEstimate:
+    p, size = len(model.terms), model.dimension
+    anchor = fields.read("anchor", int, optional=True)
+    height = fields.read("height", float)
+    if (anchor is not None and not 0 <= anchor < p) or height == 0:
+        raise InputError(f"its basis has the anchor {shown(anchor)} of height {height}.", remedy=REWRITE)
+    basis = Basis(_array(fields, "origin", (p,)), anchor, height, _array(fields, "matrix", (p, p)))
+    return BasisEstimate(basis, _array(fields, "theta", (size,)), _array(fields, "covariance", (size, size)))
+
+
+def _repair(fields: Fields, size: int) -> MomentRepair:
+    return MomentRepair(
+        acted=fields.read("acted", bool),
+        ridge=fields.read("ridge", float),
+        noise=fields.read("noise", float),
+        eigenvalues=_array(fields, "eigenvalues", (size,)),
+        repaired=_array(fields, "repaired", (size, size)),
+        weakest=_array(fields, "weakest", (size,)),
+        clear=fields.read("clear", bool),
+        directions=fields.read("directions", float),
+    )
+
+
+def _diagnostics(kind: type[Diagnostics] | type[FieldDiagnostics], fields: Fields) -> Any:
+    """Every field, of the type of its default; null stands for NaN."""
+    content: dict[str, Any] = {}
+    for field in dataclasses.fields(kind):
+        of = type(field.default)
+        value = fields.read(field.name, list if of is tuple else of, optional=of is float)
+        content[field.name] = tuple(value) if of is tuple else math.nan if value is None else value
+    if "maxima" in content:
+        content["maxima"] = tuple(_maxima(content["maxima"], fields.name))
+    return kind(**content)
+
+
+def _maxima(maxima: tuple[Any, ...], name: str) -> Iterator[LocalMaximum]:
+    for fields in (Fields(maximum, f"a maximum in {name}") for maximum in maxima):
+        theta = as_floats(fields.read("theta", list), f"'theta' of {fields.name}")
+        height = _or(fields, "log_likelihood", -math.inf)
+        yield LocalMaximum(tuple(theta.tolist()), height, fields.read("starts", int))
+
+
+def _or(fields: Fields, field: str, otherwise: float) -> float:
+    """A number; null stands for what JSON has no name for."""
+    value: float | None = fields.read(field, float, optional=True)
+    return otherwise if value is None else value
 
 
 def _array(fields: Fields, field: str, shape: tuple[int, ...]) -> FloatArray:
     """Numbers of that shape; None stands for NaN, of a vector one number or all, of a matrix all or none."""
-    values = fields.read(field, list, optional=True)
+    values = fields.content.get(field)
+    if not isinstance(values, np.ndarray):
+        values = fields.read(field, list, optional=True)
     array = np.broadcast_to(np.float64(np.nan), shape) if values is None else as_floats(values, field)
     if len(shape) == 2 and values is not None and not np.isfinite(array).all():
         raise InputError(f"{field} has numbers that are not finite; allowed: none, or null for all.", remedy=REWRITE)

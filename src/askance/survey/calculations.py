@@ -11,14 +11,19 @@ import ast
 import inspect
 import math
 import operator
-import re
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from askance.survey.parsed_calculations import (
+    COMPUTE_BEFORE,
+    CalculationError,
+    ParsedCalculation,
+    parse_calculation,
+    shortened,
+)
 from askance.survey.row_values import conditions, numbers, plain
 
 if TYPE_CHECKING:
@@ -52,8 +57,8 @@ _REGISTERED = ("treatment", "SAS", "sum", "helmert", "diff", "poly")
 _CONSTANTS = {"pi": math.pi, "e": math.e}
 # Arguments that say how many columns come out, and the most of each.
 _MOST = {"df": 100, "degree": 100, "levels": 1_000}
-# Longer or deeper calculations are made by machines; the deepest exhaust Python's own parser.
-_LONGEST, _DEEPEST = 5_000, 100
+# Deeper calculations are made by machines.
+_DEEPEST = 100
 
 _ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -73,11 +78,10 @@ _COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_BEFORE = "Compute the column before."
 # What Python knows and formulas do not, and the way out.
 _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Attribute: ("takes an attribute, which formulas do not", _BEFORE),
-    ast.Subscript: ("picks values by [ ], which formulas do not", _BEFORE),
+    ast.Attribute: ("takes an attribute, which formulas do not", COMPUTE_BEFORE),
+    ast.Subscript: ("picks values by [ ], which formulas do not", COMPUTE_BEFORE),
     ast.BoolOp: ("joins conditions by words", "Write I((a > 0) & (b > 0)), with | for or."),
     ast.Not: ("uses not", "Write I(~(a > 0))."),
     ast.IfExp: ("uses if and else", "Write I(np.where(condition, a, b))."),
@@ -87,19 +91,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
 _Step: TypeAlias = Callable[["pd.DataFrame", dict[str, Any]], Any]
 
 
-class CalculationError(Exception):
-    """What formulas do not know; whoever has the whole formula makes the message of it.
-
-    Attributes:
-        problem, remedy: what is wrong, and the way out.
-        column, function: the name, where the problem is that no column or function has it.
-    """
-
-    def __init__(self, problem: str, remedy: str = _BEFORE, *, column: str = "", function: str = "") -> None:
-        self.problem, self.remedy, self.column, self.function = problem, remedy, column, function
-        super().__init__(problem)
-
-
 @dataclass(frozen=True)
 class Calculation:
     """A calculation that was checked.
@@ -107,6 +98,7 @@ class Calculation:
     Attributes:
         text: as it stands in the formula.
         columns: the columns that it uses, in their order.
+        parsed: its tree.
 
     >>> import pandas as pd
     >>> read_calculation("I((age - 45) / 10 > 1)", ["age", "sex"]).compute(pd.DataFrame({"age": [30.0, 60.0]}), {})
@@ -117,18 +109,20 @@ class Calculation:
 
     text: str
     columns: tuple[str, ...]
+    parsed: ParsedCalculation
 
     def compute(self, frame: pd.DataFrame, state: dict[str, Any]) -> Any:
         """Its values for a table, one per row, or several columns of them.
 
         Args:
             frame: the columns.
-            state: what functions with a memory learned, by the text of their call; the first table fills it.
+            state: what functions with a memory learned, by the calculation and their place in it; the first table
+                fills it.
 
         Raises:
             ValueError, TypeError and the like: an operation that its columns do not have.
         """
-        return _Reader(self.columns).read(self.text)(frame, state)
+        return _Reader(self.columns, self.text, self.parsed).read()(frame, state)
 
 
 def read_calculation(code: str, columns: Iterable[str]) -> Calculation:
@@ -141,61 +135,45 @@ def read_calculation(code: str, columns: Iterable[str]) -> Calculation:
     ('age', 'hours per week')
     >>> read_calculation("I(open('secrets'))", [])
     Traceback (most recent call last):
-    askance.survey.calculations.CalculationError: there is no function open()
+    askance.survey.parsed_calculations.CalculationError: there is no function open()
     """
-    reader = _Reader(columns)
-    reader.read(code)
-    return Calculation(code, tuple(dict.fromkeys(reader.used)))
+    return checked_calculation(code, parse_calculation(code), columns)
+
+
+def checked_calculation(text: str, parsed: ParsedCalculation, columns: Iterable[str]) -> Calculation:
+    """A calculation from its tree, typed or saved.
+
+    Raises:
+        CalculationError: it holds anything but what the module lists.
+    """
+    reader = _Reader(columns, text, parsed)
+    reader.read()
+    return Calculation(text, tuple(dict.fromkeys(reader.used)), parsed)
 
 
 class _Reader:
-    """Turns text into steps; notes the columns that it met."""
+    """Turns a tree into steps; notes the columns that it met."""
 
-    def __init__(self, columns: Iterable[str]) -> None:
+    def __init__(self, columns: Iterable[str], text: str, parsed: ParsedCalculation) -> None:
         self.columns, self.used = frozenset(columns), list[str]()
-        self._quoted: dict[str, str] = {}
-        self._source = ""
+        self._text, self._memories = text, 0
+        self._source, self._quoted, self._tree = parsed
 
-    def read(self, code: str) -> _Step:
-        tree = self._parse(code)
-        step = self._value(tree, _DEEPEST)
+    def read(self) -> _Step:
+        step = self._value(self._tree, _DEEPEST)
         if not self.used:
-            raise CalculationError(f"{_short(code)} uses no column", "Name a column in it, or leave it out.")
+            raise CalculationError(f"{shortened(self._text)} uses no column", "Name a column in it, or leave it out.")
         return step
-
-    def _parse(self, code: str) -> ast.expr:
-        if len(code) > _LONGEST:
-            raise CalculationError(f"a calculation has {len(code):,} characters; allowed: {_LONGEST:,}")
-        stem = "_quoted_"
-        while stem in code:
-            stem += "_"
-
-        def stand_in(found: re.Match[str]) -> str:
-            if found[1] is not None:  # a text, in which a backtick is a character
-                return found[0]
-            self._quoted[f"{stem}{len(self._quoted)}"] = found[2]
-            return f" {stem}{len(self._quoted) - 1} "
-
-        whole = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)
-        self._source = whole.strip()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # odd escapes in a text mean what they say
-                return ast.parse(self._source, mode="eval").body
-        except (SyntaxError, ValueError) as error:
-            raise CalculationError(f"{_short(code)}: {getattr(error, 'msg', error)}", "") from None
-        except (MemoryError, RecursionError):  # how Python says that a tree is too deep
-            raise CalculationError(f"{_short(code)} is nested too deeply") from None
 
     def _written(self, node: ast.AST) -> str:
         """A part as it stands in the formula, with names in backticks and not with what stands in for them."""
         text = ast.get_source_segment(self._source, node) or ""
-        for stand_in, name in reversed(self._quoted.items()):  # the tenth before the first, which it begins with
+        for stand_in, name in reversed([*self._quoted.items()]):  # the tenth before the first, which it begins with
             text = text.replace(f" {stand_in} ", f"`{name}`").replace(stand_in, f"`{name}`")
         return text
 
     def _shown(self, node: ast.AST) -> str:
-        return _short(self._written(node))
+        return shortened(self._written(node))
 
     def _value(self, node: ast.AST, depth: int) -> _Step:
         if depth == 0:
@@ -221,7 +199,7 @@ class _Reader:
     def _refusal(self, node: ast.AST) -> CalculationError:
         parts = [node, getattr(node, "op", node), *getattr(node, "ops", ())]
         known = next((_REFUSED[type(part)] for part in parts if type(part) in _REFUSED), None)
-        problem, remedy = known or ("is nothing that formulas compute", _BEFORE)
+        problem, remedy = known or ("is nothing that formulas compute", COMPUTE_BEFORE)
         return CalculationError(f"{self._shown(node)} {problem}", remedy)
 
     def _column(self, node: ast.Name) -> _Step:
@@ -365,7 +343,8 @@ class _Reader:
             known = ", ".join(parameter.name for parameter in parameters)
             raise CalculationError(f"{name}(): {error}; allowed: {known}", "") from None
         first = parameters[0].name
-        argument, key = bound.arguments[first], self._written(node)
+        argument, key = bound.arguments[first], f"{self._text} {self._memories}"
+        self._memories += 1
         inner, text = self._value(argument, depth - 1), self._shown(argument)
         options = {
             option: self._contrasts(value, depth) if option == "contrasts" else self._option(option, value, depth)
@@ -427,7 +406,7 @@ class _Reader:
     def _key(self, node: ast.AST | None, depth: int) -> Any:
         key = self._literal(node, depth - 1)
         if isinstance(key, dict) or (isinstance(key, list) and any(isinstance(part, (list, dict)) for part in key)):
-            raise CalculationError(f"{_short(str(key))} is no key", "Write numbers or texts before the colons.")
+            raise CalculationError(f"{shortened(str(key))} is no key", "Write numbers or texts before the colons.")
         return tuple(key) if isinstance(key, list) else key
 
 
@@ -447,11 +426,6 @@ def _where(steps: list[_Step], texts: list[str]) -> _Step:
 
 def _is_name(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def _finite(number: Any, text: str) -> float:

@@ -15,7 +15,8 @@ Terms are named as formulaic writes them: `Intercept`, `age`, `I(age ** 2)` (wit
 the order of the formula, interactions after single columns, as in R.
 
 A formula can do no more than this: what it holds is parsed and computed by `askance.survey.calculations`, which refuses
-everything else by name. No formula is read from a file that was loaded.
+everything else by name. No formula is read from a file that was loaded: what a fit keeps of one (`saved_design`) is a
+tree of the same calculations, its terms as lists of names, and what they learned.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ from askance._checks import shorten, shown
 from askance._words import words
 from askance.errors import InputError, LabelError, MissingValueError, NotIdentifiedError
 from askance.models.softmax import Covariates
-from askance.survey.calculations import CALLABLE, Calculation, CalculationError, read_calculation
+from askance.survey.calculations import CALLABLE, Calculation, read_calculation
 from askance.survey.expansion import check_length, check_terms
 from askance.survey.formula_mistakes import check_habits, needs_backticks, refusal, unknown_function, way_out
+from askance.survey.parsed_calculations import CalculationError
 from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
 
 if TYPE_CHECKING:
@@ -204,7 +206,8 @@ class FormulaDesign:
         answer: the column of reports.
         terms: names of the columns of x.
         columns: the columns of a table that x is made of.
-        respondents: these columns, and others to form groups by, of the rows that it learned from.
+        respondents: these columns, and others to form groups by, of the rows that it learned from; None after loading
+            from a file.
 
     >>> table = Columns.of({"answer": [1, 0, 1], "age": [30, 40, 50], "region": ["north", "south", "south"]})
     >>> design, x = FormulaDesign.learn(parse_formula("answer ~ center(age) + region", table), table)
@@ -217,15 +220,15 @@ class FormulaDesign:
     def __init__(
         self,
         parsed: ParsedFormula,
+        terms: tuple[str, ...],
         spec: Any,
         state: dict[str, Any],
         levels: dict[str, tuple[Any, ...]],
-        respondents: Columns,
+        respondents: Columns | None,
     ) -> None:
         self.formula, self.answer, self.columns = parsed.text, parsed.answer, parsed.columns
-        self.terms = tuple(_plain_name(str(name)) for name in spec.column_names)
-        self.respondents = respondents
-        self._spec, self._levels, self._calculations, self._state = spec, levels, parsed.calculations, state
+        self.terms, self.respondents = terms, respondents
+        self.spec, self.levels, self.calculations, self.state = spec, levels, parsed.calculations, state
 
     @classmethod
     def learn(
@@ -257,7 +260,8 @@ class FormulaDesign:
             for name in _columns_of(factor, parsed.calculations)
         }
         levels = {name: tuple(table[name].take(rows).distinct()) for name in parsed.columns if name in categorical}
-        design = cls(parsed, spec, state, levels, table.part(dict.fromkeys([*parsed.columns, *others]), rows))
+        respondents = table.part(dict.fromkeys([*parsed.columns, *others]), rows)
+        design = cls(parsed, _names_of(spec), spec, state, levels, respondents)
         if not design.terms:
             raise refusal(parsed.text, "no column comes out of it", "Write 1 for the intercept alone: answer ~ 1.")
         _refuse_vanished(spec, levels, parsed.calculations)
@@ -272,7 +276,7 @@ class FormulaDesign:
         """
         table = Columns.of(data).trimmed()
         complete_rows(table, self.columns, "error", "Fill them in, or leave these rows out.")
-        for name, seen in self._levels.items():
+        for name, seen in self.levels.items():
             new = [value for value in table[name].distinct() if value not in seen]
             if new:
                 raise LabelError(
@@ -280,8 +284,20 @@ class FormulaDesign:
                     remedy="Leave these rows out, or fit again with data that hold them.",
                 )
         frame = table.to_pandas(self.columns)
-        values = _computed(self.formula, self._calculations, frame, self._state)
-        return self._checked(_matrix(self.formula, self._spec, frame, values))
+        values = _computed(self.formula, self.calculations, frame, self.state)
+        made = _matrix(self.formula, self.spec, frame, values)
+        if (names := _names_of(made.model_spec)) != self.terms:
+            raise NotIdentifiedError(
+                f"these data make the columns {shorten(names)}; the fit has {shorten(self.terms)}.",
+                remedy="Give columns of the same kinds as at the fit.",
+            )
+        return self._checked(made)
+
+    def to_json(self) -> dict[str, Any]:
+        """What it learned, as plain JSON values; nothing of single respondents."""
+        from askance.survey.saved_design import design_to_json
+
+        return design_to_json(self)
 
     def _checked(self, made: Any) -> Covariates:
         x = made.__wrapped__
@@ -372,6 +388,11 @@ def _width(value: Any) -> int:
 
 def _listed(values: Sequence[Any]) -> str:
     return shorten([int(v) if isinstance(v, float) and v.is_integer() else v for v in values])
+
+
+def _names_of(spec: Any) -> tuple[str, ...]:
+    """Names of the columns that formulaic makes."""
+    return tuple(_plain_name(str(name)) for name in spec.column_names)
 
 
 def _plain_name(name: str) -> str:

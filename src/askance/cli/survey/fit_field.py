@@ -37,7 +37,8 @@ def fit_field(
         as_json: whether to print JSON.
     """
     from askance.estimation.field import estimate_field
-    from askance.formats.field_fit_file import field_for, write_field_fit, write_field_tables
+    from askance.formats.field_fit_file import field_for, write_field_tables
+    from askance.formats.files import save as save_fit
 
     if tables is not None:
         require_writable(tables, "--tables", (".csv", ".json"))
@@ -48,7 +49,7 @@ def fit_field(
         doing("fitting the field")
         fit = estimate_field(field_for(evidence.channel, variables), evidence, method)  # type: ignore[arg-type]
     if save is not None:
-        write_field_fit(fit, save)
+        save_fit(fit, save)
     if tables is not None:
         write_field_tables(fit, tables, confidence)
     if as_json:

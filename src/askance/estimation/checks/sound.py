@@ -44,8 +44,10 @@ def require_covariance(covariance: FloatArray, size: int, name: str) -> None:
     if not np.isfinite(variances).all() or not np.isfinite(covariance).all():
         return
     scale = np.where(variances > 0, np.sqrt(variances), 1.0)
-    correlations = covariance / scale / scale[:, None]
-    if np.abs(correlations - correlations.T).max(initial=0.0) > _ROUNDING:
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a correlation is none
+        correlations = covariance / scale / scale[:, None]
+        differences = np.abs(correlations - correlations.T)
+    if not differences.max(initial=0.0) <= _ROUNDING:
         raise InputError(f"{name} is not symmetric; allowed: one of random numbers.", remedy=_REMEDY)
     try:
         np.linalg.cholesky((correlations + correlations.T) / 2 + _ROUNDING * np.eye(size))

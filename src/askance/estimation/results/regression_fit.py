@@ -36,9 +36,8 @@ class RegressionFit(Fit):
 
     Attributes:
         evidence: the reports it was fitted to; None after loading from a file.
-        design: turns data into x by its `matrix(data)`; None after loading from a file.
-        in_basis: the estimate in a basis that keeps its digits, where x itself does not; None after loading from a
-            file.
+        design: turns data into x by its `matrix(data)`, where it was fitted with a formula; `save` keeps it.
+        in_basis: the estimate in a basis that keeps its digits, where x itself does not.
 
     >>> import numpy as np
     >>> from askance import ForcedResponse, Responses, Softmax, estimate
@@ -252,7 +251,7 @@ class RegressionFit(Fit):
             raise InputError(
                 f"x is a {type(x).__name__}, and this fit does not know how its columns make up the terms; allowed: an "
                 f"array with the columns {shorten(self.model.terms)}.",
-                remedy="Make the array, or fit with a formula; a loaded fit no longer has one.",
+                remedy="Make the array, or fit with a formula: a loaded fit has the one it was fitted with.",
             )
         return read_matrix(self.design.matrix(x), self.model)
 

@@ -1,0 +1,85 @@
+"""Models as plain JSON values in files of fits."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from askance._checks import shown
+from askance.channels.registry import labels_as_json
+from askance.errors import FormatError
+from askance.formats.fields import REWRITE, Fields
+from askance.models.enumerated import Enumerated
+from askance.models.linear import GaussianField
+from askance.models.random_field import RandomField
+from askance.models.softmax import Softmax
+
+FittedModel: TypeAlias = Enumerated | Softmax | RandomField | GaussianField
+
+#: Kinds of models in files, and the fields of each with their types.
+_MODEL_FIELDS: dict[str, dict[str, type]] = {
+    "enumerated": {"table": list, "parameter_names": list, "log_base_measure": list},
+    "softmax": {"terms": list},
+    "random-field": {"variables": dict, "cliques": list, "impossible": list, "largest_table": int},
+    "linear": {
+        **dict.fromkeys(("features", "low", "high", "centres", "scales"), list),
+        "outcome": str,
+        "clip": float,
+    },
+}
+# Fields of any type: outputs may be a number or labels, and a field may have covariates.
+_OTHERS = {"enumerated": ("outputs",), "softmax": ("outputs",), "random-field": ("covariates",)}
+
+
+def model_to_json(model: FittedModel) -> dict[str, Any]:
+    """A model as plain JSON values."""
+    if isinstance(model, Softmax):
+        return {"kind": "softmax", "outputs": labels_as_json(model.outputs), "terms": list(model.terms)}
+    if isinstance(model, GaussianField):
+        return {"kind": "linear", **model.specification()}
+    if isinstance(model, RandomField):
+        labels = [known.labels for known in model.categories.values()]
+        return {
+            "kind": "random-field",
+            "variables": {name: labels_as_json(known) for name, known in model.categories.items()},
+            "cliques": [list(clique) for clique in model.cliques],
+            "impossible": [
+                {model.variables[v]: labels[v][code] for v, code in assignment.items()}
+                for assignment in model.impossible
+            ],
+            "largest_table": model.largest_table,
+            **({"covariates": list(model.terms)} if model.terms else {}),
+        }
+    return {
+        "kind": "enumerated",
+        "table": model.table.tolist(),
+        "outputs": labels_as_json(model.outputs),
+        "parameter_names": list(model.parameter_names),
+        "log_base_measure": model.log_base_measure.tolist(),
+    }
+
+
+def model_from_json(fields: Fields) -> FittedModel:
+    """The model; files written before there were several kinds do not name it."""
+    kind = fields.read("kind", str) if "kind" in fields.content else "enumerated"
+    if kind not in _MODEL_FIELDS:
+        raise FormatError(
+            f"{fields.name} is of kind {shown(kind)}; allowed: {', '.join(_MODEL_FIELDS)}.",
+            remedy="Use the version of askance that wrote it.",
+        )
+    known = ("kind", *_OTHERS.get(kind, ()), *_MODEL_FIELDS[kind])
+    unknown = [field for field in fields.content if field not in known]
+    if unknown:
+        raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
+    content = {field: fields.read(field, of) for field, of in _MODEL_FIELDS[kind].items()}
+    outputs: Any = fields.content.get("outputs")
+    if kind == "enumerated":
+        return Enumerated(**content, outputs=outputs)
+    if kind == "softmax":
+        return Softmax(outputs, **content)
+    if kind == "random-field":
+        covariates = fields.read("covariates", list) if "covariates" in fields.content else None
+        return RandomField(**content, covariates=covariates)
+    try:
+        return GaussianField.from_specification(content)
+    except (TypeError, IndexError, ValueError) as error:
+        raise FormatError(f"{fields.name} does not describe a model: {error}", remedy=REWRITE) from None
