@@ -16,10 +16,10 @@ from askance import PerValue, StatisticsTally, Tally, Warner, load
 from askance.channels import AnyChannel, ChannelEntry, StatisticsChannel, build_channel, entries
 from askance.channels.purposes import purpose_of_columns
 from askance.cli.command import askance as root
-from askance.cli.devices import record_tables as people_module
 from askance.cli.shared import progress as progress_module
 from askance.formats import channel_to_toml, line_schema, read_reports, write_reports
 from askance.formats.report_schema import ReportSchema
+from askance.survey import record_tables as people_module
 
 from .report_examples import is_published, satisfies, truths
 from .test_cli import Outcome, assert_one_line, call, flags, parsed, spawn

@@ -420,11 +420,11 @@ def test_files_that_were_seen(what: str, tmp_path: Path) -> None:
 #: Commands and the readers whose files they are given in place of FILE.
 COMMANDS: dict[str, str] = {
     "aggregate FILE -o out.state": "askance.formats.reports.aggregate",
-    "fit --state FILE": "askance.formats.files.load",
+    "estimate FILE": "askance.formats.files.load",
     "synth FILE -n 3 --seed 1 -o out.csv": "askance.formats.field_fit_file.read_field_fit",
     "certify file FILE": "askance.formats.channel_file.read_answer_channel",
     "randomize file FILE --header": "askance.formats.channel_file.read_channel",
-    "fit --state golden.state --release FILE": "askance.formats.release_file.read_release",
+    "fit-linear golden.state --release FILE": "askance.formats.release_file.read_release",
     "plan regression FILE --privacy-level 1 -o out.json": "askance.formats.release_file.read_regression",
     "plan field FILE --privacy-level 1 -o out.toml": "askance.formats.field_fit_file.read_field",
     "optimal FILE --privacy-level 1 --theta 0,0": "askance.planning.model_file.read_model",

@@ -20,9 +20,8 @@ from askance.cli.devices.channel_options import (
     with_purpose,
 )
 from askance.cli.shared.guided import GuidedCommand, GuidedGroup
+from askance.cli.shared.options import FILE, Decorator, options
 from askance.errors import InputError
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class ChannelTask(NamedTuple):
@@ -85,10 +84,8 @@ def _of_file(task: ChannelTask) -> click.Command:
         help=task.file_help,
         short_help="a channel described in a TOML file",
         examples=list(task.file_examples),
-    )(click.argument("path", type=click.Path(path_type=Path))(_decorated(command, task)))
+    )(click.argument("path", type=FILE)(_decorated(command, task)))
 
 
 def _decorated(command: Callable[..., Any], task: ChannelTask) -> Callable[..., Any]:
-    for option in reversed([PURPOSE_OPTION, *task.options]):
-        command = option(command)
-    return command
+    return options(PURPOSE_OPTION, *task.options)(command)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import SEED, WholeNumber
+from askance.cli.shared.guided import command
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import FILE, JSON, option, seed_option
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings
 
@@ -24,30 +25,20 @@ if TYPE_CHECKING:
 _MOST = 10**7
 
 
-@click.command(
+@command(
     "demo",
-    cls=GuidedCommand,
-    short_help="Show what can be learned from noised answers and counts.",
+    "Show what can be learned from noised answers and counts.",
     examples=["askance demo", "askance demo --out demo-output --seed 1 --respondents 5000"],
 )
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    default=Path("demo-output"),
-    show_default=True,
-    help="where numbers, pictures and report.html go",
-)
-@click.option(
-    "--respondents",
-    metavar="N",
-    type=WholeNumber(100, _MOST, "The default is 20000."),
+@option("--out FOLDER", "where numbers, pictures and report.html go", FILE, default=Path("demo-output"))
+@option(
+    "--respondents N",
+    "how many simulated people answer the survey, 100 or more",
+    WholeNumber(100, _MOST, "The default is 20000."),
     default=20_000,
-    show_default=True,
-    help="how many simulated people answer the survey, 100 or more",
 )
-@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is drawn")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@seed_option("seed of everything that is drawn")
+@JSON
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
 

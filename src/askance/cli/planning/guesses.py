@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance._checks import as_fraction
 from askance.cli.planning.plan_common import numeric_columns
 from askance.cli.shared.numbers import read_number
+from askance.cli.shared.options import FILE, Decorator, option, options
 from askance.errors import InputError, ProbabilityError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.models.enumerated import Enumerated
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 # How far shares may be from a sum of 1; and how far without a word.
 _SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
 
 
-def guess_options(function: _Function) -> _Function:
-    """--theta, --fit and --prior."""
-    for option in reversed(
-        [
-            click.option("--theta", metavar="X,X,…", help="guess: one number per parameter, as in 5,-1"),
-            click.option(
-                "--fit",
-                metavar="FILE",
-                type=click.Path(path_type=Path),
-                help="guess: the fit of a pilot (`askance fit --save`), with what it leaves open",
-            ),
-            click.option(
-                "--prior",
-                metavar="FILE",
-                type=click.Path(path_type=Path),
-                help="guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
-            ),
-        ]
-    ):
-        function = option(function)
-    return function
+#: --theta, --fit and --prior.
+guess_options = options(
+    option("--theta X,X,…", "guess: one number per parameter, as in 5,-1"),
+    option("--fit FILE", "guess: the fit of a pilot (`askance estimate --save`), with what it leaves open", FILE),
+    option(
+        "--prior FILE",
+        "guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
+        FILE,
+    ),
+)
+
+
+def shares_option(help: str, **more: Any) -> Decorator:
+    """--share."""
+    return option("--share LABEL=P", help, name="shares", multiple=True, **more)
 
 
 def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +135,18 @@ def _read_share(text: str) -> tuple[str, Fraction]:
     return label, share
 
 
-def read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
+def guess_of_shares(texts: tuple[str, ...]) -> tuple[Enumerated, FloatArray, dict[str, float]]:
+    """Every distribution over the answers of --share; its parameters at the guess; and the guessed shares."""
+    import numpy as np
+
+    from askance.models.enumerated import Enumerated
+
+    shares = {label: float(share) for label, share in _read_shares(texts).items()}
+    p = np.array(list(shares.values()))
+    return Enumerated.saturated(list(shares)), np.log(p[1:] / p[0]), shares
+
+
+def _read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
     """Labels with shares (--share LABEL=P, repeated), scaled to sum to 1; a note says so where that is needed."""
     shares: dict[str, Fraction] = {}
     for label, share in map(_read_share, texts):

@@ -1,4 +1,4 @@
-"""`askance plan regression` and `askance plan field`: what devices are to send, before anybody is asked."""
+"""`askance plan regression` and `askance plan field`: what devices are to send, and what that is worth."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from askance.cli.planning.plan_common import check_plot, goal_options, show_plan
-from askance.cli.planning.plan_precision import (
-    PRECISION,
-    PRECISION_OPTIONS,
-    people_options,
-    precision_of_field,
-    precision_of_regression,
-    refuse_goals,
+from askance._checks import did_you_mean
+from askance.cli.planning.guesses import read_numbers
+from askance.cli.planning.plan_common import (
+    GOALS,
+    covariate_options,
+    goal_options,
+    goals_of,
+    level_option,
+    plan_and_show,
+    read_covariates,
 )
-from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, option
 from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.errors import InputError
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import CHANNEL, Place
+from askance.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from askance.channels.statistics.clique_release import CliqueRelease
@@ -29,14 +33,32 @@ if TYPE_CHECKING:
     from askance.models.linear import GaussianField
     from askance.models.random_field import RandomField
 
-_FILE = click.Path(path_type=Path)
+# What is given for a plan, and not beside -o; and the section of the help.
+_FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
+_SECTIONS = {"Respondents, error or privacy level, instead of -o": (*_FOR_A_PLAN, "seed", "confidence")}
+_level_option = level_option("what the one report of a respondent may tell, above 0, at most 30")
 
 
-@click.command(
+def _refuse_for_file(given: dict[str, Any], *also: str) -> None:
+    """Refuse, where a file is to be written, what only a plan has a use for; and a file without a level."""
+    idle = [name for name in (*_FOR_A_PLAN, *also) if given.get(name)]
+    if idle:
+        flag = "--x" if idle[0] == "covariates" else f"--{idle[0].replace('_', '-')}"
+        raise InputError(
+            f"{flag} is given with -o; allowed: one of them.",
+            remedy="Plan first, without -o; then write the file, with -o.",
+        )
+    if given["privacy_level"] is None:
+        raise InputError("--privacy-level is missing.", remedy="Give the level of one report, such as 2.")
+
+
+# -- regressions -------------------------------------------------------------------------------------------------------
+
+
+@command(
     "regression",
-    cls=GuidedCommand,
-    short_help="What devices send for a private linear regression, or respondents, error or privacy level.",
-    sections={PRECISION: PRECISION_OPTIONS},
+    "What devices send for a private linear regression, or respondents, error or privacy level.",
+    sections=_SECTIONS,
     examples=[
         "askance plan regression people.toml --privacy-level 4 --respondents 50000 -o release.json",
         "askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json",
@@ -44,26 +66,23 @@ _FILE = click.Path(path_type=Path)
         '--x "age:normal(45,15)"',
     ],
 )
-@click.argument("description", type=_FILE)
-@click.option(
-    "--privacy-level", metavar="LEVEL", help="what the one report of a respondent may tell, above 0, at most 30"
-)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the release goes, which devices read (.json)")
-@click.option(
-    "--channel",
-    metavar="NAME",
+@click.argument("description", type=FILE)
+@_level_option
+@option("-o, --output FILE", "where the release goes, which devices read (.json)", Place("release", ".json"))
+@option(
+    "--channel NAME",
+    "how moments are told: quadratic, moments, per-value, coordinate-release, triple-release, or auto",
     default="auto",
-    show_default=True,
-    help="how moments are told: quadratic, moments, per-value, coordinate-release, triple-release, or auto",
 )
-@click.option("--pilot", is_flag=True, help="plan a pilot that finds centres and scales, instead")
-@click.option("--pilot-state", metavar="STATE", type=_FILE, help="take centres and scales from this state of a pilot")
-@click.option("--target", metavar="NAME", help="plan for this coefficient, or Intercept  [default: all at once]")
-@people_options
+@option("--pilot", "plan a pilot that finds centres and scales, instead")
+@option("--pilot-state STATE", "take centres and scales from this state of a pilot", FILE)
+@option("--target NAME", "plan for this coefficient, or Intercept  [default: all at once]")
+@option(
+    "--theta X,X,…", "guess: intercept, a coefficient per column, and the standard deviation of what they leave open"
+)
+@covariate_options("spread of a column", "")
 @goal_options(respondents="how many are asked; with -o, as far as known")
-def regression_command(
-    description: Path, privacy_level: str | None, output: Path | None, plot: Path | None, as_json: bool, **given: Any
-) -> None:
+def regression_command(description: Path, output: Path | None, **given: Any) -> None:
     """Decide what devices send, for the regression that the TOML file DESCRIPTION describes.
 
     \b
@@ -80,56 +99,63 @@ def regression_command(
     """
     from askance.formats.release_file import read_regression
 
-    _refuse_beside_pilot(given)
-    if output is None:
-        if given["pilot"]:
-            raise InputError("--pilot is given without -o.", remedy="Say where the pilot goes: -o pilot.json.")
-        check_plot(plot)
-        field, _ = _with_scales(read_regression(description), given["pilot_state"])
-        found = precision_of_regression(field, given["channel"], privacy_level, given)
-        show_plan(found, plot, as_json)
-        return
-    refuse_goals({**given, "plot": plot})
-    _write_regression(description, _required(privacy_level), output, as_json, given)
-
-
-def _refuse_beside_pilot(given: dict[str, Any]) -> None:
-    if given["pilot"] and given["respondents"] is not None:
+    pilot, channel = given["pilot"], given["channel"]
+    if pilot and given["respondents"] is not None:
         raise InputError(
             "--respondents is given with --pilot.", remedy="Leave it out: a pilot is the same for any number."
         )
-    if given["pilot"] and (given["pilot_state"] is not None or given["channel"] != "auto"):
+    if pilot and (given["pilot_state"] is not None or channel != "auto"):
         raise InputError("--pilot is given with --pilot-state or --channel.", remedy="Plan the pilot first, alone.")
+    if output is not None:
+        _refuse_for_file(given)
+        _write_release(read_regression(description), output, given)
+        return
+    if pilot:
+        raise InputError("--pilot is given without -o.", remedy="Say where the pilot goes: -o pilot.json.")
+    field, _ = _with_scales(read_regression(description), given["pilot_state"])
+    guess = _guess_of_people(field, given)
+    plan_and_show(field, None if channel == "auto" else channel, given, "--target NAME", **guess)
 
 
-def _required(privacy_level: str | None) -> str:
-    if privacy_level is None:
-        raise InputError("--privacy-level is missing.", remedy="Give the level of one report, such as 2.")
-    return privacy_level
+def _guess_of_people(field: GaussianField, given: dict[str, Any]) -> dict[str, Any]:
+    """Coefficients and columns as `plan` takes them."""
+    import numpy as np
+
+    if given["theta"] is None:
+        raise InputError(
+            "neither -o nor --theta is given.",
+            remedy="Give -o release.json for the file that devices read; to plan, guess intercept, "
+            f"{', '.join(field.feature_names)} and the deviation of what they leave open: --theta 1,…,20.",
+        )
+    names = tuple(field.feature_names)
+    columns = read_covariates(given, names, "Give a table with these columns, all numbers.")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise InputError(
+            f"{missing[0]!r} is not described; needed: {', '.join(names)}.",
+            remedy=f'Write --x "{missing[0]}:normal(40,15)", or give --data FILE.',
+        )
+    x = np.column_stack([columns[name] for name in names])
+    return {"theta": read_numbers(given["theta"]), "x": x, "target": given["target"]}
 
 
-def _write_regression(
-    description: Path, privacy_level: str, output: Path, as_json: bool, given: dict[str, Any]
-) -> None:
+def _write_release(field: GaussianField, output: Path, given: dict[str, Any]) -> None:
     """Plan a release, or a pilot; write and print it."""
-    from askance.cli.shared.write_guards import refuse_other, require_writable
     from askance.estimation.regression_plan import plan_regression
     from askance.estimation.scale_pilot import ScalePilot
-    from askance.formats.release_file import read_regression, write_release
+    from askance.formats.release_file import write_release
 
-    require_writable(output, "-o", (".json",))
-    refuse_other(output, "release")
-    field, respondents, pilot_state = read_regression(description), given["respondents"], given["pilot_state"]
+    level, respondents, pilot_state = given["privacy_level"], given["respondents"], given["pilot_state"]
     release: MomentRelease | ScalePilot
     if given["pilot"]:
-        release = ScalePilot(field, privacy_level)
+        release = ScalePilot(field, level)
     else:
         field, asked = _with_scales(field, pilot_state)
         release = plan_regression(
-            field, privacy_level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
+            field, level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
         )
     write_release(release, output)
-    if as_json:
+    if given["as_json"]:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
     _print_release(release, output, _notes(release, respondents))
@@ -188,50 +214,36 @@ def _with_scales(field: GaussianField, path: Path | None) -> tuple[GaussianField
     return field.with_scales((found.centres, found.scales)), found.n_observations
 
 
-@click.command(
+# -- fields ------------------------------------------------------------------------------------------------------------
+
+
+@command(
     "field",
-    cls=GuidedCommand,
-    short_help="What devices send for a private random field, or respondents, error or privacy level.",
-    sections={PRECISION: PRECISION_OPTIONS},
+    "What devices send for a private random field, or respondents, error or privacy level.",
+    sections=_SECTIONS,
     examples=[
         "askance plan field people.toml --privacy-level 2 -o channel.toml",
         "askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml",
         "askance plan field people.toml --privacy-level 2 --standard-error 0.01 --target smokes=yes",
     ],
 )
-@click.argument("description", type=_FILE)
-@click.option(
-    "--privacy-level", metavar="LEVEL", help="what the one report of a respondent may tell, above 0, at most 30"
-)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes, which devices read (.toml)")
-@click.option(
-    "--channel",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="auto, cliques (each respondent tells one table), records (the whole record), or optimal; without -o also "
+@click.argument("description", type=FILE)
+@_level_option
+@option("-o, --output FILE", "where the channel goes, which devices read (.toml)", CHANNEL)
+@option(
+    "--channel NAME",
+    "auto, cliques (each respondent tells one table), records (the whole record), or optimal; without -o also "
     "per-value or coordinate-release, and auto compares all",
+    default="auto",
 )
-@click.option(
-    "--pilot-fit",
-    metavar="FIT",
-    type=_FILE,
-    help="guess: the fit of a pilot (`askance fit --field --save`)  [default: all cells equally likely]",
+@option(
+    "--pilot-fit FIT",
+    "guess: the fit of a pilot (`askance estimate --field --save`)  [default: all cells equally likely]",
+    FILE,
 )
-@click.option(
-    "--target", metavar="VARIABLE=LABEL,…", help="plan for the share of this cell  [default: all tables at once]"
-)
+@option("--target VARIABLE=LABEL,…", "plan for the share of this cell  [default: all tables at once]")
 @goal_options("with --target: the difference from a reference share to detect, as in 0.05")
-def field_command(
-    description: Path,
-    privacy_level: str | None,
-    output: Path | None,
-    channel: str,
-    pilot_fit: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    **given: Any,
-) -> None:
+def field_command(description: Path, output: Path | None, channel: str, pilot_fit: Path | None, **given: Any) -> None:
     """Choose the channel for the random field that the TOML file DESCRIPTION describes.
 
     \b
@@ -248,54 +260,60 @@ def field_command(
     Without -o, plan how precise the tables will be: of --privacy-level, --respondents and a goal (--standard-error,
     --width or --power) give two; the third is worked out.
     """
+    import numpy as np
+
     from askance.formats.field_fit_file import read_field
 
     field = read_field(description)
-    if output is None:
-        check_plot(plot)
-        with one_line_warnings() as told:
-            pilot = None if pilot_fit is None else _read_pilot(field, pilot_fit)
-            found = precision_of_field(field, pilot, channel, privacy_level, given)
-        show_plan(found, plot, as_json, "" if pilot_fit else "with all cells equally likely", told)
+    if output is not None:
+        _refuse_for_file(given, "respondents")
+        _write_channel(description, field, channel, pilot_fit, output, given)
         return
-    refuse_goals({**given, "plot": plot}, ("respondents",))
-    _write_field(description, _required(privacy_level), channel, pilot_fit, output, as_json)
+    if given["respondents"] is None and not goals_of(given):
+        raise InputError(
+            "neither -o nor a goal is given.",
+            remedy="Give -o channel.toml for the file that devices read; to plan, --respondents or --standard-error.",
+        )
+    guess = {"theta": np.zeros(field.dimension)} if pilot_fit is None else {"fit": _read_pilot(field, pilot_fit)}
+    plan_and_show(
+        field,
+        None if channel == "auto" else channel,
+        given,
+        "--target VARIABLE=LABEL",
+        where="" if pilot_fit else "with all cells equally likely",
+        target=_cell(field, given["target"]),
+        **guess,
+    )
 
 
-def _write_field(
-    description: Path, privacy_level: str, channel: str, pilot_fit: Path | None, output: Path, as_json: bool
+def _write_channel(
+    description: Path, field: RandomField, channel: str, pilot_fit: Path | None, output: Path, given: dict[str, Any]
 ) -> None:
     """Choose a channel; write and print it."""
     from askance.channels.statistics.choices import require_choice
-    from askance.cli.shared.write_guards import CHANNELS, refuse_other, require_writable
     from askance.design.field_release import FieldRelease, plan_field
     from askance.estimation.problems.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
-    from askance.formats.field_fit_file import read_field
 
-    field = read_field(description)
     require_choice(channel, "channel", get_args(FieldRelease))
-    require_writable(output, "-o", CHANNELS)
-    refuse_other(output, "channel")
     theta = None if pilot_fit is None else _read_pilot(field, pilot_fit).theta
     if pilot_fit is not None and channel != "optimal":
         raise InputError(
             f"--pilot-fit is given with -o and --channel {channel}; allowed: with --channel optimal.",
             remedy="Leave --pilot-fit out, or take --channel optimal.",
         )
-    with one_line_warnings() as told, progress() as doing:
-        doing("choosing tables")
-        chosen = plan_field(field, privacy_level, channel=channel, theta=theta)  # type: ignore[arg-type]
+    with working("choosing tables") as (told, _):
+        chosen = plan_field(field, given["privacy_level"], channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
-    if as_json:
+    if given["as_json"]:
         found = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
         print_json({**found, "treewidth": field.treewidth, "memory": memory, "warnings": told})
         return
     _print_channel(field, chosen, output)
     if channel == "optimal":
-        click.echo("it is the best for fits by the likelihood of the reports: askance fit … --method marginal")
+        click.echo("it is the best for fits by the likelihood of the reports: askance estimate … --method marginal")
     click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
@@ -323,6 +341,32 @@ def _read_pilot(field: RandomField, path: Path) -> FieldFit:
     if not isinstance(fit, FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
         raise InputError(
             f"--pilot-fit {path} holds no fit of this field.",
-            remedy="Fit the pilot's reports with `askance fit --state … --field …` and the same description.",
+            remedy="Fit the pilot's reports with `askance estimate … --field` and the same description.",
         )
     return fit
+
+
+def _cell(field: RandomField, text: str | None) -> dict[str, Any] | None:
+    """VARIABLE=LABEL,… as a cell; labels may be numbers, and are compared with how they are written."""
+    from askance.survey.record_tables import label_of
+
+    if text is None:
+        return None
+    cell: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, typed = (piece.strip() for piece in part.partition("="))
+        if name not in field.variables:
+            raise InputError(
+                f"--target is {text!r}; allowed: VARIABLE=LABEL,… of {', '.join(field.variables)}.",
+                remedy=did_you_mean(name, field.variables, "Leave it out for all tables at once."),
+            )
+        known = field.categories[name]
+        label = label_of(typed, known)
+        if label is None:
+            written = [str(each) for each in known]
+            raise LabelError(
+                f"--target asks for {name} = {typed!r}; labels are {', '.join(written)}.",
+                remedy=did_you_mean(typed, written, "Give one of these."),
+            )
+        cell[name] = label
+    return cell

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
 from askance._checks import did_you_mean
 from askance.cli.shared.errors import by_flags
+from askance.cli.shared.write_guards import check_places
 from askance.errors import AskanceError, InputError
 
 # A word of a command line; what is quoted stays in one piece, and so do an option and its value.
@@ -53,11 +54,17 @@ class GuidedCommand(click.Command):
                     formatter.write(_continued(example, formatter.width, formatter.current_indent))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run; what the library refuses is said in flags."""
+        """Run, once all places will do; what the library refuses is said in flags."""
         try:
+            check_places(ctx)
             return super().invoke(ctx)
         except AskanceError as error:
             raise by_flags(error, self) from None
+
+
+def command(name: str, short_help: str, **more: Any) -> Callable[[Callable[..., Any]], GuidedCommand]:
+    """A guided command of a function; `more` as for `GuidedCommand`."""
+    return click.command(name, cls=GuidedCommand, short_help=short_help, **more)
 
 
 class GuidedGroup(GuidedCommand, click.Group):
@@ -65,10 +72,16 @@ class GuidedGroup(GuidedCommand, click.Group):
 
     command_class = GuidedCommand
 
+    def __init__(self, *given: Any, respelt: Callable[[list[str]], list[str]] = list, **named: Any) -> None:
+        """`respelt` turns what was typed as it was spelt before into what is spelt now."""
+        super().__init__(*given, **named)
+        self.respelt = respelt
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which are allowed."""
+        args = self.respelt(args)
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             known = self.list_commands(ctx)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import NUMBER
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, JSON, confidence_option, option
 from askance.cli.shared.printing import print_file, print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import refuse_inputs, refuse_precious, require_writable
-from askance.cli.text.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import Place
+from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from askance.text.io.text_format import TextFormat
     from askance.text.tagger.tagger import CountTagger
 
-_FILE = click.Path(path_type=Path)
 _TOOLS = ("doccano", "label-studio", "prodigy")
 # What files with such endings may hold, the usual first; other endings tell nothing.
 _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
@@ -39,10 +38,9 @@ _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
 _MOST_CONFUSIONS = 10
 
 
-@click.command(
+@command(
     "tag",
-    cls=GuidedCommand,
-    short_help="Tag text with a trained tagger.",
+    "Tag text with a trained tagger.",
     examples=[
         "askance tag tagger.askance news.txt",
         'echo "the dog barks" | askance tag tagger.askance',
@@ -50,23 +48,23 @@ _MOST_CONFUSIONS = 10
         "askance tag tagger.askance news.conllu -o tagged.conllu",
     ],
 )
-@click.argument("model", type=_FILE)
-@click.argument("input", type=_FILE, required=False)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where tags go  [default: standard output]")
-@click.option(
+@click.argument("model", type=FILE)
+@click.argument("input", type=FILE, required=False)
+@option("-o, --output FILE", "where tags go  [default: standard output]", Place("text"))
+@option(
     "--to",
-    "target",
-    type=click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
-    help="format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
+    "format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
     "[default: by FILE's name, or tsv]",
+    click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
+    name="target",
 )
-@click.option(
+@option(
     "--format",
-    "kind",
-    type=click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
-    help="format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
+    "format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
+    click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
+    name="kind",
 )
-@click.option("--json", "as_json", is_flag=True, help="print one JSON object a sentence, as --to jsonl")
+@option("--json", "print one JSON object a sentence, as --to jsonl", name="as_json")
 def tag_command(
     model: Path, input: Path | None, kind: str | None, output: Path | None, target: TextFormat | None, as_json: bool
 ) -> None:
@@ -82,12 +80,7 @@ def tag_command(
     if as_json and target not in (None, "jsonl"):
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
     written = _written_format(output, target or ("jsonl" if as_json else None))
-    if output is not None:
-        require_writable(output, "-o")
-        refuse_inputs(output, [model, *([] if input is None else [input])])
-        refuse_precious(output)
-    with one_line_warnings(), progress() as doing:
-        doing(f"reading {model}")
+    with working(f"reading {model}") as (_, doing):
         tagger = CountTagger.load(model)
         doing("tagging sentences")
         text = "".join(_tagged(tagger, input, kind, written))
@@ -134,33 +127,20 @@ def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat
     )
 
 
-@click.command(
+@command(
     "evaluate",
-    cls=GuidedCommand,
-    short_help="Compare a tagger with true tags.",
+    "Compare a tagger with true tags.",
     examples=[
         "askance evaluate tagger.askance test.tsv",
         "askance evaluate tagger.askance test.conllu --tag-column xpos --json",
     ],
 )
-@click.argument("model", type=_FILE)
-@click.argument("gold", type=_FILE)
-@click.option(
-    "--tag-column",
-    metavar="NAME|NUMBER",
-    help="column of GOLD with the true tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
-)
-@scheme_option
-@outside_option
-@click.option(
-    "--confidence",
-    metavar="P",
-    type=NUMBER,
-    default=0.95,
-    show_default=True,
-    help="confidence of the interval of the accuracy, above 0 and below 1",
-)
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@click.argument("model", type=FILE)
+@click.argument("gold", type=FILE)
+@tag_column_option("GOLD with the true tags")
+@span_options
+@confidence_option("confidence of the interval of the accuracy, above 0 and below 1")
+@JSON
 def evaluate_command(
     model: Path,
     gold: Path,
@@ -176,16 +156,16 @@ def evaluate_command(
     interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
     """
     from askance.estimation.results.fit import normal_quantile
+    from askance.text.io.training_files import LabelledFiles
     from askance.text.tagger.tagger import CountTagger
 
     normal_quantile(confidence)  # refused before any work is done
-    with one_line_warnings() as told, progress() as doing:
-        doing(f"reading {model}")
+    with working(f"reading {model}") as (told, doing):
         tagger = CountTagger.load(model)
         doing(f"reading {gold}")
         labels = LabelledFiles(tag_column, scheme, outside)
         corpus = labels.read(gold, tagger.tagset)
-        labels.refuse_idle()
+        refuse_idle(labels)
         doing("tagging")
         if corpus.tags is None:
             raise InputError(

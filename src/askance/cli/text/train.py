@@ -8,33 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.guided import command
 from askance.cli.shared.numbers import NUMBER, WholeNumber
-from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import refuse_inputs, refuse_other, require_writable
-from askance.cli.text.labelled import LabelledFiles, outside_option, scheme_option
+from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.printing import Card, show
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import Place
+from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
 from askance.cli.text.tagger_values import percent, rate_fields, rates_of, read_classes, read_miscounts
-from askance.errors import AskanceError, EmptyDataError, InputError
+from askance.errors import EmptyDataError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from askance.text.corpus.regions import RegionCounts
     from askance.text.counts.identifiability import Unsettled
-    from askance.text.io.lines import Source
-    from askance.text.io.region_file import RegionFile
     from askance.text.tagger.tagger import CountTagger
 
-_FILE = click.Path(path_type=Path)
 # Weights of labels beyond this are refused.
 _HEAVIEST = 1e12
 
 
-@click.command(
+@command(
     "train",
-    cls=GuidedCommand,
-    short_help="Train a tagger from counts of tags.",
+    "Train a tagger from counts of tags.",
     sections={
         "More to learn from": [
             "labelled",
@@ -55,91 +52,52 @@ _HEAVIEST = 1e12
         "askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
     ],
 )
-@click.argument("regions", type=_FILE, nargs=-1, required=True)
-@click.option("-o", "--output", metavar="MODEL", type=_FILE, required=True, help="where the tagger goes")
-@click.option(
-    "--dev",
-    metavar="FILE",
-    type=_FILE,
-    help="regions or labelled sentences to learn nothing from: training stops when it gets worse on them",
+@click.argument("regions", type=FILE, nargs=-1, required=True)
+@option("-o, --output MODEL", "where the tagger goes", Place("tagger"), required=True)
+@option(
+    "--dev FILE", "regions or labelled sentences to learn nothing from: training stops when it gets worse on them", FILE
 )
-@click.option("--skip-bad", is_flag=True, help="leave bad lines out and count them, instead of stopping at the first")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-@click.option(
-    "--labelled",
-    metavar="FILE",
-    type=_FILE,
+@option("--skip-bad", "leave bad lines out and count them, instead of stopping at the first")
+@JSON
+@option("--labelled FILE", "labelled sentences to learn from as well (repeatable)", FILE, multiple=True)
+@option("--labelled-weight W", "how many regions each label counts for, 0 or more  [default: 1]", NUMBER)
+@option(
+    "--bare FILE",
+    "text without tags (repeatable): a chain puts words into classes by the company they keep",
+    FILE,
     multiple=True,
-    help="labelled sentences to learn from as well (repeatable)",
 )
-@click.option(
-    "--labelled-weight",
-    metavar="W",
-    type=NUMBER,
-    help="how many regions each label counts for, 0 or more  [default: 1]",
+@option("--bare-weight W", "how much bare sentences count for these classes, 0 or more  [default: 1]", NUMBER)
+@option(
+    "--classes N,…",
+    "how many such classes: one number, several (coarse and fine), or none  [default: 40,150 with --bare, else none]",
 )
-@click.option(
-    "--bare",
-    metavar="FILE",
-    type=_FILE,
-    multiple=True,
-    help="text without tags (repeatable): a chain puts words into classes by the company they keep",
-)
-@click.option(
-    "--bare-weight",
-    metavar="W",
-    type=NUMBER,
-    help="how much bare sentences count for these classes, 0 or more  [default: 1]",
-)
-@click.option(
-    "--classes",
-    metavar="N,…",
-    help="how many such classes: one number, several (coarse and fine), or none  [default: 40,150 with --bare, else "
-    "none]",
-)
-@click.option(
-    "--tag-column",
-    metavar="NAME|NUMBER",
-    help="column of labelled files with the tags, by name or counted from 1  [default: 2 of TSV, UPOS of CoNLL-U]",
-)
-@scheme_option
-@outside_option
-@click.option(
-    "--method",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="chain (tags of neighbours matter), node (each word by itself), moments (as node, by least squares: quick), "
+@tag_column_option("labelled files with the tags")
+@span_options
+@option(
+    "--method NAME",
+    "chain (tags of neighbours matter), node (each word by itself), moments (as node, by least squares: quick), "
     "or auto: chain, or node where no neighbours are seen",
+    default="auto",
 )
-@click.option(
-    "--miscounts",
-    metavar="M,Q",
-    help="counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`, from "
+@option(
+    "--miscounts M,Q",
+    "counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`, from "
     "regions that were counted twice",
 )
-@click.option(
-    "--radius",
-    metavar="N",
-    type=WholeNumber(),
-    help="words on each side that a chain looks at, 0 to 5  [default: 1 from 10,000 tokens on, else 0]",
+@option(
+    "--radius N",
+    "words on each side that a chain looks at, 0 to 5  [default: 1 from 10,000 tokens on, else 0]",
+    WholeNumber(),
 )
-@click.option(
-    "--edges",
-    metavar="NAME",
-    help="how a chain learns which tag follows which: likelihood, or cheap (quicker, a little worse)  "
+@option(
+    "--edges NAME",
+    "how a chain learns which tag follows which: likelihood, or cheap (quicker, a little worse)  "
     "[default: cheap where likelihood would take an hour]",
 )
-@click.option(
-    "--l2", metavar="λ", type=NUMBER, help="strength of the penalty λ/2 ‖θ‖² on scores, above 0  [default: 0.3 to 1]"
-)
-@click.option(
-    "--l1",
-    metavar="μ",
-    type=NUMBER,
-    default=0.0,
-    show_default=True,
-    help="strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0",
+@option("--l2 λ", "strength of the penalty λ/2 ‖θ‖² on scores, above 0  [default: 0.3 to 1]", NUMBER)
+@option(
+    "--l1 μ", "strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0", NUMBER, default=0.0
 )
 def train_command(
     regions: tuple[Path, ...], output: Path, dev: Path | None, skip_bad: bool, as_json: bool, **given: Any
@@ -151,34 +109,31 @@ def train_command(
     evaluate` measures it. There is no chance in training: the same files give the same tagger.
     """
     from askance.text.io.region_file import read_regions
+    from askance.text.io.training_files import LabelledFiles, join_known, read_held_out, require_region_files
 
     _refuse_combinations(dev, given)
     tagger = _new_tagger(given)
-    _check_places(output, regions, [*given["labelled"], *given["bare"], *([] if dev is None else [dev])])
+    require_region_files(regions)
     labels = LabelledFiles(given["tag_column"], given["scheme"], given["outside"], skip_bad)
     may_miscount = given["miscounts"] is not None
-    with one_line_warnings() as told, progress() as doing:
-        doing("reading regions")
+    weight = 1.0 if given["labelled_weight"] is None else given["labelled_weight"]
+    with working("reading regions") as (told, doing):
         read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
-        known = _joined(read, given, labels, doing)
-        held_out = None if dev is None else _held_out(dev, labels, read, skip_bad, may_miscount)
-        labels.refuse_idle()
+        known = join_known(read, labels, given["labelled"], given["bare"], weight=weight, doing=doing)
+        held_out = None if dev is None else read_held_out(dev, labels, read, skip_bad, may_miscount)
+        refuse_idle(labels)
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
         doing("writing")
         tagger.save(output)
         open_words = _unsettled(known)
+    assert tagger.training is not None
     left_out = read.n_bad + labels.left_out
-    if as_json:
-        assert tagger.training is not None
-        rates = {name: rate_fields(each) for name, each in rates_of(tagger).items()}
-        found = {"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates}
-        unsettled = None if open_words is None else open_words._asdict()
-        print_json({**found, "unsettled": unsettled, "warnings": told})
-        return
+    rates = {name: rate_fields(rate) for name, rate in rates_of(tagger).items()}
+    unsettled = None if open_words is None else open_words._asdict()
+    found = {"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates}
     rows = [*_rows(tagger, open_words), ("left out", f"{left_out:,}")]
-    print_table(f"tagger written to {output}", ["", ""], rows)
-    for message in (*read.messages, *labels.messages):
-        click.echo(f"note: {message}")
+    content = {**found, "unsettled": unsettled, "warnings": told}
+    show(Card(f"tagger written to {output}", rows, content, (*read.messages, *labels.messages)), as_json)
 
 
 def _new_tagger(given: dict[str, Any]) -> CountTagger:
@@ -286,102 +241,6 @@ def _refuse_chain_options(method: str, given: dict[str, object]) -> None:
         raise InputError(
             f"{idle[0]} is given with --method {method}, which is no chain.", remedy="Leave it out, or train a chain."
         )
-
-
-def _check_places(output: Path, regions: tuple[Path, ...], others: Sequence[Path]) -> None:
-    """Refuse what cannot be written, or read, before hours of training."""
-    refuse_inputs(output, [*regions, *others])
-    require_writable(output, "-o")
-    refuse_other(output, "tagger")
-    _check_region_files(regions)
-
-
-def _check_region_files(paths: tuple[Path, ...]) -> None:
-    """Refuse a file that is given twice, and text that holds no regions."""
-    from askance.text.io.lines import OpenText, byte_lines
-    from askance.text.io.text_format import format_within
-
-    for number, path in enumerate(paths):
-        if any(path.exists() and other.exists() and path.samefile(other) for other in paths[:number]):
-            raise InputError(f"{path} is given twice.", remedy="Give every file once; weights make regions count more.")
-        if path.suffix.lower() == ".csv":
-            raise InputError(
-                f"{path} is a table; allowed as REGIONS: files of counts (regions/1).",
-                remedy=f"Is it a filled sheet? Then run `askance questions --read {path} -o counts.jsonl`.",
-            )
-        if path.exists() and not path.is_file():  # a pipe is read once, by whoever reads the regions
-            continue
-        try:
-            kind = format_within(OpenText(path))
-            first = next((line for _, line in byte_lines(path) if line.strip()), b"{")
-        except AskanceError:  # whoever reads the regions will say what is wrong
-            continue
-        if kind == "jsonl" or (kind in ("tsv", "conllu", "text") and first.lstrip().startswith(b"{")):
-            continue
-        what = "text without tags" if kind == "text" else f"labelled text ({kind})"
-        use = (
-            f"--bare {path}" if kind == "text" else f"--labelled {path}, or make counts from it with `askance regions`"
-        )
-        raise InputError(
-            f"{path} is {what}; allowed as REGIONS: files of counts (regions/1).", remedy=f"Give it as {use}."
-        )
-
-
-def _joined(
-    read: RegionFile, given: dict[str, Any], labels: LabelledFiles, doing: Callable[[str], None]
-) -> RegionCounts:
-    """All that is known: regions, labels of their weight, and sentences of which nothing is."""
-    from askance.text.corpus.regions import RegionCounts
-
-    weight = 1.0 if given["labelled_weight"] is None else given["labelled_weight"]
-    parts = [read.regions]
-    for path in given["labelled"]:
-        doing(f"reading {path}")
-        parts.append(_labels_of(path, labels, read).with_weight(weight))
-    for path in given["bare"]:
-        doing(f"reading {path}")
-        parts.append(_nothing_of(path, read))
-    return RegionCounts.join(parts)
-
-
-def _nothing_of(path: Path, read: RegionFile) -> RegionCounts:
-    """Sentences of which nothing is known, within the same tag set."""
-    from askance.text.corpus.regions import RegionCounts
-    from askance.text.io.tagged_text import read_sentences
-
-    return RegionCounts.of(read_sentences(path), read.regions.tagset, [])
-
-
-def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
-    """Labelled sentences as regions of the same tag set."""
-    from askance.text.corpus.regions import RegionCounts
-    from askance.text.io.lines import name_of
-
-    path = name_of(source)
-    corpus = labels.read(source, read.regions.tagset)
-    unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
-    if unknown:
-        raise InputError(
-            f"{path} has the tag {unknown[0]!r}, which the regions do not know; allowed: one tag set.",
-            remedy="Choose another --tag-column (or --scheme), or name all tags in the first line of the regions.",
-        )
-    known = RegionCounts.of_labels(corpus.with_tagset(read.regions.tagset))
-    if not len(known):
-        raise InputError(f"{path} has no labels.", remedy="Choose another --tag-column, or leave the file out.")
-    return known
-
-
-def _held_out(path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool) -> RegionCounts:
-    """Regions, or labelled sentences where the file is no file of regions."""
-    from askance.text.io.lines import OpenText
-    from askance.text.io.region_file import read_regions
-    from askance.text.io.text_format import format_within
-
-    text = OpenText(path)
-    if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
-        return _labels_of(text, labels, read)
-    found = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
-    return found.regions.with_tagset(read.regions.tagset)
 
 
 def _by_tenths(doing: Callable[[str], None]) -> Callable[[str, float], None]:
