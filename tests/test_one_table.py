@@ -1,0 +1,134 @@
+"""One table: the same rows as text, JSON, a data frame, LaTeX and HTML."""
+
+from __future__ import annotations
+
+import json
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askance.errors import InputError
+from askance.tables import Column, Table, estimate_columns, shown_value
+
+NASTY = 'a & b_1 <script> 50 % "q" \\x {y} ~^#$ | →'
+
+
+def table() -> Table:
+    return Table(
+        (Column("answer", "heading"), Column("term"), *estimate_columns(0.95, tests=True)),
+        [
+            ("yes", NASTY, 1.5, 0.5, 3.0, 0.0027, 0.52, 2.48),
+            ("yes", "age", np.float64(12345.678), np.nan, np.nan, np.nan, np.nan, np.nan),
+            ("no", "age", 1e-5, 2e-6, 5.0, 1e-9, 6e-6, 1.4e-5),
+        ],
+        title="Effects & more",
+        notes=["note: " + "word " * 40],
+        alarms=["these <reports> cannot be"],
+    )
+
+
+def test_text_has_headings_rules_and_wrapped_notes() -> None:
+    lines = str(table()).splitlines()
+    assert lines[:4] == ["ALARM: these <reports> cannot be", "", "Effects & more", ""]
+    assert lines[4].split() == ["term", "estimate", "std.", "error", "z", "P>|z|", "2.5", "%", "97.5", "%"]
+    assert lines[5] == lines[-4] == "-" * len(lines[5])
+    assert lines[6] == "yes"
+    assert lines[7] == NASTY  # too long for its column
+    assert lines[8].split() == ["1.5000", "0.5000", "3.00", "0.003", "0.5200", "2.4800"]
+    assert lines[9].split() == ["age", "1.23e+04", "–", "–", "–", "–", "–"]
+    assert lines[10:12] == ["", "no"]
+    assert lines[12].split()[4] == "<0.001"
+    assert all(line.startswith("      ") for line in lines[-2:])
+    assert max(map(len, lines)) <= 100
+
+
+def test_long_names_have_lines_of_their_own_and_long_tables_are_cut() -> None:
+    long = Table((Column("term"), *estimate_columns(0.9)), [("x" * 150, 1.0, 1.0, 1.0, 1.0)])
+    lines = long.to_text().splitlines()
+    assert [len(line) <= 100 for line in lines] == [True] * len(lines)
+    assert "".join(lines[2:4]) == "x" * 150
+    cut = Table((Column("row", "count"),), [(i,) for i in range(12)], most_rows=5, rows_are="items")
+    assert cut.to_text().splitlines()[-2:] == ["… and 7 more items", "-" * 3]
+    empty = Table((Column("row", "count"),), [])
+    assert empty.to_text().splitlines() == ["row", "---", "---"]
+
+
+def test_programs_get_raw_values() -> None:
+    content = table().to_json()
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert content["rows"][1] == {
+        "answer": "yes",
+        "term": "age",
+        "estimate": 12345.678,
+        **dict.fromkeys(("std_error", "z", "p_value", "lower", "upper")),
+    }
+    assert [column["key"] for column in content["columns"]][:3] == ["answer", "term", "estimate"]
+
+
+@pytest.mark.parametrize("backend", [None, "pandas", "polars", "pyarrow"])
+def test_frames(backend: Any) -> None:
+    pytest.importorskip(backend or "pandas")
+    frame = table().to_frame(backend)
+    assert type(frame).__module__.split(".")[0] == (backend or "pandas")
+    assert list(frame["estimate"]) == [1.5, 12345.678, 1e-5] or frame["estimate"].to_pylist() == [1.5, 12345.678, 1e-5]
+    assert frame.shape == (3, 8)
+
+
+def test_frames_without_a_library_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"backend is 'cudf'; allowed: pandas, polars, pyarrow"):
+        table().to_frame("cudf")  # type: ignore[arg-type]
+    for name in ("pandas", "polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"needs pandas, polars or pyarrow, which is not installed"):
+        table().to_frame()
+
+
+def test_latex_is_escaped() -> None:
+    lines = table().to_latex().splitlines()
+    assert lines[2] == r"\caption{Effects \& more}"
+    assert r"\begin{tabular}{lrrrrrr}" in lines
+    assert lines.count(r"\midrule") == 2
+    row = next(line for line in lines if line.startswith("a "))
+    name = r"a \& b\_1 \textless{}script\textgreater{} 50 \% "
+    name += r'"q" \textbackslash{}x \{y\} \textasciitilde{}\textasciicircum{}\#\$ \textbar{} $\rightarrow$'
+    assert row == rf"{name} & 1.5000 & 0.5000 & 3.00 & 0.003 & 0.5200 & 2.4800 \\"
+
+
+def test_html_is_escaped_and_says_what_headers_are_for() -> None:
+    text = table().to_html()
+
+    class Reader(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.opened: list[str] = []
+            self.scopes: list[str | None] = []
+            self.texts: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.opened.append(tag)
+            if tag == "th":
+                self.scopes.append(dict(attrs).get("scope"))
+
+        def handle_endtag(self, tag: str) -> None:
+            assert self.opened.pop() == tag
+
+        def handle_data(self, data: str) -> None:
+            self.texts.append(data)
+
+    reader = Reader()
+    reader.feed(text)
+    assert reader.opened == []
+    assert reader.scopes == ["col"] * 7 + ["rowgroup", "row", "row", "rowgroup", "row"]
+    assert NASTY in reader.texts
+    assert "ALARM: these <reports> cannot be" in reader.texts
+    assert "<script>" not in text
+
+
+def test_digits_may_depend_on_the_row() -> None:
+    column = Column("points", "points", "estimate", digits=lambda row: row["digits"])
+    shown = Table((column, Column("digits", "count")), [(0.123456, 1), (0.123456, 3)])
+    assert [line.split()[0] for line in shown.to_text().splitlines()[2:4]] == ["+12.3", "+12.346"]
+    assert shown_value(None, "points") == "–"
