@@ -22,9 +22,10 @@ from askance.cli.survey.fit import fit_command
 from askance.cli.survey.fit_linear import fit_linear_command
 from askance.cli.survey.old_spelling import respelt
 from askance.cli.survey.sensitivity import sensitivity_command
+from askance.cli.text.evaluate import evaluate_command
 from askance.cli.text.questions import questions_command
 from askance.cli.text.regions import regions_command
-from askance.cli.text.tag import evaluate_command, tag_command
+from askance.cli.text.tag import tag_command
 from askance.cli.text.train import train_command
 
 

@@ -47,7 +47,7 @@ def read_field_fit(path: str | Path) -> FieldFit:
     if header["askance"] != FIELD_FORMAT:
         raise FormatError(
             f"{path} has format {shown(header['askance'])}; allowed: {FIELD_FORMAT!r}, a fitted field.",
-            remedy="Make one with `askance fit --state STATE --field --save FIT`.",
+            remedy="Make one with `askance estimate STATE --field --save FIT`.",
         )
     return field_fit_from_parts(header, payload, str(path))
 

@@ -15,6 +15,7 @@ import numpy as np
 from askance._checks import shorten
 from askance.categories import Categories, Label
 from askance.channels.registry import AnyChannel
+from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
 from askance.formats.reports import report_writer
 from askance.survey.files import read_table
@@ -86,7 +87,6 @@ def write_noised(
     n: int,
     ids: Sequence[str] | None,
     *,
-    width: int,
     doing: Callable[[str], None],
 ) -> int:
     """Write the reports of n rows, as many rows at a time as are quickly noised; how many were written.
@@ -97,9 +97,9 @@ def write_noised(
         noised: the reports of some of the rows.
         n: how many rows there are.
         ids: of the rows, where reports have any.
-        width: numbers of a row.
         doing: is told which row it is.
     """
+    width = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
     step = max(1, min(_PIECE, _NUMBERS // width))
     with report_writer(output, channel, ids=ids is not None) as writer:
         for start in range(0, n, step):

@@ -12,7 +12,7 @@ from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-from askance.cli.shared.write_guards import Place
+from askance.cli.shared.write_guards import OutputFile
 from askance.errors import FormatError
 
 
@@ -26,7 +26,7 @@ from askance.errors import FormatError
     ],
 )
 @click.argument("reports", nargs=-1, required=True, type=FILE)
-@option("-o, --output STATE", "where the state goes", Place("state", updates=True), required=True)
+@option("-o, --output STATE", "where the state goes", OutputFile("state", updates=True), required=True)
 @option("--skip-bad", "leave bad reports out and count them, instead of stopping at the first")
 @PURPOSE_OF_UNNAMED_OPTION
 @JSON

@@ -17,12 +17,11 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.noising import REPORTS, show_reports
+from askance.cli.devices.noising import REPORTS, noise_table, show_reports
 from askance.cli.devices.randomize_planned import randomize_records, randomize_release
 from askance.cli.shared.guided import GuidedGroup
 from askance.cli.shared.options import FILE, option
 from askance.cli.shared.printing import print_file
-from askance.cli.shared.progress import progress
 from askance.errors import InputError, LabelError, ShapeError
 
 if TYPE_CHECKING:
@@ -68,10 +67,6 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
             f"given: {' and '.join(chosen) or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
             remedy="Give --record for one respondent, --input for a table.",
         )
-    needs = {"--id": "--record", "--columns": "--input", "--id-column": "--input", "--output": "--input"}
-    for name, mode in needs.items():
-        if given[name[2:].replace("-", "_")] is not None and mode != chosen[0]:
-            raise InputError(f"{name} is given with {chosen[0]}; allowed: with {mode}.", remedy="Leave it out.")
     if header:
         _print_header(channel)
     elif record is not None:
@@ -156,33 +151,28 @@ def _noise_table(
 
     The columns are told in their order: reports hold no names, and `askance estimate --names` wants them so.
     """
-    from askance.survey.record_tables import (
-        read_ids,
-        read_people,
-        refuse_answers_as_names,
-        refuse_other_columns,
-        write_noised,
-    )
+    from askance.survey.record_tables import refuse_answers_as_names, refuse_other_columns
 
-    with progress() as doing:
-        doing(f"reading {path}")
-        labels = _labels_of(channel)
-        # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
-        table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
-        ids = None if id_column is None else read_ids(table[id_column], path)
+    labels = _labels_of(channel)
+
+    def choose(table: Columns) -> list[Column]:
         chosen = _chosen(table, names, id_column, channel, path)
         if names is None:
             refuse_answers_as_names(chosen, labels, path)
-        told = [column.name for column in chosen]
-        refuse_other_columns(told, channel.purpose, table.names, path)
-        channel = channel.named(channel.purpose or purpose_of_columns(told))
+        refuse_other_columns([column.name for column in chosen], channel.purpose, table.names, path)
+        return chosen
 
-        def tell(row: str) -> None:
-            doing(f"noising {path}: {row}")
+    def noiser(columns: Sequence[Column], _: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
+        told.extend(column.name for column in columns)
+        named = channel.named(channel.purpose or purpose_of_columns(told))
+        return named, partial(_noised, named, columns, path)
 
-        noised = partial(_noised, channel, chosen, path)
-        written = write_noised(output, channel, noised, len(table), ids, width=len(chosen), doing=tell)
-    show_reports(channel, output, as_json, {"reports": written, "columns": told}, {"of the columns": shorten(told)})
+    told: list[str] = []
+    # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
+    texts = labels is not None and all(isinstance(label, str) for label in labels)
+    named, found = noise_table(path, output, choose, noiser, id_column=id_column, texts=texts)
+    written = {"reports": found["reports"], "columns": told}
+    show_reports(named, output, as_json, written, {"of the columns": shorten(told)})
 
 
 def _chosen(
@@ -270,6 +260,7 @@ add_channel_commands(
             "askance randomize file my-channel.toml --record yes",
             "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
         ],
+        needs={"id": ("record",), **dict.fromkeys(("columns", "id_column", "output"), ("input",))},
         note=_SOURCE,
         section=(
             "What is noised, and where it goes",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.devices.noising import record_options, show_reports
+from askance.cli.devices.noising import noise_table, record_options, show_reports
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, option
-from askance.cli.shared.progress import progress
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,19 +66,20 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, as
     require_purpose(field, channel)
     named = channel.named(channel.purpose or field.purpose)
 
-    def noiser(columns: Sequence[Column], numbers: Sequence[int]) -> Callable[[slice], Any]:
-        pairs = list(zip(field.categories.items(), columns, strict=True))
-        return lambda rows: named.randomize(
-            np.column_stack(
-                [
-                    known.encode(read_labels(column, known, numbers[rows], input), name)
-                    for (name, known), column in pairs
-                ]
-            )
-        )
+    def noised(columns: Sequence[Column], kept: Sequence[int], rows: slice) -> Any:
+        pairs = zip(field.categories.items(), columns, strict=True)
+        codes = [known.encode(read_labels(column, known, kept[rows], input), name) for (name, known), column in pairs]
+        return named.randomize(np.column_stack(codes))
 
     # Cells stay as they are written: "01" is no number, and "NA" may be a country.
-    told = _noise(input, output, named, field.variables, noiser, given, width=len(field.variables), texts=True)
+    _, told = noise_table(
+        input,
+        output,
+        lambda table: [table[name] for name in field.variables],
+        lambda columns, kept: (named, partial(noised, columns, kept)),
+        texts=True,
+        **given,
+    )
     show_reports(named, output, as_json, told, {"rows dropped": f"{told['dropped']:,}"})
 
 
@@ -106,60 +107,20 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, as_js
 
     release = read_release(path)
 
-    def noiser(columns: Sequence[Column], numbers: Sequence[int]) -> Callable[[slice], Any]:
+    def noiser(columns: Sequence[Column], kept: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
         for column in columns:
-            require_numbers(column, input, numbers)
-        values = np.column_stack([column.values[numbers].astype(float) for column in columns])
+            require_numbers(column, input, kept)
+        values = np.column_stack([column.values[kept].astype(float) for column in columns])
         if strict:
-            _require_within(release, values, numbers, input)
-        return lambda rows: release.randomize(values[rows, :-1], values[rows, -1])
+            _require_within(release, values, kept, input)
+        return release.channel, lambda rows: release.randomize(values[rows, :-1], values[rows, -1])
 
-    names, width = release.field.names, release.channel.truth_width
-    told = _noise(input, output, release.channel, names, noiser, given, width=width, texts=False)
+    names = release.field.names
+    _, told = noise_table(input, output, lambda table: [table[name] for name in names], noiser, texts=False, **given)
     note = _TWICE if isinstance(release, MomentRelease) and release.pilot_observations > 0 else ""
     show_reports(
         release.channel, output, as_json, {**told, "note": note}, {"rows dropped": f"{told['dropped']:,}"}, note
     )
-
-
-def _noise(
-    input: Path,
-    output: Path,
-    channel: AnyChannel,
-    names: Sequence[str],
-    noiser: Callable[[Sequence[Column], Sequence[int]], Callable[[slice], Any]],
-    given: dict[str, Any],
-    *,
-    width: int,
-    texts: bool,
-) -> dict[str, Any]:
-    """Noise those columns of a table; how many reports there are, and how many rows were dropped.
-
-    Args:
-        input: the table.
-        output: where reports go.
-        channel: what makes them.
-        names: of the columns.
-        noiser: of columns, and the rows that are kept, what noises a slice of these.
-        given: the options of `record_options`.
-        width: numbers of a record.
-        texts: whether cells stay as they are written.
-    """
-    from askance.survey.record_tables import complete_rows, read_ids, read_people, write_noised
-
-    with progress() as doing:
-        doing(f"reading {input}")
-        table = read_people(input, texts=texts)
-        columns = [table[name] for name in names]
-        kept = complete_rows(columns, input, drop=given["missing"] == "drop")
-        ids = None if given["id_column"] is None else read_ids(table[given["id_column"]], input, kept)
-        noised = noiser(columns, kept)
-
-        def tell(row: str) -> None:
-            doing(f"noising {input}: {row}")
-
-        written = write_noised(output, channel, noised, len(kept), ids, width=width, doing=tell)
-    return {"reports": written, "dropped": len(table) - len(kept)}
 
 
 def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, rows: Sequence[int], path: Path) -> None:

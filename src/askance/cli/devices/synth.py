@@ -13,7 +13,7 @@ from askance.cli.shared.numbers import SEED, WholeNumber
 from askance.cli.shared.options import FILE, JSON_SUMMARY, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-from askance.cli.shared.write_guards import Place, refuse_replacing
+from askance.cli.shared.write_guards import OutputFile, refuse_replacing
 
 # Records are made in memory and written in one piece.
 _MOST = 10**7
@@ -33,7 +33,7 @@ _MOST = 10**7
     required=True,
 )
 @option("--seed S", "seed of the random numbers: the same gives the same records", SEED, required=True)
-@option("-o, --output FILE", "where they go (.csv)", Place("records", ".csv"), required=True)
+@option("-o, --output FILE", "where they go (.csv)", OutputFile("records", ".csv"), required=True)
 @JSON_SUMMARY
 def synth_command(fit: Path, n: int, seed: int, output: Path, as_json: bool) -> None:
     """Draw N synthetic records from FIT, a random field that `askance estimate STATE --field --save FIT` wrote.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance._checks import as_fraction
-from askance.cli.planning.plan_common import numeric_columns
 from askance.cli.shared.numbers import read_number
 from askance.cli.shared.options import FILE, Decorator, option, options
 from askance.errors import InputError, ProbabilityError
@@ -41,6 +40,8 @@ def shares_option(help: str, **more: Any) -> Decorator:
 
 def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
     """The one guess that was given, by the name that Python has for it: of --theta, --fit, --prior (and --minimax)."""
+    from askance.survey.number_tables import read_points
+
     allowed = [name for name in ("theta", "fit", "prior", "minimax") if name in given]
     flags = [name for name in allowed if given[name] is not None]
     if len(flags) != 1:
@@ -53,7 +54,7 @@ def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
         return {"theta": read_numbers(given["theta"])}
     if given["fit"] is not None:
         return {"fit": _read_fit(model, given["fit"])}
-    return {flags[0]: _read_points(model, given[flags[0]], f"--{flags[0]}")}
+    return {flags[0]: read_points(given[flags[0]], model.parameter_names, f"--{flags[0]}")}
 
 
 def read_numbers(text: str) -> list[float]:
@@ -79,44 +80,6 @@ def _read_fit(model: Enumerated, path: Path) -> Any:
         )
     require_fit_of(model, fit, dimension=model.dimension, name=f"--fit {path}")
     return fit
-
-
-def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
-    """Columns by the names of the parameters, shape (rows, d); other columns do not matter.
-
-    Never by position: a file without a first line of names would lose a row, and swapped columns would go unnoticed.
-    """
-    import numpy as np
-
-    from askance.survey import read_table
-
-    wanted = model.parameter_names
-    remedy = f"The first line must name the columns: {','.join(wanted)}."
-    try:
-        table = read_table(path)
-    except InputError as error:
-        raise InputError(f"{flag} {path}: {error.message}", remedy=f"{error.remedy} {remedy}") from None
-    names = table.names
-    missing = [name for name in wanted if name not in names]
-    if missing and all(map(_is_number, names)):
-        raise InputError(
-            f"{flag} {path} starts with {','.join(names)}, which are numbers, not names of columns.", remedy=remedy
-        )
-    if missing:
-        raise InputError(
-            f"{flag} {path} has the columns {', '.join(names)}, but none for {', '.join(missing)}.", remedy=remedy
-        )
-    remedy = f"Give one column of numbers for each of {', '.join(wanted)}."
-    columns = numeric_columns(table, path, wanted, flag, remedy)
-    return np.column_stack(list(columns.values()))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _read_share(text: str) -> tuple[str, Fraction]:

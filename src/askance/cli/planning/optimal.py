@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @command(
     "optimal",
     "Find the channel of a privacy level with the least error.",
+    apart={"shares": ("theta", "fit", "prior", "minimax")},
     examples=[
         "askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml",
         "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml",
@@ -112,20 +113,10 @@ def _guessed(
             remedy="Write --share no=0.9 --share yes=0.1, or name the file of a model.",
         )
     if model is None:
-        return *_guessed_shares(shares, given), ""
+        described, theta, _ = guess_of_shares(shares)
+        return described, {"theta": theta}, ""
     described = read_model(model)
     guess = read_guess(described, given)
     if "fit" not in guess:
         return described, guess, ""
     return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
-
-
-def _guessed_shares(texts: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:
-    """Every distribution over the answers, and the guess."""
-    other = [f"--{name}" for name, value in given.items() if value is not None]
-    if other:
-        raise InputError(
-            f"--share is the guess, and {', '.join(other)} is given too.", remedy="Give one of them; others need MODEL."
-        )
-    model, theta, _ = guess_of_shares(texts)
-    return model, {"theta": theta}

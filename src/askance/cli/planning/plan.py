@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.channels import registry
-from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.planning.plan_common import (
     GOALS,
@@ -63,6 +61,7 @@ for _command in (model_command, shares_command, regression_command, field_comman
 @plan_group.command(
     "survey",
     short_help="Respondents or error for one sensitive yes/no question, all designs side by side.",
+    apart={"coefficient": ("share",)},
     examples=[
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
         'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
@@ -92,16 +91,15 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
     from askance.planning import Share, plan_survey
+    from askance.planning.design_texts import designs_of
 
     coefficient = given["coefficient"]
-    if coefficient is not None and given["share"]:
-        raise InputError("--coefficient and --share are both given.", remedy="Plan for one of them at a time.")
     goal = _goal(given)
     with said_in_flags("--share"):
         guess = _guess(given)
         plan = plan_survey(
             guess.model,
-            _channels(given["designs"], given["privacy_level"]),
+            designs_of(given["designs"], given["privacy_level"]),
             guess.theta,
             guess.x,
             target=Share(NO_YES[1]) if coefficient is None else coefficient,
@@ -150,44 +148,3 @@ def _read_effects(text: str) -> dict[str, float]:
         if not equals or not name:
             raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER,….", remedy="Write age=0.02,female=-0.5.")
     return effects
-
-
-def _channels(texts: tuple[str, ...], privacy_level: str | None) -> list[FiniteChannel]:
-    from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
-
-    channels = []
-    for text in texts or yes_no_kinds():
-        kind, colon, parameters = text.partition(":")
-        if colon and privacy_level is not None:
-            raise InputError(
-                f"--design {text} has parameters, and --privacy-level {privacy_level} would replace them.",
-                remedy="Give one of them.",
-            )
-        if colon:
-            channels.append(_build(kind, parameters))
-        elif kind == "direct":
-            channels.append(registry.entry(kind).build({"outputs": list(NO_YES)}))
-        elif kind == "randomized-response" and privacy_level is not None:
-            channels.append(registry.entry(kind).build({"outputs": list(NO_YES), "privacy_level": privacy_level}))
-        else:
-            channels.append(textbook_design(kind) if privacy_level is None else design_at_level(kind, privacy_level))
-    return channels
-
-
-def _build(kind: str, text: str) -> FiniteChannel:
-    """A design with parameters written as NAME=VALUE, …; commas inside a value belong to it."""
-    entry = registry.entry(kind)
-    kinds = {parameter.name: parameter.kind for parameter in entry.parameters}
-    found: list[list[str]] = []
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if equals:
-            found.append([name.strip().replace("-", "_"), value])
-        elif found:
-            found[-1][1] += "," + part
-        else:
-            raise InputError(f"--design {kind}:{text}: {part!r} is no NAME=VALUE.", remedy="Write warner:question=2/3.")
-    given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
-    if "outputs" in kinds:
-        given.setdefault("outputs", list(NO_YES))
-    return registry.build_answer_channel({"kind": kind, **given})

@@ -29,7 +29,6 @@ from askance.errors import AskanceError, InputError
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.planning import Plan
-    from askance.survey.tables import Columns
 
 #: Flags of goals, and what Python calls them.
 GOALS = {"standard_error": "standard_error", "width": "interval_width", "power": "power"}
@@ -149,28 +148,11 @@ def read_covariates(given: dict[str, Any], names: tuple[str, ...], remedy: str) 
 
     from askance.planning import sample_covariates
     from askance.survey import read_table
+    from askance.survey.number_tables import numeric_columns
 
     if given["data"] is None:
         return sample_covariates(given["covariates"], np.random.default_rng(given["seed"]))
     return numeric_columns(read_table(given["data"]), given["data"], names, "--data", remedy)
-
-
-def numeric_columns(
-    table: Columns, path: Path, names: tuple[str, ...], flag: str, remedy: str
-) -> dict[str, FloatArray]:
-    """The same of a table that was read; `path` is where it came from."""
-    import numpy as np
-
-    if not len(table):
-        raise InputError(f"{flag} {path} has no rows.", remedy=remedy)
-    columns: dict[str, FloatArray] = {}
-    for name in names or table.names:
-        column = table[name]
-        if column.kind not in ("number", "boolean") or column.missing.any():
-            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
-            raise InputError(f"{flag} {path}: {name} holds {found}; allowed: numbers.", remedy=remedy)
-        columns[name] = np.asarray(column.values, dtype=np.float64)
-    return columns
 
 
 def plan_and_show(

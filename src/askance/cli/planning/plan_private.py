@@ -22,34 +22,28 @@ from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, option
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import working
-from askance.cli.shared.write_guards import CHANNEL, Place
+from askance.cli.shared.write_guards import CHANNEL, OutputFile
 from askance.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from askance.channels.statistics.clique_release import CliqueRelease
-    from askance.estimation.moment_release import MomentRelease
     from askance.estimation.results.field_fit import FieldFit
     from askance.estimation.scale_pilot import ScalePilot
     from askance.models.linear import GaussianField
     from askance.models.random_field import RandomField
 
-# What is given for a plan, and not beside -o; and the section of the help.
+# What is given for a plan, and the section of the help.
 _FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
 _SECTIONS = {"Respondents, error or privacy level, instead of -o": (*_FOR_A_PLAN, "seed", "confidence")}
+# What is given for a plan, and not beside -o.
+_WITHOUT_FILE = dict.fromkeys(_FOR_A_PLAN, ("output",))
 _level_option = level_option("what the one report of a respondent may tell, above 0, at most 30")
 
 
-def _refuse_for_file(given: dict[str, Any], *also: str) -> None:
-    """Refuse, where a file is to be written, what only a plan has a use for; and a file without a level."""
-    idle = [name for name in (*_FOR_A_PLAN, *also) if given.get(name)]
-    if idle:
-        flag = "--x" if idle[0] == "covariates" else f"--{idle[0].replace('_', '-')}"
-        raise InputError(
-            f"{flag} is given with -o; allowed: one of them.",
-            remedy="Plan first, without -o; then write the file, with -o.",
-        )
-    if given["privacy_level"] is None:
+def _required(privacy_level: str | None) -> str:
+    if privacy_level is None:
         raise InputError("--privacy-level is missing.", remedy="Give the level of one report, such as 2.")
+    return privacy_level
 
 
 # -- regressions -------------------------------------------------------------------------------------------------------
@@ -59,6 +53,8 @@ def _refuse_for_file(given: dict[str, Any], *also: str) -> None:
     "regression",
     "What devices send for a private linear regression, or respondents, error or privacy level.",
     sections=_SECTIONS,
+    needs={"pilot": ("output",)},
+    apart={"pilot": ("respondents", "pilot_state", "channel"), **_WITHOUT_FILE},
     examples=[
         "askance plan regression people.toml --privacy-level 4 --respondents 50000 -o release.json",
         "askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json",
@@ -68,7 +64,7 @@ def _refuse_for_file(given: dict[str, Any], *also: str) -> None:
 )
 @click.argument("description", type=FILE)
 @_level_option
-@option("-o, --output FILE", "where the release goes, which devices read (.json)", Place("release", ".json"))
+@option("-o, --output FILE", "where the release goes, which devices read (.json)", OutputFile("release", ".json"))
 @option(
     "--channel NAME",
     "how moments are told: quadratic, moments, per-value, coordinate-release, triple-release, or auto",
@@ -99,22 +95,12 @@ def regression_command(description: Path, output: Path | None, **given: Any) -> 
     """
     from askance.formats.release_file import read_regression
 
-    pilot, channel = given["pilot"], given["channel"]
-    if pilot and given["respondents"] is not None:
-        raise InputError(
-            "--respondents is given with --pilot.", remedy="Leave it out: a pilot is the same for any number."
-        )
-    if pilot and (given["pilot_state"] is not None or channel != "auto"):
-        raise InputError("--pilot is given with --pilot-state or --channel.", remedy="Plan the pilot first, alone.")
     if output is not None:
-        _refuse_for_file(given)
         _write_release(read_regression(description), output, given)
         return
-    if pilot:
-        raise InputError("--pilot is given without -o.", remedy="Say where the pilot goes: -o pilot.json.")
     field, _ = _with_scales(read_regression(description), given["pilot_state"])
-    guess = _guess_of_people(field, given)
-    plan_and_show(field, None if channel == "auto" else channel, given, "--target NAME", **guess)
+    channel = None if given["channel"] == "auto" else given["channel"]
+    plan_and_show(field, channel, given, "--target NAME", **_guess_of_people(field, given))
 
 
 def _guess_of_people(field: GaussianField, given: dict[str, Any]) -> dict[str, Any]:
@@ -141,11 +127,13 @@ def _guess_of_people(field: GaussianField, given: dict[str, Any]) -> dict[str, A
 
 def _write_release(field: GaussianField, output: Path, given: dict[str, Any]) -> None:
     """Plan a release, or a pilot; write and print it."""
+    from askance.estimation.moment_release import MomentRelease
     from askance.estimation.regression_plan import plan_regression
+    from askance.estimation.release_summary import release_notes, release_rows
     from askance.estimation.scale_pilot import ScalePilot
     from askance.formats.release_file import write_release
 
-    level, respondents, pilot_state = given["privacy_level"], given["respondents"], given["pilot_state"]
+    level, respondents, pilot_state = _required(given["privacy_level"]), given["respondents"], given["pilot_state"]
     release: MomentRelease | ScalePilot
     if given["pilot"]:
         release = ScalePilot(field, level)
@@ -158,45 +146,14 @@ def _write_release(field: GaussianField, output: Path, given: dict[str, Any]) ->
     if given["as_json"]:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
-    _print_release(release, output, _notes(release, respondents))
+    columns, rows = release_rows(release)
+    what = release.encoding if isinstance(release, MomentRelease) else "pilot"
+    print_table(f"{what}, privacy level {release.privacy_level:.6g}, written to {output}", columns, rows)
+    for note in release_notes(release, respondents):
+        click.echo(f"note: {note}")
     if pilot_state is not None:
         click.echo("ask others than in the pilot: who reports twice spends both levels")
     click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
-
-
-def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: list[str]) -> None:
-    """Columns with bounds and, but for a pilot, which has none yet, scales."""
-    from askance.estimation.moment_release import MomentRelease
-
-    field, what = release.field, release.encoding if isinstance(release, MomentRelease) else "pilot"
-    columns = zip(field.names, field.low, field.high, field.centres, field.scales, *field.kept, strict=True)
-    rows = [
-        (name, f"{low:g} … {high:g}", f"{mid:.4g}", f"{scale:.4g}", f"{least:.4g} … {most:.4g}")
-        for name, low, high, mid, scale, least, most in columns
-    ]
-    title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
-    shown = 5 if isinstance(release, MomentRelease) else 2
-    print_table(title, ["column", "bounds", "centre", "scale", "clipped at"][:shown], [row[:shown] for row in rows])
-    for note in notes:
-        click.echo(f"note: {note}")
-
-
-def _notes(release: MomentRelease | ScalePilot, respondents: int | None) -> list[str]:
-    """What should be known before anybody is asked."""
-    from askance.estimation.moment_release import MomentRelease
-    from askance.estimation.problems.moment_repair import STRENGTH
-    from askance.estimation.regression_plan import predicted_noise
-
-    if not isinstance(release, MomentRelease):
-        return ["a fifth of the respondents is a good size of a pilot; ask the others for the regression"]
-    notes = []
-    if release.field.scaled_by_bounds:
-        notes.append("there are no scales: columns are standardised by their bounds; a pilot makes errors smaller")
-    if respondents is not None and release.encoding in ("quadratic", "moments"):
-        noise = STRENGTH * predicted_noise(release, respondents) * release.field.n_features**0.5
-        verdict = "too much to say anything" if noise > 1 else "much" if noise > 0.3 else "little"
-        notes.append(f"noise of {respondents:,} reports: {noise:.2g} beside variances of 1, {verdict}")
-    return notes
 
 
 def _with_scales(field: GaussianField, path: Path | None) -> tuple[GaussianField, int]:
@@ -221,6 +178,7 @@ def _with_scales(field: GaussianField, path: Path | None) -> tuple[GaussianField
     "field",
     "What devices send for a private random field, or respondents, error or privacy level.",
     sections=_SECTIONS,
+    apart={**_WITHOUT_FILE, "respondents": ("output",)},
     examples=[
         "askance plan field people.toml --privacy-level 2 -o channel.toml",
         "askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml",
@@ -266,7 +224,6 @@ def field_command(description: Path, output: Path | None, channel: str, pilot_fi
 
     field = read_field(description)
     if output is not None:
-        _refuse_for_file(given, "respondents")
         _write_channel(description, field, channel, pilot_fit, output, given)
         return
     if given["respondents"] is None and not goals_of(given):
@@ -296,6 +253,7 @@ def _write_channel(
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
 
+    level = _required(given["privacy_level"])
     require_choice(channel, "channel", get_args(FieldRelease))
     theta = None if pilot_fit is None else _read_pilot(field, pilot_fit).theta
     if pilot_fit is not None and channel != "optimal":
@@ -304,7 +262,7 @@ def _write_channel(
             remedy="Leave --pilot-fit out, or take --channel optimal.",
         )
     with working("choosing tables") as (told, _):
-        chosen = plan_field(field, given["privacy_level"], channel=channel, theta=theta)  # type: ignore[arg-type]
+        chosen = plan_field(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
     if given["as_json"]:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -26,7 +25,7 @@ _KINDS = {
 }
 
 
-class Place(click.Path):
+class OutputFile(click.Path):
     """Where a file goes. Commands refuse a place that will not do before they do anything: see `check_places`.
 
     Args:
@@ -55,41 +54,32 @@ class Place(click.Path):
 
 
 #: A picture.
-PICTURE = Place("picture", ".png", ".svg", ".pdf")
+PICTURE = OutputFile("picture", ".png", ".svg", ".pdf")
 #: A channel that devices read.
-CHANNEL = Place("channel", ".toml")
-
-
-class _Paths(NamedTuple):
-    """Of one option or argument."""
-
-    param: click.Parameter
-    paths: Sequence[Path]
+CHANNEL = OutputFile("channel", ".toml")
 
 
 def check_places(context: click.Context) -> None:
     """Refuse places of a command where files cannot go, and one place for two of them."""
-    given = [_Paths(param, _as_paths(context.params.get(str(param.name)))) for param in context.command.params]
-    inputs = [path for param, paths in given for path in paths if not isinstance(param.type, Place)]
+    files = [
+        (param, path) for param in context.command.params for path in _as_paths(context.params.get(str(param.name)))
+    ]
+    inputs = [path for param, path in files if not isinstance(param.type, OutputFile)]
     taken: dict[Path, str] = {}
-    for param, paths in given:
-        if isinstance(param.type, Place):
-            for path in paths:
-                param.type.check(path, param.opts[0], inputs)
-                _refuse_twice(taken, path, param.opts[0])
+    for param, path in files:
+        if isinstance(param.type, OutputFile):
+            flag = param.opts[0]
+            param.type.check(path, flag, inputs)
+            other = taken.setdefault(path.resolve(), flag)
+            if other != flag:  # the second file would replace the first
+                raise InputError(
+                    f"{other} and {flag} are both {path}; allowed: different files.",
+                    remedy=f"Give {flag} another name.",
+                )
 
 
 def _as_paths(value: object) -> list[Path]:
     return [path for path in (value if isinstance(value, tuple) else (value,)) if isinstance(path, Path)]
-
-
-def _refuse_twice(taken: dict[Path, str], place: Path, flag: str) -> None:
-    """The second file would replace the first."""
-    other = taken.setdefault(place.resolve(), flag)
-    if other != flag:
-        raise InputError(
-            f"{other} and {flag} are both {place}; allowed: different files.", remedy=f"Give {flag} another name."
-        )
 
 
 def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> None:

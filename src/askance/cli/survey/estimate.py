@@ -12,7 +12,7 @@ from askance.cli.devices.channel_options import PURPOSE_OF_UNNAMED_OPTION
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, confidence_option, option
 from askance.cli.shared.progress import one_line_warnings, working
-from askance.cli.shared.write_guards import Place
+from askance.cli.shared.write_guards import OutputFile
 from askance.cli.survey.state_results import show_estimate, show_fit, show_unbiased
 from askance.errors import InputError, NotIdentifiedError
 
@@ -37,6 +37,8 @@ _MANY_ANSWERS = 256
     "estimate",
     "Estimate from states of reports: shares, means, a model of one's own, or a random field.",
     sections={"A random field": ("field", "variables", "tables")},
+    needs={"variables": ("field",), "tables": ("field",)},
+    apart={"names": ("field", "model"), "model": ("field",)},
     examples=[
         "askance estimate telemetry.state",
         "askance estimate monday.state tuesday.state --model habits.json --save habits.fit",
@@ -54,10 +56,10 @@ _MANY_ANSWERS = 256
 @confidence_option()
 @option("--names A,B,…", "what the statistics are called, in the order of the channel")
 @PURPOSE_OF_UNNAMED_OPTION
-@option("--save FILE", "keep the fit", Place("fit"))
+@option("--save FILE", "keep the fit", OutputFile("fit"))
 @option("--field", "fit a random field; the state is one of clique-release")
 @option("--variables FILE", "with --field: the TOML file of names and labels that was planned with", FILE)
-@option("--tables FILE", "with --field: where its tables go (.csv, .json)", Place("text", ".csv", ".json"))
+@option("--tables FILE", "with --field: where its tables go (.csv, .json)", OutputFile("text", ".csv", ".json"))
 @JSON
 def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confidence: float, **given: Any) -> None:
     """Estimate from STATE, or from several together: what the respondents would have told without noise.
@@ -72,7 +74,6 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
     from askance.formats.states import read_states
 
     normal_quantile(confidence)  # refused before any work is done
-    _refuse_combinations(given)
     evidence = read_states(states, purpose_of_unnamed=purpose_of_unnamed)
     if given["field"]:
         _field(states[0], evidence, confidence, given)
@@ -82,22 +83,6 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
         _means(evidence, confidence, given)
     else:
         _shares(evidence, confidence, given)
-
-
-def _refuse_combinations(given: dict[str, Any]) -> None:
-    """Options that would do nothing beside others."""
-    beside_field = {"names": "Use --variables.", "model": "The field is described by --variables."}
-    for name, remedy in beside_field.items():
-        if given["field"] and given[name] is not None:
-            raise InputError(f"--{name} is given with --field.", remedy=remedy)
-    if (given["variables"] or given["tables"]) and not given["field"]:
-        raise InputError(
-            "--variables and --tables belong to --field.", remedy="Write STATE --field --variables people.toml."
-        )
-    if given["model"] is not None and given["names"] is not None:
-        raise InputError(
-            "--names is given with --model.", remedy=f'Write "parameter_names" into {given["model"]}, or leave it out.'
-        )
 
 
 def _field(state: Path, evidence: Tally | StatisticsTally, confidence: float, given: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from askance.cli.shared.guided import command
 from askance.cli.shared.options import JSON, confidence_option, option
 from askance.cli.shared.printing import print_json
 from askance.cli.shared.progress import working
-from askance.cli.shared.write_guards import PICTURE, Place
+from askance.cli.shared.write_guards import PICTURE, OutputFile
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 )
 @survey_options
 @confidence_option()
-@option("--save FILE", "keep the fit: coefficients and covariance, not the formula", Place("fit"))
+@option("--save FILE", "keep the fit: coefficients and covariance, not the formula", OutputFile("fit"))
 @option("--plot FILE", "draw the coefficients (.png, .svg, .pdf)", PICTURE)
 @option("--by COLUMN", "shares by the groups of this column of the formula too (repeatable)", multiple=True)
 @JSON
@@ -74,7 +73,7 @@ def fit_command(
             doing("drawing")
             plot_coefficients(result, plot, confidence)
     if as_json:
-        print_json({**fit_as_json(result, confidence, test), **_shares_as_json(shares), "warnings": told})
+        print_json(_as_json(result, shares, confidence, test, told))
         return
     click.echo(result.summary(confidence))
     for table in shares:
@@ -99,33 +98,33 @@ def _shares(fit: RegressionFit, by: Sequence[str], confidence: float) -> list[Pr
     return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
 
 
-def _shares_as_json(shares: list[Prevalence]) -> dict[str, Any]:
-    overall, *groups = shares
-    return {"prevalence": overall.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in groups}}
-
-
-def fit_as_json(fit: RegressionFit, confidence: float, test: ChannelTest) -> dict[str, Any]:
+def _as_json(
+    fit: RegressionFit, shares: Sequence[Prevalence], confidence: float, test: ChannelTest, told: list[str]
+) -> dict[str, Any]:
     """What `--json` prints; what is not finite becomes null."""
-    lower, upper = fit.confidence_interval(confidence)
-    columns = (fit.model.parameter_names, fit.theta, fit.standard_errors, lower, upper, fit.p_values)
+    from askance.tables import as_json
+
+    columns = (
+        fit.model.parameter_names,
+        fit.theta,
+        fit.standard_errors,
+        *fit.confidence_interval(confidence),
+        fit.p_values,
+    )
     fields = ("name", "estimate", "std_error", "lower", "upper", "p_value")
-    return {
+    found = {
         "method": fit.method,
         "n": fit.n_observations,
-        "privacy_level": _finite(fit.privacy_level),
+        "privacy_level": fit.privacy_level,
         "converged": bool(fit.converged),
-        "log_likelihood": _finite(fit.log_likelihood),
+        "log_likelihood": fit.log_likelihood,
         "covariance": fit.covariance_kind,
         "confidence": confidence,
         "messages": [*fit.alarms, *fit.diagnostics.messages],
         "channel_test": test.to_json(),
-        "coefficients": [
-            {field: value if field == "name" else _finite(value) for field, value in zip(fields, row, strict=True)}
-            for row in zip(*columns, strict=True)
-        ],
+        "coefficients": [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)],
+        "prevalence": shares[0].to_json(),
+        "prevalence_by": {str(table.by): table.to_json() for table in shares[1:]},
+        "warnings": told,
     }
-
-
-def _finite(value: Any) -> float | None:
-    number = float(value)
-    return number if math.isfinite(number) else None
+    return as_json(found)  # type: ignore[no-any-return]

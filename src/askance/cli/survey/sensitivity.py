@@ -20,6 +20,7 @@ from askance.errors import InputError
     "sensitivity",
     "Coefficients and shares if the design was not what it seems.",
     sections={DESIGN_SECTION: design_arguments()},
+    needs={"coefficient": ("plot",)},
     examples=[
         'askance sensitivity survey.csv --formula "said ~ age" --design warner --question 0.7 --share 0.1',
         'askance sensitivity survey.csv --formula "said ~ age" --design forced-response --truth 2/3 --yes 1/6 '
@@ -69,8 +70,6 @@ def sensitivity_command(
     """
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 
-    if plot is None and coefficient is not None:
-        raise InputError("--coefficient is given without --plot.", remedy="Leave it out: all are printed.")
     if refuse_as is not None and behaviour and "refuse" not in behaviour:
         raise InputError("--refuse-as is given without --behaviour refuse.", remedy="Add it, or leave both out.")
     biases: dict[str, list[str]] = {}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.numbers import WholeNumber, flag_of
+from askance.cli.shared.numbers import WholeNumber
 from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import one_line_warnings, working
-from askance.cli.shared.write_guards import Place, refuse_other, refuse_replacing, require_writable
+from askance.cli.shared.write_guards import OutputFile, refuse_other, refuse_replacing, require_writable
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
         "Who is asked": _TO_SHARE,
         "Reading sheets back": ("read", *_TO_READ),
     },
+    needs=dict.fromkeys(_TO_READ, ("read",)),
+    apart=dict.fromkeys((name for name in (*_TO_ASK, *_TO_SHARE) if name != "rest"), ("read",)),
     examples=[
         "askance questions text.txt --window 5 --tags NOUN,VERB,ADJ --rest other --n 200 -o sheet.csv",
         "askance questions text.txt --tags NOUN,VERB --annotators ann,ben --twice 40 -o sheet.csv",
@@ -42,7 +44,7 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
     ],
 )
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="TEXT|SHEETS...")
-@option("-o, --output FILE", "the sheet (.csv), or regions (.jsonl)", Place("sheet or regions"), required=True)
+@option("-o, --output FILE", "the sheet (.csv), or regions (.jsonl)", OutputFile("sheet or regions"), required=True)
 @JSON_SUMMARY
 @option("--window W", "words of a stretch; shorter sentences are taken whole", WholeNumber(1, 10**6), default=5)
 @option("--n N", "how many stretches  [default: 50 with --tagger, else all]", WholeNumber(1))
@@ -66,10 +68,7 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
 @option("--may-miscount", "accept counts that do not fit together, for `askance train --miscounts`")
 @option("--empty-is-zero", "in rows with numbers every empty cell means none")
 @option("--skip-bad", "leave bad rows out and count them, instead of stopping at the first")
-@click.pass_context
-def questions_command(
-    context: click.Context, /, files: tuple[Path, ...], output: Path, as_json: bool, read: bool, **given: Any
-) -> None:
+def questions_command(files: tuple[Path, ...], output: Path, as_json: bool, read: bool, **given: Any) -> None:
     """Make a sheet of questions from TEXT: how many words of these five have this tag?
 
     TEXT has one sentence a line, words separated by blanks (.txt), or is .tsv, .conllu or .jsonl, whose tags are not
@@ -80,8 +79,6 @@ def questions_command(
     some cells are empty is taken if the others add up to the words of its stretch (the empty ones are 0 then), and
     refused otherwise.
     """
-    only_to_ask = tuple(name for name in (*_TO_ASK, *_TO_SHARE) if name != "rest")
-    _refuse_idle(context, _TO_READ if not read else only_to_ask, "--read" if not read else "")
     if read:
         _read(files, output, as_json, given)
     else:
@@ -214,12 +211,3 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
     if regions.annotators:
         rows.append(("annotators", ", ".join(regions.annotators)))
     show(Card(f"regions written to {output}", rows, content, (*found.messages, *found.notes)), as_json)
-
-
-def _refuse_idle(context: click.Context, idle: tuple[str, ...], needed: str) -> None:
-    """Options of the other direction."""
-    for param in context.command.params:
-        source = context.get_parameter_source(str(param.name))
-        if param.name in idle and source is click.core.ParameterSource.COMMANDLINE:
-            why = f"without {needed}" if needed else "with --read, which asks nothing"
-            raise InputError(f"{flag_of(param)} is given {why}.", remedy="Leave it out.")

@@ -14,7 +14,7 @@ from askance.cli.shared.numbers import WholeNumber
 from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.write_guards import Place
+from askance.cli.shared.write_guards import OutputFile
 from askance.cli.text.labelled_options import tag_column_option
 from askance.errors import InputError
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @option(
     "-o, --output FILE",
     "where regions go (.jsonl, .jsonl.gz)",
-    Place("file of regions", ".jsonl", ".jsonl.gz"),
+    OutputFile("file of regions", ".jsonl", ".jsonl.gz"),
     required=True,
 )
 @option(

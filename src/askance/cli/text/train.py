@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.numbers import NUMBER, WholeNumber
+from askance.cli.shared.numbers import NUMBER, WholeNumber, read_number
 from askance.cli.shared.options import FILE, JSON, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.write_guards import Place
+from askance.cli.shared.write_guards import OutputFile
 from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
-from askance.cli.text.tagger_values import percent, rate_fields, rates_of, read_classes, read_miscounts
-from askance.errors import EmptyDataError, InputError
+from askance.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from askance.text.corpus.regions import RegionCounts
-    from askance.text.counts.identifiability import Unsettled
+    from askance.text.counts.miscounts import Miscounts
     from askance.text.tagger.tagger import CountTagger
 
 # Weights of labels beyond this are refused.
@@ -45,6 +42,11 @@ _HEAVIEST = 1e12
         ],
         "How it is learned": ["method", "miscounts", "radius", "edges", "l2", "l1"],
     },
+    needs={
+        **dict.fromkeys(("tag_column", "scheme", "outside"), ("labelled", "dev")),
+        "labelled_weight": ("labelled",),
+        "bare_weight": ("bare",),
+    },
     examples=[
         "askance train regions.jsonl -o tagger.askance",
         "askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance",
@@ -53,7 +55,7 @@ _HEAVIEST = 1e12
     ],
 )
 @click.argument("regions", type=FILE, nargs=-1, required=True)
-@option("-o, --output MODEL", "where the tagger goes", Place("tagger"), required=True)
+@option("-o, --output MODEL", "where the tagger goes", OutputFile("tagger"), required=True)
 @option(
     "--dev FILE", "regions or labelled sentences to learn nothing from: training stops when it gets worse on them", FILE
 )
@@ -110,6 +112,7 @@ def train_command(
     """
     from askance.text.io.region_file import read_regions
     from askance.text.io.training_files import LabelledFiles, join_known, read_held_out, require_region_files
+    from askance.text.tagger.training_summary import left_open, training_as_json, training_rows
 
     _refuse_combinations(dev, given)
     tagger = _new_tagger(given)
@@ -125,14 +128,10 @@ def train_command(
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
         doing("writing")
         tagger.save(output)
-        open_words = _unsettled(known)
-    assert tagger.training is not None
+        unsettled = left_open(known)
     left_out = read.n_bad + labels.left_out
-    rates = {name: rate_fields(rate) for name, rate in rates_of(tagger).items()}
-    unsettled = None if open_words is None else open_words._asdict()
-    found = {"output": str(output), "left_out": left_out, **tagger.training.to_json(), "miscounts": rates}
-    rows = [*_rows(tagger, open_words), ("left out", f"{left_out:,}")]
-    content = {**found, "unsettled": unsettled, "warnings": told}
+    content = {"output": str(output), "left_out": left_out, **training_as_json(tagger, unsettled), "warnings": told}
+    rows = [*training_rows(tagger, unsettled), ("left out", f"{left_out:,}")]
     show(Card(f"tagger written to {output}", rows, content, (*read.messages, *labels.messages)), as_json)
 
 
@@ -146,101 +145,60 @@ def _new_tagger(given: dict[str, Any]) -> CountTagger:
         l1=given["l1"],
         radius=given["radius"],
         edges=given["edges"],
-        miscounts=read_miscounts(given["miscounts"]),
-        classes=read_classes(given["classes"], bool(given["bare"])),
+        miscounts=_read_miscounts(given["miscounts"]),
+        classes=_read_classes(given["classes"], bool(given["bare"])),
         bare_weight=1.0 if given["bare_weight"] is None else given["bare_weight"],
     )
 
 
-def _unsettled(known: RegionCounts) -> Unsettled | None:
-    """What counts and labels leave open of words; None where that is not known, or nothing was asked."""
-    from askance.text.counts.identifiability import unsettled_words
+def _read_miscounts(text: str | None) -> Miscounts | Literal["estimate"] | None:
+    """`--miscounts`: two probabilities, `estimate`, or nothing."""
+    from askance.text.counts.miscounts import Miscounts
 
-    try:
-        return unsettled_words(known)
-    except EmptyDataError:  # a tagger can be made of nothing, and warns of it
+    if text is None:
         return None
+    if text == "estimate":
+        return "estimate"
+    try:
+        missed, extra = map(read_number, text.split(","))
+        return Miscounts(missed, extra)
+    except InputError as error:
+        raise InputError(f"--miscounts is {text!r}: {error.message}", remedy=error.remedy) from None
+    except ValueError:
+        raise InputError(
+            f"--miscounts is {text!r}; allowed: two probabilities such as 0.05,0.02, or 'estimate'.",
+            remedy="Give how often a token is missed, and how often one is counted too many.",
+        ) from None
 
 
-def _rows(tagger: CountTagger, unsettled: Unsettled | None) -> list[tuple[str, str]]:
-    """What came of it: what was given, what was learned, how well it fits."""
-    training = tagger.training
-    assert training is not None
-    known = training.regions + training.labelled_tokens + training.single_tokens
-    rows = [
-        ("method", training.method),
-        ("tags", f"{len(tagger.tagset)}: {', '.join(tagger.tagset[:12])}{', …' if len(tagger.tagset) > 12 else ''}"),
-        ("regions", f"{training.regions:,} of two words or more"),
-        ("labelled tokens", f"{training.labelled_tokens:,}"),
-    ]
-    if training.single_tokens:
-        rows.append(("other single tokens", f"{training.single_tokens:,}, of which something else is known"))
-    rows += [
-        ("tokens in all of them", f"{training.tokens:,}"),
-        ("different words", f"{training.types:,}"),
-    ]
-    if unsettled is not None and unsettled.words:
-        left = f"{unsettled.words:,} with {unsettled.tokens:,} tokens"
-        rows.append(("not settled by counts", f"{left}: by what words have in common"))
-    rows.append(("features", f"{training.features:,}"))
-    if tagger.l1 > 0:
-        rows.append(("scores other than 0", f"{(tagger.theta != 0).sum():,} of {tagger.theta.size:,}"))
-    if training.edges != "none":
-        weight = f", weight {training.edge_weight:g}" if training.edges == "cheap" else ""
-        rows.append(("edges", training.edges + weight))
-    rows.append(("iterations", f"{training.iterations}{'' if training.converged else ' (not converged)'}"))
-    if training.method != "moments":
-        rows.append(("exact regions", f"{training.exact_regions:,} of {known:,}, single tokens included"))
-        rows.append(("log-likelihood per region", f"{training.log_likelihood:.4f}"))
-    if not math.isnan(training.held_out):
-        stopped = " (stopped early)" if training.stopped_early else ""
-        rows.append(("held out, per region", f"{training.held_out:.4f}{stopped}"))
-    for name, rates in rates_of(tagger).items():
-        who = f"{name} miscounts" if name else "miscounts"
-        missed, extra = (percent(rates, name) for name in ("missed", "extra"))
-        rows.append((who, f"{missed} missed, {extra} one too many"))
-    return rows
+def _read_classes(text: str | None, bare: bool) -> tuple[int, ...]:
+    """`--classes`: numbers, `none`, or nothing, which is the usual ones where there is bare text."""
+    from askance.text.corpus.word_classes import WORD_CLASSES
+
+    if text is None or text == "none":
+        return WORD_CLASSES if bare and text is None else ()
+    try:
+        return tuple(int(size) for size in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--classes is {text!r}; allowed: whole numbers such as 10 or 40,150, or 'none'.", remedy="Leave it out."
+        ) from None
 
 
 def _refuse_combinations(dev: Path | None, given: dict[str, Any]) -> None:
     """Options that would do nothing, alone or beside others."""
-    method, labelled, bare = given["method"], given["labelled"], given["bare"]
+    method = given["method"]
     other = "--method moments" if method == "moments" else "--edges cheap" if given["edges"] == "cheap" else None
     if dev is not None and other is not None:
         raise InputError(f"--dev is given with {other}, which stops by itself.", remedy="Leave --dev out.")
-    of_files = {f"--{name.replace('_', '-')}": given[name] for name in ("tag_column", "scheme", "outside")}
-    _refuse_alone(
-        {
-            "--labelled or --dev": (of_files, labelled or dev),
-            "--labelled": ({"--labelled-weight": given["labelled_weight"]}, labelled),
-            "--bare": ({"--bare-weight": given["bare_weight"]}, bare),
-        }
-    )
-    of_chains = {"--radius": given["radius"] is not None, "--edges": given["edges"] is not None}
-    _refuse_chain_options(
-        method,
-        {**of_chains, "--l1": given["l1"] > 0, "--bare": bare, "--classes": given["classes"] not in (None, "none")},
-    )
+    idle = [name for name in ("radius", "edges", "l1", "bare", "classes") if given[name] not in (None, (), 0, "none")]
+    if idle and method in ("node", "moments"):
+        raise InputError(
+            f"--{idle[0]} is given with --method {method}, which is no chain.", remedy="Leave it out, or train a chain."
+        )
     weight = given["labelled_weight"]
     if weight is not None and not 0 <= weight <= _HEAVIEST:
         raise InputError(f"--labelled-weight is {weight:g}; allowed: 0 to {_HEAVIEST:g}.", remedy="1 is usual.")
-
-
-def _refuse_alone(options: dict[str, tuple[dict[str, object], object]]) -> None:
-    """Options given without the files that they are for: by these, the options and the files."""
-    for needed, (given, files) in options.items():
-        for name, value in given.items():
-            if value is not None and not files:
-                raise InputError(f"{name} is given without {needed}.", remedy="Leave it out; regions need none.")
-
-
-def _refuse_chain_options(method: str, given: dict[str, object]) -> None:
-    """Options of a chain, given for a method without one."""
-    idle = [name for name, is_given in given.items() if is_given]
-    if idle and method in ("node", "moments"):
-        raise InputError(
-            f"{idle[0]} is given with --method {method}, which is no chain.", remedy="Leave it out, or train a chain."
-        )
 
 
 def _by_tenths(doing: Callable[[str], None]) -> Callable[[str, float], None]:
