@@ -10,9 +10,9 @@ import numpy as np
 
 from acceptance.check import Figure, check
 from acceptance.tagger import CONLL, OTHERS, WINDOWS, corpora, figure_of, scores, seeds_of, window_name
-from askance.text.counts.miscounts import Miscounts, off_by_one
 from askance.text.corpus.region_sampling import sample_regions
 from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.miscounts import Miscounts, off_by_one
 from askance.text.tagger.tagger import CountTagger
 
 CHAIN = {5: 0.962, 10: 0.970, 20: 0.970, None: 0.968}

@@ -9,8 +9,9 @@ import numpy as np
 from acceptance.check import Figure, check
 from askance import CliqueRelease
 from askance._arrays import FloatArray
+from askance.estimation.field import estimate_field
+from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
-from askance.estimation.methods.field_estimation import FieldMethod, estimate_field
 from askance.evidence.field_responses import FieldResponses
 from askance.models.random_field import RandomField
 

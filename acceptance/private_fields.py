@@ -16,7 +16,8 @@ from acceptance.check import Figure, check
 from askance import CliqueRelease, CoordinateRelease, PerValue, StatisticsTally
 from askance._arrays import FloatArray, IntArray
 from askance.channels import StatisticsChannel
-from askance.estimation.methods.field_estimation import FieldMethod, estimate_field
+from askance.estimation.field import estimate_field
+from askance.estimation.methods.field_estimation import FieldMethod
 from askance.models.random_field import RandomField
 
 RING = RandomField([2, 3, 2, 3], [[0, 1], [1, 2], [2, 3], [3, 0]])

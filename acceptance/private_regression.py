@@ -14,10 +14,10 @@ import numpy as np
 from acceptance.check import Figure, check
 from askance._arrays import FloatArray
 from askance.errors import RepairWarning
-from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact, simulate_linear
-from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.linear import estimate_linear, fit_exact, simulate_linear
 from askance.estimation.moment_release import Encoding
 from askance.estimation.regression_plan import plan_regression
+from askance.estimation.results.linear_fit import LinearFit
 from askance.models.linear import GaussianField
 
 LEVELS = (1.0, 2.0, 4.0, 8.0)

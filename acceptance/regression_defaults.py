@@ -20,11 +20,11 @@ from acceptance.check import Figure, check
 from askance._arrays import FloatArray
 from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.errors import RepairWarning
-from askance.estimation.methods.linear_estimation import simulate_linear
+from askance.estimation.linear import simulate_linear
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import repair_design
 from askance.estimation.regression_plan import plan_regression
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.linear import GaussianField
 
 NAME = "private-regression-defaults"

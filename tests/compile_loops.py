@@ -19,9 +19,11 @@ from typing import Any, get_args
 import numpy as np
 
 from askance import _kernels
-from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._kernels.compiler import COMPILED_PAYS_FROM, Compiled
 from askance.channels.statistics import HasReportLikelihood
-from askance.text import CountTagger, RegionCounts
+from askance.experiments import beam
+from askance.experiments.beam import BeamLikelihood
+from askance.text import Corpus, CountTagger, Region, RegionCounts
 from askance.text.counts.likelihood import CountLikelihood, Method
 from askance.text.tagger.options import TaggerMethod
 from tests import families, statistics_families
@@ -50,21 +52,33 @@ def train_taggers() -> None:
         CountLikelihood(regions, method=method)(share)
     for tagger in get_args(TaggerMethod):
         CountTagger(tagger, max_iterations=2).fit(regions)
+    # Sums that are too small for floating-point numbers.
+    corpus = Corpus.of([["a"] * 60])
+    rare = RegionCounts.of(corpus, "xy", [Region(0, 0, 60, {"x": 59, "y": 1})])
+    CountLikelihood(rare, method="exact")(np.array([[-65.0, -40.0]]))
+    BeamLikelihood(rare, 10)(np.array([[-65.0, -40.0]]))
     chain = CountTagger("chain", max_iterations=2, budget=1).fit(regions).chain
     assert chain is not None
     chain.best_tags(regions.corpus)
     chain.sample(regions.corpus, np.random.default_rng(0))
 
 
-def loops() -> Iterator[tuple[str, Any]]:
-    """Every loop that is called, and where it is; modules of helpers have no `compiled`."""
-    for found in pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}."):
-        module = importlib.import_module(found.name)
-        for name, make in vars(module).items():
-            if hasattr(module, "compiled") and name.startswith("compiled"):
-                made = make()
-                for loop in made if isinstance(made, tuple) else (made,):
-                    yield f"{found.name}.{loop.__name__}", loop
+def loops() -> Iterator[tuple[str, Compiled[..., Any]]]:
+    """Every compiled loop, and where it is written."""
+    kernels = pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}.")
+    for module in (beam, *(importlib.import_module(listed.name) for listed in kernels)):
+        for name, loop in vars(module).items():
+            if isinstance(loop, Compiled) and loop.__module__ == module.__name__:
+                yield f"{module.__name__}.{name}", loop
+
+
+def callees(loop: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
+    """The loop and all compiled loops below it. One that comes from the disk does not wake its helpers."""
+    yield loop
+    for name in loop.plain.__code__.co_names:
+        helper = loop.plain.__globals__.get(name)
+        if isinstance(helper, Compiled):
+            yield from callees(helper)
 
 
 def main() -> int:
@@ -75,7 +89,8 @@ def main() -> int:
         draw_reports()
         train_taggers()
     listed = dict(loops())
-    missing = [name for name, loop in listed.items() if not loop.signatures]
+    used = {helper for loop in listed.values() if loop.machine.signatures for helper in callees(loop)}
+    missing = [name for name, loop in listed.items() if loop not in used]
     print(f"{len(listed) - len(missing)} of {len(listed)} loops compiled in {time.perf_counter() - begun:.0f} s")
     if missing:
         print(f"never used by tests/compile_loops.py: {', '.join(missing)}", file=sys.stderr)

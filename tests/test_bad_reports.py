@@ -66,7 +66,7 @@ def test_another_channel_in_the_middle(tmp_path: Path) -> None:
     assert found.refused == {"another channel": 7}
     assert "line 13" in found.first_refused["another channel"]
     twice = evidence_of(here, some_reports(here, 10))
-    assert found.evidence == twice.merge(twice)  # type: ignore[arg-type]
+    assert found.evidence == twice.merge(twice)
 
 
 def test_lines_cut_anywhere(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def flip(
     truth: WordArray, keep: int, raised: int, width: int, words: WordArray, *, compiled: bool, start: int = 0
 ) -> tuple[WordArray, int]:
     """One call of the loop: the noised words (those not reached stay 0) and the first one that was not done."""
-    loop = bits.compiled().flip if compiled else bits.flip_plain
+    loop = bits.flip if compiled else bits.flip_plain
     planes = bits.planes_of(keep), bits.planes_of(raised)
     out = np.zeros(truth.size, dtype=np.uint64)
     mask = np.uint64(bits.last_word_mask(width))
@@ -197,7 +197,7 @@ def test_coins_of_any_mean(seed: int, rows: int, width: int, lowest: int, span: 
     shares = rng.choice([0.0, 1.0, 0.5, 1e-18, 1 - 2**-53, *rng.random(3)], size=(rows, width))
     words = random_words(rng, rows * width)
     out = [np.zeros((rows, bits.words_for(width)), np.uint64) for _ in range(2)]
-    bits.compiled().flip_dense(shares, lowest, span, words, out[0])
+    bits.flip_dense(shares, lowest, span, words, out[0])
     bits.flip_dense_plain(shares, lowest, span, words, out[1])
     assert np.array_equal(out[0], out[1])
     thresholds = [lowest + (min(int(span * t), span) if t < 1 else span) for t in shares.reshape(-1).tolist()]

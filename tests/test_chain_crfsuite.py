@@ -11,9 +11,10 @@ import pytest
 
 from askance.text import ChainFeatures, ChainModel, Corpus, FeatureConfig
 from askance.text.chain.evidence import ChainObjective, LabelledEvidence
-from askance.text.chain.fit import ChainFit, fit_chain
+from askance.text.chain.fit import ChainFit
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.potentials import TokenPlaces
+from tests.chain_fits import fit_chain
 
 L2 = 0.3
 TAGS = ("A", "B", "C", "D")

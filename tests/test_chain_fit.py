@@ -13,7 +13,7 @@ from scipy import optimize, sparse
 from askance._arrays import AnyArray, FloatArray
 from askance.text.chain.counts import CountEvidence
 from askance.text.chain.evidence import AllowedEvidence, ChainObjective, Evidence, LabelledEvidence
-from askance.text.chain.fit import ChainFit, ChainParameters, ChainProblem, fit_chain
+from askance.text.chain.fit import ChainFit, ChainParameters, ChainProblem
 from askance.text.chain.potentials import ChainPotentials
 from tests.brute_force_chain import (
     BruteForce,
@@ -25,6 +25,7 @@ from tests.brute_force_chain import (
     random_chain,
     random_regions,
 )
+from tests.chain_fits import fit_chain
 
 L2 = 0.4
 # Of a fit to the last digits: the objective is found to about the square of this, relative.

@@ -18,9 +18,10 @@ from askance.text.chain.fit import ChainParameters
 from askance.text.chain.inference import forward
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.model import ChainModel
-from askance.text.chain.potentials import FLOOR, TokenPlaces, row_maxima
+from askance.text.chain.potentials import FLOOR, TokenPlaces
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.features import FeatureConfig
+from askance.text.node.tables import row_maxima
 from tests.brute_force_chain import Chain, Sequences, all_sequences, chains, lifted
 
 
@@ -158,20 +159,14 @@ def test_row_maxima(columns: int) -> None:
 @given(tagged(scales=(0.5, 3.0, 50.0)))
 def test_sums_are_over_all_sequences(case: Tagged) -> None:
     model, corpus = case.model, case.corpus
-    partition, marginals, pairs = (
-        model.log_partition(corpus),
-        model.marginals(corpus),
-        np.zeros((len(model.tagset),) * 2),
-    )
+    partition, marginals = model.log_partition(corpus), model.marginals(corpus)
     assert partition.shape == (len(corpus),)
     assert marginals.shape == (corpus.n_tokens, len(model.tagset))
     assert (partition[corpus.lengths == 0] == 0).all()
     for s in case.filled:
-        total, expected, edges = case.sequences(s).posterior()
+        total, expected, _ = case.sequences(s).posterior()
         assert partition[s] == pytest.approx(total, rel=1e-12, abs=1e-10)
         np.testing.assert_allclose(marginals[corpus.span(s)], expected, rtol=0, atol=1e-10)
-        pairs += edges
-    np.testing.assert_allclose(model.edge_marginals(corpus), pairs, rtol=0, atol=1e-10)
 
 
 @settings(max_examples=40, deadline=None)
@@ -210,7 +205,6 @@ def test_32_bits_agree_with_64(case: Tagged) -> None:
     model, corpus = single(case.model), case.corpus
     assert model.marginals(corpus).dtype == np.float32
     np.testing.assert_allclose(model.marginals(corpus), case.model.marginals(corpus), rtol=0, atol=1e-4)
-    np.testing.assert_allclose(model.edge_marginals(corpus), case.model.edge_marginals(corpus), rtol=0, atol=1e-4)
     np.testing.assert_allclose(model.log_partition(corpus), case.model.log_partition(corpus), rtol=1e-6, atol=1e-4)
     codes = case.model.sample(corpus, np.random.default_rng(0))
     told = corpus.with_tags(codes, model.tagset)
@@ -289,7 +283,6 @@ def test_nothing_to_tag(words: list[list[str]]) -> None:
     results += [model.sample(corpus, np.random.default_rng(0)), corpus.tokens]
     assert all(len(each) == 0 for each in results)
     np.testing.assert_array_equal(model.log_partition(corpus), np.zeros(len(words)))
-    assert not model.edge_marginals(corpus).any()
     assert TokenPlaces.of(corpus, (0, -1, 1)).rows[1].shape == (0,)
 
 

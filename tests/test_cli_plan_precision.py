@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.field import estimate_field
 from askance.evidence import StatisticsTally
 from askance.formats import save
 from askance.formats.field_fit_file import read_field

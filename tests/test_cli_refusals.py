@@ -12,7 +12,7 @@ import pytest
 
 from askance import CliqueRelease, ForcedResponse, StatisticsTally, Tally, save
 from askance.cli.command import askance as root
-from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.field import estimate_field
 from askance.formats import channel_to_toml
 from askance.formats.field_fit_file import field_for, write_field_fit
 from askance.text import CountTagger, RegionCounts, read_regions, write_regions, write_tagged

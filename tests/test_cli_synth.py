@@ -14,7 +14,7 @@ from askance import CliqueRelease, PerValue, StatisticsTally, save
 from askance.categories import LabelSet
 from askance.cli.devices.synth import synth_command
 from askance.errors import FormatError, InputError
-from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.field import estimate_field
 from askance.estimation.results.field_fit import FieldFit
 from askance.formats.container import pack, unpack
 from askance.formats.field_fit_file import (

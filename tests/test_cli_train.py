@@ -26,7 +26,7 @@ from askance.text import (
 from askance.text.corpus.word_classes import WORD_CLASSES
 from askance.text.counts.miscounts import simulate
 from askance.text.io.annotation_spans import Tool
-from askance.text.training import Training
+from askance.text.tagger.training import Training
 from tests.test_chain_labels import TAGS, assert_same, counted, drawn
 from tests.test_cli import assert_one_line, call
 from tests.test_tagger_files import done

@@ -21,7 +21,8 @@ from askance.errors import (
     RepairWarning,
     ShapeError,
 )
-from askance.estimation.methods.field_estimation import FieldMethod, estimate_field
+from askance.estimation.field import estimate_field
+from askance.estimation.methods.field_estimation import FieldMethod
 from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.problems.tilted_field import TiltedField

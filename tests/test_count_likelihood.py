@@ -1,7 +1,7 @@
 """The likelihood of counts against sums over all tag sequences, one by one."""
 
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,14 +10,23 @@ from hypothesis import strategies as st
 
 from askance._arrays import FloatArray
 from askance.errors import InputError, ShapeError
+from askance.experiments.beam import BeamLikelihood
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts
 from askance.text.counts import likelihood as count_likelihood
 from askance.text.counts.likelihood import CountLikelihood, Method
+from askance.text.tagger.tagger import CountTagger
 
-EXACT: tuple[Method, ...] = ("exact", "auto", "pruned", "beam")
-# With these settings nothing is dropped, nothing is truncated, nothing is left tilted.
-GENEROUS: dict[str, Any] = {"budget": 1e9, "prune_below": 0.0, "tolerance": 1e-12}
+EXACT = ("exact", "auto", "beam")
+# With these settings nothing is truncated, nothing is left tilted.
+GENEROUS: dict[str, Any] = {"budget": 1e9, "tolerance": 1e-12}
+
+
+def likelihood_by(method: str, regions: RegionCounts, **options: Any) -> CountLikelihood:
+    """A method of the library, or the beam of the paper."""
+    if method == "beam":
+        return BeamLikelihood(regions, 10**5, **options)
+    return CountLikelihood(regions, method=cast("Method", method), **options)
 
 
 def brute_force(regions: RegionCounts, log_p: FloatArray) -> tuple[float, FloatArray]:
@@ -71,9 +80,9 @@ def problems(draw: st.DrawFn, ranges: bool = True, unasked: bool = True) -> tupl
 @pytest.mark.parametrize("method", EXACT)
 @settings(max_examples=60, deadline=None)
 @given(problem=problems())
-def test_equals_sum_over_sequences(method: Method, problem: tuple[RegionCounts, FloatArray]) -> None:
+def test_equals_sum_over_sequences(method: str, problem: tuple[RegionCounts, FloatArray]) -> None:
     regions, log_p = problem
-    likelihood = CountLikelihood(regions, method=method, **GENEROUS)
+    likelihood = likelihood_by(method, regions, **GENEROUS)
     value, counts = likelihood(log_p)
     expected_value, expected_counts = brute_force(regions, log_p)
     assert value == pytest.approx(expected_value, rel=1e-10, abs=1e-10)
@@ -143,8 +152,8 @@ def test_labels_and_allowed_tags_are_regions_of_one_token() -> None:
     corpus = Corpus.of([["a", "b", "a", "c"]], [["x", "y", "x", "z"]])
     labels = RegionCounts.of_labels(corpus)
     log_p = np.log(np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]))
-    for method in ("auto", "exact", "sinkhorn", "pruned", "beam"):
-        value, counts = CountLikelihood(labels, method=method)(log_p)
+    for method in ("auto", "exact", "sinkhorn", "beam"):
+        value, counts = likelihood_by(method, labels)(log_p)
         assert value == pytest.approx(np.log(0.5 * 0.2 * 0.5 * 0.4))
         np.testing.assert_array_equal(counts, [[2, 0, 0], [0, 1, 0], [0, 0, 1]])
     allowed = RegionCounts.of(corpus, "xyz", [Region(0, 1, 2, {"x": (0, 1), "z": (0, 1)})])
@@ -179,43 +188,39 @@ def example(length: int, tags: int, seed: int = 0) -> tuple[RegionCounts, FloatA
 def test_methods_agree_beyond_brute_force() -> None:
     regions, log_p = example(length=9, tags=5)
     expected = CountLikelihood(regions, method="exact")(log_p)
-    for method in ("pruned", "beam"):
-        settings_ = {**GENEROUS, "beam": 10**5}
-        value, counts = CountLikelihood(regions, method=method, **settings_)(log_p)
-        assert value == pytest.approx(expected[0], rel=1e-10)
-        np.testing.assert_allclose(counts, expected[1], atol=1e-9)
+    value, counts = likelihood_by("beam", regions)(log_p)
+    assert value == pytest.approx(expected[0], rel=1e-10)
+    np.testing.assert_allclose(counts, expected[1], atol=1e-9)
 
 
-def test_pruning_and_a_narrow_beam_are_close() -> None:
+def test_a_narrow_beam_is_close() -> None:
     regions, log_p = example(length=9, tags=5)
     expected = CountLikelihood(regions, method="exact")(log_p)
-    for likelihood in (
-        CountLikelihood(regions, method="pruned", prune_below=1e-4),
-        CountLikelihood(regions, method="beam", beam=50),
-    ):
-        value, counts = likelihood(log_p)
-        assert value <= expected[0] + 1e-9  # both leave sequences out
-        assert value == pytest.approx(expected[0], abs=0.02 * len(regions))
-        assert np.abs(counts - expected[1]).max() < 0.1
-        np.testing.assert_allclose(counts.sum(axis=1), regions.token_counts, atol=1e-6)
+    value, counts = BeamLikelihood(regions, 50)(log_p)
+    assert value <= expected[0] + 1e-9  # it leaves sequences out
+    assert value == pytest.approx(expected[0], abs=0.02 * len(regions))
+    assert np.abs(counts - expected[1]).max() < 0.1
+    np.testing.assert_allclose(counts.sum(axis=1), regions.token_counts, atol=1e-6)
 
 
-def test_components_too_large_stay_tilted() -> None:
-    regions, log_p = example(length=9, tags=5)
-    pruned = CountLikelihood(regions, method="pruned", budget=0, prune_below=0.0)(log_p)
-    tilted = CountLikelihood(regions, method="sinkhorn")(log_p)
-    np.testing.assert_allclose(pruned[1], tilted[1], atol=1e-9)
-    assert pruned[0] == pytest.approx(tilted[0])
+@pytest.mark.parametrize("name", ["pruned", "beam"])
+def test_methods_of_earlier_versions_say_what_took_their_place(name: Any) -> None:
+    regions, log_p = example(length=4, tags=3)
+    with pytest.warns(FutureWarning, match=f"'{name}' is no longer there; 'auto' takes its place"):
+        former = CountLikelihood(regions, method=name)
+    assert former(log_p)[0] == CountLikelihood(regions)(log_p)[0]
+    with pytest.warns(FutureWarning, match=name):
+        assert CountTagger(counts=name).counts == "auto"
 
 
 @pytest.mark.parametrize("most", [1, 2])
-@pytest.mark.parametrize("method", ["exact", "sinkhorn", "pruned", "beam"])
-def test_nothing_underflows(method: Method, most: int) -> None:
+@pytest.mark.parametrize("method", ["exact", "sinkhorn", "beam"])
+def test_nothing_underflows(method: str, most: int) -> None:
     """60 tokens that all would rather be y, of which all but one, or all but one or two, are x: e^−3861 at best."""
     corpus = Corpus.of([["a"] * 30 + ["b"] * 30])
     regions = RegionCounts.of(corpus, "xy", [Region(0, 0, 60, {"x": (60 - most, 59), "y": (1, most)})])
     log_p = np.array([[-65.0, -40.0], [-65.0, -36.0]])
-    value, counts = CountLikelihood(regions, method=method, prune_below=0.0, tolerance=1e-9)(log_p)
+    value, counts = likelihood_by(method, regions, tolerance=1e-9)(log_p)
     if method == "sinkhorn":
         np.testing.assert_allclose(counts.sum(axis=0), [60 - most, most], atol=1e-8)
         return
@@ -234,8 +239,8 @@ def test_an_impossible_region_is_no_catastrophe() -> None:
     regions = RegionCounts.of(corpus, "xyz", [Region(0, 0, 2, {"z": 2}), Region(1, 0, 2, {"y": 1}, closed=False)])
     log_p = np.full((2, 3), -np.inf)
     log_p[:, 0] = 0.0
-    for method in ("exact", "sinkhorn", "pruned", "beam"):
-        value, counts = CountLikelihood(regions, method=method)(log_p)
+    for method in ("exact", "sinkhorn", "beam"):
+        value, counts = likelihood_by(method, regions)(log_p)
         assert np.isfinite(value)
         np.testing.assert_allclose(counts.sum(), 4)
 
@@ -244,8 +249,8 @@ def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     regions, log_p = example(length=16, tags=5)
     monkeypatch.setattr(count_likelihood, "_THREADS_PAY_FROM", 0)
     monkeypatch.setattr(count_likelihood, "_COLLECTING_PAYS_FROM", 0)
-    for method in ("exact", "sinkhorn", "pruned", "beam"):
-        one, three = (CountLikelihood(regions, method=method, threads=n) for n in (1, 3))
+    for method in ("exact", "sinkhorn", "beam"):
+        one, three = (likelihood_by(method, regions, threads=n) for n in (1, 3))
         for _ in range(2):
             first, second = one(log_p), three(log_p)
             assert first[0] == second[0]

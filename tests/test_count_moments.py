@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from askance._arrays import FloatArray
-from askance._kernels.simplex_step import compiled, project_rows
+from askance._kernels.simplex_step import descend, project_rows
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts
@@ -192,7 +192,7 @@ def test_steps_onto_the_simplex() -> None:
     current, step = project_rows(rng.normal(size=(200, 6))), rng.random(200)
     before = current.copy()
     expected = project_rows(ahead - step[:, None] * (gradient + 0.3 * (ahead - centre)))
-    compiled()(ahead, gradient, current, centre, 0.3, step, 0.4)
+    descend(ahead, gradient, current, centre, 0.3, step, 0.4)
     np.testing.assert_allclose(current, expected, atol=1e-12)
     np.testing.assert_allclose(ahead, expected + 0.4 * (expected - before), atol=1e-12)
     np.testing.assert_allclose(expected.sum(axis=1), 1)

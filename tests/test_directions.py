@@ -48,7 +48,7 @@ def chosen_of(
 ) -> IntArray:
     chosen = np.empty(len(seeds), dtype=np.int64)
     if compiled:
-        directions.compiled().choose(units, seeds, ranks, directions.normal_table(), count, magnitude, chosen)
+        directions.choose(units, seeds, ranks, directions.normal_table(), count, magnitude, chosen)
     else:
         directions.choose_plain(units, seeds, ranks, count, magnitude, chosen)
     return chosen
@@ -106,32 +106,32 @@ def test_one_direction_needs_no_other(width: int) -> None:
 @pytest.mark.parametrize("magnitude", [False, True])
 @pytest.mark.parametrize(("width", "count"), [(1, 2), (2, 64), (3, 16), (11, 128)])
 def test_compiled_loops_give_the_same_bits(width: int, count: int, magnitude: bool) -> None:
-    n, rng, loops, table = 60, np.random.default_rng(2), directions.compiled(), directions.normal_table()
+    n, rng, table = 60, np.random.default_rng(2), directions.normal_table()
     units, seeds, ranks = unit_rows(n, width, 3), some_seeds(n, 4), rng.integers(0, count, n)
     chosen = chosen_of(units, seeds, ranks, count, magnitude, compiled=True)
     assert np.array_equal(chosen, chosen_of(units, seeds, ranks, count, magnitude))
     found, expected = np.empty((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
-    loops.ranks(units, seeds, chosen, table, count, magnitude, found)
+    directions.ranks(units, seeds, chosen, table, count, magnitude, found)
     directions.ranks_plain(units, seeds, chosen, count, magnitude, expected)
     assert np.array_equal(found, expected)
     assert np.array_equal(np.diagonal(found), ranks)
 
     first, second = (np.empty((n, max(width - 1, 1)), dtype=np.int64) for _ in range(2))
-    loops.directions(seeds, chosen, table, width, first)
+    directions.directions(seeds, chosen, table, width, first)
     directions.directions_plain(seeds, chosen, width, second)
     assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_compiled_sums_give_the_same_bits(dim: int) -> None:
-    n, loops, table = 500, directions.compiled(), directions.normal_table()
+    n, table = 500, directions.normal_table()
     seeds, chosen = some_seeds(n, 5), np.random.default_rng(6).integers(0, 64, n)
     vectors = np.zeros((2, 2, dim), dtype=np.int64)
-    loops.sum_vectors(seeds, chosen, table, dim + 1, vectors[0])
+    directions.sum_vectors(seeds, chosen, table, dim + 1, vectors[0])
     directions.sum_vectors_plain(seeds, chosen, dim + 1, vectors[1])
     assert np.array_equal(*vectors)
     products = np.zeros((2, 2, dim * (dim + 1) // 2), dtype=np.int64)
-    loops.sum_products(seeds, chosen, table, dim + 1, dim, products[0])
+    directions.sum_products(seeds, chosen, table, dim + 1, dim, products[0])
     directions.sum_products_plain(seeds, chosen, dim + 1, dim, products[1])
     assert np.array_equal(*products)
     made = directions.candidates_plain(seeds, chosen[:, None], dim + 1)[:, 0]

@@ -11,14 +11,15 @@ import pytest
 from askance import CliqueRelease, CoordinateRelease, PerValue, StatisticsTally
 from askance.channels.statistics import Hypercube
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
-from askance.estimation.methods.field_estimation import FieldMethod, estimate_field
+from askance.estimation.field import estimate_field
+from askance.estimation.methods.field_estimation import FieldMethod
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
 from askance.estimation.problems.field_tables import MeasuredField, free_parameters
 from askance.estimation.problems.matching import MomentMatching
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.solvers.newton import newton
-from askance.estimation.solvers.parameter_scale import Standard
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from askance import CliqueRelease, StatisticsTally
-from askance.estimation.methods import field_estimation
-from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.field import estimate_field
+from askance.estimation.problems import field_problem
 from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.field_tables import MeasuredField
@@ -96,7 +96,7 @@ def test_without_matrices_the_fit_is_the_same(monkeypatch: pytest.MonkeyPatch) -
     field = FIELDS["small"]
     tally = _tally(field)
     dense = estimate_field(field, tally)
-    monkeypatch.setattr(field_estimation, "MOST_PARAMETERS", 0)
+    monkeypatch.setattr(field_problem, "MOST_PARAMETERS", 0)
     sparse = estimate_field(field, tally)
     assert sparse.converged
     assert np.isnan(sparse.covariance).all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askance.errors import AskanceError, InputError, MissingValueError, NotIdentifiedError, ShapeError
-from askance.estimation.methods.linear_estimation import fit_exact
+from askance.estimation.linear import fit_exact
 from askance.models.linear import GaussianField
 
 

@@ -111,7 +111,7 @@ def halves(values: Sequence[int]) -> WordArray:
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (4, 1), (5, 2), (5, 3), (4, 4)])
 def test_every_set_is_equally_likely(d: int, k: int, compiled: bool) -> None:
     """All numbers that can be drawn, each once: every set comes equally often, written in increasing order."""
-    pick = sampled_coordinates.compiled() if compiled else sampled_coordinates.pick_plain
+    pick = sampled_coordinates.pick if compiled else sampled_coordinates.pick_plain
     bounds, remainders = sampled_coordinates.bounds_for(d, k)
     drawn = list(product(*(range(int(bound)) for bound in bounds)))
     # the middle of all halves that give the number r
@@ -134,7 +134,7 @@ def test_every_number_below_a_bound_is_equally_likely(bound: int) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_unfair_halves_are_drawn_again_and_words_may_run_out(compiled: bool) -> None:
-    pick = sampled_coordinates.compiled() if compiled else sampled_coordinates.pick_plain
+    pick = sampled_coordinates.pick if compiled else sampled_coordinates.pick_plain
     bounds, remainders = sampled_coordinates.bounds_for(3, 1)
     fair, out = 2**31, np.full((3, 1), 9)
     assert pick(bounds, remainders, halves([0, fair, 2**32 - 1, 0]), 0, out) == 2  # 2³² mod 3 = 1: only h = 0 is unfair

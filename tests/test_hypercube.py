@@ -319,7 +319,7 @@ def test_ties_are_left_alone() -> None:
     """Even d: with ⟨o, V⟩ = 0 neither side of the coin turns o."""
     truth, o = np.array([[0b0011]], dtype=np.uint64), np.array([[0b0101]], dtype=np.uint64)
     for coin in (0, 2**64 - 1):
-        for turn in (signs.turn_plain, signs.compiled()):
+        for turn in (signs.turn_plain, signs.turn):
             out = o.copy()
             turn(truth, np.array([coin], dtype=np.uint64), TOTAL // 2, 4, np.uint64(15), out)
             assert out.tolist() == o.tolist()

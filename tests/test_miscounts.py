@@ -29,8 +29,8 @@ from askance.text.counts.miscounts import (
 from askance.text.counts.moments import moment_counts
 from askance.text.tagger.tagger import CountTagger, TaggerMethod
 
-# With these settings nothing is dropped, nothing is truncated, nothing is left tilted.
-GENEROUS: dict[str, Any] = {"budget": 1e9, "prune_below": 0.0, "tolerance": 1e-12, "beam": 10**5}
+# With these settings nothing is left tilted.
+GENEROUS: dict[str, Any] = {"budget": 1e9, "tolerance": 1e-12}
 
 
 class _Sums:
@@ -125,7 +125,7 @@ def problems(draw: st.DrawFn) -> tuple[RegionCounts, FloatArray, dict[str, Misco
     return RegionCounts.of(corpus, tags, found, may_miscount=True), log_p, rates
 
 
-@pytest.mark.parametrize("method", ["exact", "auto", "pruned", "beam"])
+@pytest.mark.parametrize("method", ["exact", "auto"])
 @settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_equals_sum_over_sequences_and_errors(
@@ -197,7 +197,7 @@ def _example(sentences: int = 60, length: int = 7, tags: int = 4, seed: int = 0)
     return RegionCounts.of(corpus, names, regions), scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("method", ["auto", "exact", "sinkhorn", "pruned", "beam"])
+@pytest.mark.parametrize("method", ["auto", "exact", "sinkhorn"])
 def test_rates_of_zero_are_no_channel(method: Method) -> None:
     regions, log_p = _example()
     plain, none = CountLikelihood(regions, method=method), CountLikelihood(regions, method=method, miscounts={})

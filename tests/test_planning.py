@@ -34,7 +34,7 @@ from askance import (
     recommend,
 )
 from askance.design import conditional_asymptotics
-from askance.estimation.methods.linear_estimation import fit_exact
+from askance.estimation.linear import fit_exact
 from askance.planning.levels import smallest_level
 from askance.planning.regression import residual_deviation
 

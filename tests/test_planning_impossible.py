@@ -25,7 +25,7 @@ from askance import (
 )
 from askance._arrays import FloatArray
 from askance.errors import AskanceError, IncompatibleEvidenceError, InputError, NotIdentifiedError
-from askance.estimation.methods.linear_estimation import fit_exact
+from askance.estimation.linear import fit_exact
 from tests.test_planning import AGES, COEFFICIENTS, FIELD, LINEAR, SQUARE, STRONG, TABLES, THETA, THREE, four_answers
 
 

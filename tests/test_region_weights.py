@@ -20,7 +20,7 @@ from askance.text.counts.miscounts import Miscounts
 from askance.text.counts.moments import MomentMethod, moment_counts
 from askance.text.io.region_file import read_regions, write_regions
 
-METHODS: tuple[Method, ...] = ("auto", "exact", "sinkhorn", "pruned", "beam")
+METHODS: tuple[Method, ...] = ("auto", "exact", "sinkhorn")
 TAGS = ("A", "B", "C")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from askance._arrays import FloatArray
 from askance.errors import InputError
-from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact
+from askance.estimation.linear import estimate_linear, fit_exact
 from askance.estimation.regression_plan import plan_regression
 from askance.experiments.privacy import PRIVACY, r_squared, run_surveys
 from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, describe, generate

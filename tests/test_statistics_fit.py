@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_refused() -> None:
         estimate(MODEL, StatisticsTally(CoordinateRelease(3, 1), [1] * 6, 6))
     with pytest.raises(EmptyDataError):
         estimate(MODEL, StatisticsTally(CoordinateRelease(2, 1)))
-    with pytest.raises(InputError, match="StatisticsTally"):
+    with pytest.raises(InputError, match="Tally"):
         estimate_mean([1, 2])  # type: ignore[arg-type]
     with pytest.raises(EmptyDataError):
         estimate_mean(Tally(Warner("2/3")))

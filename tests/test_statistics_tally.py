@@ -138,18 +138,20 @@ def test_no_reports_have_no_mean(channel: StatisticsChannel) -> None:
 
 def test_what_is_no_tally_is_refused() -> None:
     tally = StatisticsTally(CHANNEL)
-    wrong: Any = RandomizedResponse("1/2", outputs=3)
-    with pytest.raises(InputError, match=r"channel is RandomizedResponse.*Tally"):
-        StatisticsTally(wrong)
+    wrong: Any = "per-value"
+    with pytest.raises(InputError, match=r"channel is 'per-value'; allowed: a channel"):
+        Tally(wrong)
     with pytest.raises(ShapeError, match=r"shape \(2,\).*\(3,\)"):
         StatisticsTally(CHANNEL, [1, 2], 3)
     with pytest.raises(ShapeError, match=r"float64.*integers"):
         StatisticsTally(CHANNEL, [1.0, 2.0, 3.0], 3)
     with pytest.raises(InputError, match=r"n_observations is -1.*at least 0"):
         StatisticsTally(CHANNEL, [1, 2, 3], -1)
-    with pytest.raises(InputError, match=r"other is .*allowed: a StatisticsTally"):
-        tally.merge(Tally(wrong))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"other is 3; allowed: a Tally"):
+        tally.merge(3)  # type: ignore[arg-type]
+    with pytest.raises(IncompatibleEvidenceError, match="differ in kind"):
+        tally.merge(Tally(RandomizedResponse("1/2", outputs=3)))
     with pytest.raises(InputError, match=r"reports is .*allowed: Reports"):
-        tally.add([[1, 0, 0]])  # type: ignore[arg-type]
+        tally.add([[1, 0, 0]])
     with pytest.raises(TypeError):
         tally + 1  # type: ignore[operator]

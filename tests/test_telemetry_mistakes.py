@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askance import Enumerated, PerValue, StatisticsTally, certify, estimate, recommend
+from askance import Enumerated, PerValue, Tally, certify, estimate, recommend
 from askance.channels import BallRelease, CoordinateRelease, entries
 from askance.errors import FormatError
 from askance.formats import aggregate, report_header, report_line, write_reports
@@ -98,7 +98,7 @@ def test_labels_that_look_like_numbers_stay_texts(tmp_path: Path) -> None:
     flags = ("--outputs", ",".join(labels), "--privacy-level", "30", "--subset-size", "1")
     assert call("randomize", "subset-selection", *flags, "--input", str(table), "-o", str(out)).code == 0
     found = aggregate(out).evidence
-    assert isinstance(found, StatisticsTally)
+    assert isinstance(found, Tally)
     assert found.sums.tolist() == [1] * 6
 
 
@@ -162,7 +162,7 @@ def test_one_hot_codes_fit_a_model_of_all_shares() -> None:
     model, channel = Enumerated.saturated(6), PerValue(6, 2, l1_norm=1)
     theta = np.array([0.5, 0.0, -0.5, 0.2, 0.1])
     y = model.sample(theta, 100_000, rng)
-    fit = estimate(model, StatisticsTally(channel).add(channel.simulate(np.eye(6)[y], rng)))
+    fit = estimate(model, Tally(channel).add(channel.simulate(np.eye(6)[y], rng)))
     assert (np.abs(fit.theta - theta) < 5.5 * fit.standard_errors).all()
     ranked = {row.name: row.trace for row in recommend(Enumerated.saturated(20), 1).channels}
     assert ranked["per-value, one-hot"] < ranked["per-value"] / 5

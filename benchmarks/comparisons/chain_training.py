@@ -56,6 +56,8 @@ _CLOCKS = ("CPU", "wall")
 _LEAST_ACCURACY = 0.97
 # Steps of a run that only warms up, and of one that never arrives.
 _WARM_STEPS, _MOST_STEPS = 3, 2000
+# Far from the optimum the curvature is guessed from how often features appear.
+_FIRST_STEPS = 6
 # What single precision may pretend, as a share of the value: it has to go so much farther.
 _ROUNDING = 2e-5
 # CPU and wall seconds of all runs of this process, by model.
@@ -147,7 +149,7 @@ class _Ours:
 
 def _climb(designs: Any, objective: Any, target: float | None, start: Any = None) -> Any:
     """A fit in the precision of the designs until the target is reached, or nothing more is gained."""
-    from askance.text.chain.fit import fit_chain
+    from askance.text.chain.fit import ChainProblem, descend
 
     reached = -math.inf
 
@@ -155,11 +157,10 @@ def _climb(designs: Any, objective: Any, target: float | None, start: Any = None
         nonlocal reached
         reached = value
 
-    return fit_chain(
-        designs,
-        objective,
-        l2=L2,
-        start=start,
+    problem = ChainProblem(designs, objective, L2, _FIRST_STEPS if start is None else 1)
+    return descend(
+        problem,
+        start,
         max_iterations=_WARM_STEPS if target is None else _MOST_STEPS,
         tolerance=0.0,
         progress=listen,

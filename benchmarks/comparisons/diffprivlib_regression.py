@@ -81,15 +81,15 @@ def askance(case: Case, n: int) -> Reading:
         import numpy as np
 
         from askance.errors import RepairWarning
-        from askance.estimation.methods.linear_estimation import simulate_linear
+        from askance.estimation.linear import simulate_linear
 
         x, y = split.train[:, :-1], split.train[:, -1]
         scales = (split.centres, split.deviations)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepairWarning)
             fit = simulate_linear(x, y, level, np.random.default_rng([split.seed, round(level)]), scales=scales)
-        slopes = fit.coefficients * split.deviations[:-1] / split.deviations[-1]
-        intercept = fit.intercept + fit.coefficients @ split.centres[:-1] - split.centres[-1]
+        slopes = fit.slopes * split.deviations[:-1] / split.deviations[-1]
+        intercept = fit.intercept + fit.slopes @ split.centres[:-1] - split.centres[-1]
         return split.score(intercept / split.deviations[-1], slopes)
 
     return _median_score(score, case)

@@ -113,7 +113,7 @@ def askance_fit(tables: Tables, *, intervals: bool = False, method: str = "momen
     import numpy as np
 
     from askance import CliqueRelease, StatisticsTally
-    from askance.estimation.methods.field_estimation import estimate_field
+    from askance.estimation.field import estimate_field
     from askance.models.random_field import RandomField
 
     channel = CliqueRelease(tables.sizes, tables.cliques, tables.level)

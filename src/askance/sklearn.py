@@ -20,19 +20,19 @@ from askance._checks import Number, as_positive_level, shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
-from askance.channels.statistics.base import Calibration
+from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.thresholds import exceeds
 from askance.errors import ClippingWarning, InputError, ShapeError
 from askance.estimation.entry import estimate
-from askance.estimation.methods.linear_estimation import estimate_linear, pilot_first
+from askance.estimation.linear import estimate_linear, pilot_first
 from askance.estimation.moment_release import MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH, Repair
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally, of_statistics
 from askance.models.linear import GaussianField
 from askance.models.softmax import Softmax
 
@@ -88,7 +88,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     intercept_: float
     fit_: LinearFit
     release_: MomentRelease
-    tally_: StatisticsTally
+    tally_: Tally[StatisticsChannel]
     n_clipped_: IntArray
 
     def __init__(
@@ -155,11 +155,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         share = self.pilot_share if self.scales is None else 0
         field, self.pilot_, rest = pilot_first(field, rows, target, self.privacy_level, share, self._rng)
         self.release_ = self._plan(field, self.n_respondents or len(rest))
-        self.tally_ = StatisticsTally(self.release_.channel)
+        self.tally_ = Tally(self.release_.channel)
         self.n_clipped_ = np.zeros(field.n_features + 1, dtype=np.int64)
         return rows[rest], target[rest]
 
-    def fit_reports(self, reports: Reports | StatisticsTally, release: MomentRelease | None = None) -> Self:
+    def fit_reports(self, reports: Reports | Tally[StatisticsChannel], release: MomentRelease | None = None) -> Self:
         """Fit what real devices sent.
 
         Args:
@@ -175,20 +175,20 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 "or less.",
                 remedy="Give the release that the devices had, and its level.",
             )
-        if isinstance(reports, StatisticsTally):
+        if of_statistics(reports):
             release.channel.require_same(reports.channel)
         _forget(self, "feature_names_in_", "pilot_")
         self.release_ = release
         self.n_features_in_ = self.release_.field.n_features
         self.n_clipped_ = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
-        given = reports if isinstance(reports, StatisticsTally) else StatisticsTally(self.release_.channel).add(reports)
+        given = reports if of_statistics(reports) else Tally(self.release_.channel).add(reports)
         return self._solve(given)
 
     def plan(self, n_features: int) -> MomentRelease:
         """The release that devices need, from public scales or bounds; `release.specification()` is for sending."""
         _forget(self, "tally_", "feature_names_in_", "pilot_")
         self.release_ = self._plan(self._field(n_features), self.n_respondents)
-        self.tally_ = StatisticsTally(self.release_.channel)
+        self.tally_ = Tally(self.release_.channel)
         self.n_features_in_ = n_features
         self.n_clipped_ = np.zeros(n_features + 1, dtype=np.int64)
         return self.release_
@@ -216,12 +216,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             calibration=self.calibration,
         )
 
-    def _solve(self, tally: StatisticsTally) -> Self:
+    def _solve(self, tally: Tally[StatisticsChannel]) -> Self:
         self.tally_ = tally
         self.fit_ = estimate_linear(
             self.release_, tally, repair=self.repair, strength=self.strength, pilot=getattr(self, "pilot_", None)
         )
-        self.coef_, self.intercept_ = self.fit_.coefficients, self.fit_.intercept
+        self.coef_, self.intercept_ = self.fit_.slopes, self.fit_.intercept
         return self
 
     def predict(self, X: ArrayLike) -> FloatArray:

@@ -271,6 +271,30 @@ class Table:
         return _BETWEEN.join(padded).rstrip()
 
 
+class Tabulated:
+    """What has a table, in all its forms."""
+
+    def table(self) -> Table:
+        """Its figures, their errors, and what a reader should know."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """The table for people, in lines of at most 100 characters where names allow it."""
+        return self.table().to_text()
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """The table as a data frame; see `Table.to_frame`."""
+        return self.table().to_frame(backend)
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with the rules of booktabs."""
+        return self.table().to_latex()
+
+    def to_html(self) -> str:
+        """The table in HTML."""
+        return self.table().to_html()
+
+
 def shown_value(value: Any, kind: Kind, digits: int = 4) -> str:
     """A value as text; a dash where there is none.
 

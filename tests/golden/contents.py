@@ -124,7 +124,7 @@ def golden_fields() -> dict[str, FieldFit]:
     field = RandomField(variables, [["né", "age"], ["age"]], impossible=[{"né": "no", "age": 2.5}])
     size = field.dimension
     full = FieldFit(
-        field=field,
+        model=field,
         theta=np.arange(size) / 7 - 0.5,
         covariance=np.diag(np.arange(1, size + 1) / 3),
         method="one-step",
@@ -150,7 +150,7 @@ def golden_fields() -> dict[str, FieldFit]:
         ),
     )
     bare = FieldFit(
-        field=RandomField([2, 2], [[0, 1]]),
+        model=RandomField([2, 2], [[0, 1]]),
         theta=np.array([0.0, -0.4054651081081644, 1e-300, 2.0]),
         covariance=np.broadcast_to(np.float64(np.nan), (4, 4)),
         method="ridge",

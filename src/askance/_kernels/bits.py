@@ -15,14 +15,13 @@ The plain twins work on Python integers and give the same bits from the same wor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 from askance._kernels.draw import DISCARDED_BITS, PRECISION_BITS
 
 WORD = 64
@@ -80,22 +79,8 @@ def most_words(words: int) -> int:
     return PRECISION_BITS * min(words, _BLOCK) + _TOGETHER * words
 
 
-class CompiledBits(NamedTuple):
-    """The loops, compiled."""
-
-    flip: Callable[..., int]
-    flip_dense: Callable[..., None]
-    tally: Callable[..., None]
-
-
-@cache
-def compiled() -> CompiledBits:
-    """Compile the loops, or load them from the cache of an earlier run."""
-    globals()["_flush"] = compile_loop(_flush)
-    return CompiledBits(compile_loop(_flip), compile_loop(_flip_dense), compile_loop(_count))
-
-
-def _flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, start: Any, out: Any) -> int:
+@compiled
+def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, start: Any, out: Any) -> int:
     """Noise words `start`, … of the flat array `truth` while random words last; returns the first one not done.
 
     `ones` and `zeros` (62,) are the planes of the probabilities that a 1, and a 0, is reported as 1. Every `width`-th
@@ -187,7 +172,8 @@ def flip_evenly(truth: WordArray, ones: WordArray, zeros: WordArray, words: Word
     return np.asarray(np.bitwise_or.reduce(undecided & thresholds & ~words, axis=0))
 
 
-def _flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> None:
+@compiled
+def flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> None:
     """Report a 1 with probability (lowest + ⌊span · t⌋)/2⁶² for every t of `shares` (n, d): one word each."""
     rows, size = shares.shape
     for i in range(rows):
@@ -226,12 +212,13 @@ def count_bits(words: WordArray, bits: int, *, compiled_loop: bool = True) -> In
     whole = rows - rows % beside
     counts = np.zeros(beside * width * WORD, dtype=np.int64)
     wide = np.ascontiguousarray(words[:whole]).reshape(whole // beside, beside * width)
-    compiled().tally(wide, _FLUSH_EVERY, counts)
+    add_counts(wide, _FLUSH_EVERY, counts)
     total: IntArray = counts.reshape(beside, width * WORD).sum(axis=0)[:bits]
     return total + count_bits(words[whole:], bits, compiled_loop=False)
 
 
-def _count(words: Any, flush_every: Any, counts: Any) -> None:
+@compiled
+def add_counts(words: Any, flush_every: Any, counts: Any) -> None:
     rows, width = words.shape
     low = np.zeros((4, width), dtype=np.uint64)  # ones, twos, fours, eights
     high = np.zeros((_PLANES, width), dtype=np.uint64)  # sixteens and above
@@ -293,6 +280,7 @@ def _count(words: Any, flush_every: Any, counts: Any) -> None:
                 counts[64 * w + bit] += np.int64((words[i, w] >> np.uint64(bit)) & _ONE)
 
 
+@compiled
 def _flush(planes: Any, first: Any, counts: Any) -> None:
     for plane in range(planes.shape[0]):
         for w in range(planes.shape[1]):

@@ -10,30 +10,16 @@ Numbers used are compared by a sum of random 64-bit numbers, one for each group:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import splitmix
-from askance._kernels.compiler import compile_loop
-from askance._kernels.splitmix import GAMMA
+from askance._kernels.compiler import compiled
+from askance._kernels.splitmix import GAMMA, mix
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_mix"] = splitmix.compiled_mix()
-    for helper in (_later, _find, _fits, _layers, _pull):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_sum_lattices)
-
-
-_mix = splitmix.mix
-
-
-def _sum_lattices(
+@compiled
+def sum_lattices(
     layout: Any,
     members: Any,
     candidates: Any,
@@ -76,7 +62,7 @@ def _sum_lattices(
     scales, later = np.empty(longest), np.empty((longest + 1, widest), dtype=np.int16)
     names, clock = np.empty(widest, dtype=np.uint64), np.zeros(1, dtype=np.int64)
     for g in range(widest):
-        names[g] = _mix(np.uint64(g + 1) * GAMMA)
+        names[g] = mix(np.uint64(g + 1) * GAMMA)
     for r in members:
         begin, length, at = layout.entry_offsets[r], layout.length[r], layout.place[r]
         count = layout.entry_offsets[r + 1] - begin
@@ -105,6 +91,7 @@ def _sum_lattices(
         )  # fmt: skip
 
 
+@compiled
 def _later(chosen: Any, group: Any, length: Any, count: Any, groups: Any, later: Any) -> None:
     """How many tokens from t on may be in each group."""
     for g in range(groups):
@@ -117,6 +104,7 @@ def _later(chosen: Any, group: Any, length: Any, count: Any, groups: Any, later:
                 later[t, group[j]] += 1
 
 
+@compiled
 def _find(key: Any, j: Any, keys: Any, entry: Any, table: Any, stamp: Any, now: Any) -> Any:
     """Where the node (key, j) of this layer is in the table, or the free place where it belongs."""
     mask = np.uint64(table.size - 1)
@@ -129,6 +117,7 @@ def _find(key: Any, j: Any, keys: Any, entry: Any, table: Any, stamp: Any, now: 
     return place
 
 
+@compiled
 def _fits(
     used: Any, node: Any, j: Any, listed: Any, count: Any, group: Any, low: Any, high: Any, later: Any, t: Any
 ) -> Any:
@@ -146,6 +135,7 @@ def _fits(
     return True
 
 
+@compiled
 def _layers(
     w: Any,
     chosen: Any,
@@ -223,6 +213,7 @@ def _layers(
     return logarithm
 
 
+@compiled
 def _pull(
     w: Any,
     tag: Any,

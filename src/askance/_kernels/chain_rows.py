@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile `add_rows`, or load it from the cache of an earlier run."""
-    return compile_loop(_add_rows)
-
-
-@cache
-def compiled_spread() -> Callable[..., None]:
-    """Compile `add_spread`, or load it from the cache of an earlier run."""
-    return compile_loop(_add_spread)
-
-
-def _add_rows(table: Any, place: Any, values: Any) -> None:
+@compiled
+def add_rows(table: Any, place: Any, values: Any) -> None:
     """table[place[i]] += values[i], shapes (T, K), (n,) and (n, K)."""
     for i in range(values.shape[0]):
         row = place[i]
@@ -29,7 +16,8 @@ def _add_rows(table: Any, place: Any, values: Any) -> None:
             table[row, k] += values[i, k]
 
 
-def _add_spread(table: Any, place: Any, values: Any, weight: Any) -> None:
+@compiled
+def add_spread(table: Any, place: Any, values: Any, weight: Any) -> None:
     """table[place[i]] += weight[i] values[i] (1 − values[i]): variances of indicators."""
     for i in range(values.shape[0]):
         row = place[i]

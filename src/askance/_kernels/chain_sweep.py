@@ -15,16 +15,14 @@ arrays every time they are entered, which costs more than the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._kernels import digits
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
+from askance._kernels.digits import count_down, count_up
 
 #: Regions that are summed side by side; `_get`, `_put` and the like write them out.
 LANES = 8
@@ -79,18 +77,7 @@ class Boundary(NamedTuple):
     out: AnyArray
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
-    for helper in (_get, _put, _times, _plus_times, _split, _sizes, _load, _forward, _end, _backward, _store):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_sum_blocks)
-
-
-_count_up, _count_down = digits.count_up, digits.count_down
-
-
+@compiled
 def _get(table: Any, row: Any) -> _Lanes:
     """A row of lanes."""
     return (
@@ -99,17 +86,20 @@ def _get(table: Any, row: Any) -> _Lanes:
     )  # fmt: skip
 
 
+@compiled
 def _put(table: Any, row: Any, x: _Lanes) -> None:
     """Write a row of lanes."""
     table[row, 0], table[row, 1], table[row, 2], table[row, 3] = x[0], x[1], x[2], x[3]
     table[row, 4], table[row, 5], table[row, 6], table[row, 7] = x[4], x[5], x[6], x[7]
 
 
+@compiled
 def _times(x: _Lanes, y: _Lanes) -> _Lanes:
     """Products, lane by lane."""
     return x[0] * y[0], x[1] * y[1], x[2] * y[2], x[3] * y[3], x[4] * y[4], x[5] * y[5], x[6] * y[6], x[7] * y[7]
 
 
+@compiled
 def _plus_times(total: _Lanes, x: _Lanes, y: _Lanes) -> _Lanes:
     """Products added to a total, lane by lane."""
     return (
@@ -118,7 +108,8 @@ def _plus_times(total: _Lanes, x: _Lanes, y: _Lanes) -> _Lanes:
     )  # fmt: skip
 
 
-def _sum_blocks(
+@compiled
+def sum_blocks(
     layout: Any, members: Any, ends: Any, edges: Any, boundary: Any, numbers: Any, value: Any, pairs: Any, weight: Any
 ) -> None:
     """Sums and posteriors of all blocks.
@@ -161,6 +152,7 @@ def _sum_blocks(
         _store(layout, own, local, joint, gamma, first, out, total, scale, boundary, numbers, value, pairs, weight)
 
 
+@compiled
 def _sizes(layout: Any, members: Any, ends: Any) -> Any:
     """The largest numbers of states × entries, of tokens × entries, of entries, and of groups."""
     states, cells, most, widest = 1, 1, 1, 1
@@ -177,6 +169,7 @@ def _sizes(layout: Any, members: Any, ends: Any) -> Any:
     return states, cells, most, widest
 
 
+@compiled
 def _load(
     layout: Any,
     own: Any,
@@ -219,6 +212,7 @@ def _load(
             first[j, lane], last[j, lane] = boundary.before[begin + j], boundary.after[begin + j]
 
 
+@compiled
 def _split(digit: Any, high: Any, group: Any, lists: Any) -> Any:
     """Entries of groups that were used, to lists[0], and of those that may still be, to lists[1]; how many of each."""
     n_used, n_open = 0, 0
@@ -231,6 +225,7 @@ def _split(digit: Any, high: Any, group: Any, lists: Any) -> Any:
     return n_used, n_open
 
 
+@compiled
 def _forward(
     high: Any,
     group: Any,
@@ -259,9 +254,10 @@ def _forward(
                     total = _plus_times(total, _get(forward, _U(state * entries + i)), _get(local, _U(i * entries + j)))
                 target = _U((state + stride[group[j]]) * entries + j)
                 _put(forward, target, _times(total, _get(w, _U(used * entries + j))))
-        used += _count_up(digit, high, 0)
+        used += count_up(digit, high, 0)
 
 
+@compiled
 def _end(
     complete: Any, entries: Any, base: Any, at: Any, last: Any, forward: Any, backward: Any, gamma: Any, out: Any
 ) -> None:
@@ -277,6 +273,7 @@ def _end(
             _put(backward, here, _ZEROS)
 
 
+@compiled
 def _backward(
     low: Any,
     high: Any,
@@ -327,7 +324,7 @@ def _backward(
                     _put(joint, edge, _plus_times(_get(joint, edge), found, onward))
                 _put(backward, _U(base + i), sent)
                 _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), found, sent))
-        used += _count_down(digit, high, 0)
+        used += count_down(digit, high, 0)
     # `step` is what the last state, the empty one, left there: w_1(j) B(e_j, j); Z from it.
     z = _ZEROS
     for j in range(entries):
@@ -336,6 +333,7 @@ def _backward(
         total[x] = z[x]
 
 
+@compiled
 def _store(
     layout: Any,
     own: Any,

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile `best_sequences`, or load it from the cache of an earlier run."""
-    return compile_loop(_best_sequences)
-
-
-@cache
-def compiled_draws() -> Callable[..., None]:
-    """Compile `draw_sequences`, or load it from the cache of an earlier run."""
-    return compile_loop(_draw_sequences)
-
-
-def _best_sequences(starts: Any, scores: Any, edges: Any, codes: Any) -> None:
+@compiled
+def best_sequences(starts: Any, scores: Any, edges: Any, codes: Any) -> None:
     """The tags with the highest score of every sentence; the first of equals.
 
     Args:
@@ -66,7 +53,8 @@ def _best_sequences(starts: Any, scores: Any, edges: Any, codes: Any) -> None:
             tag = origin[t - begin, tag]
 
 
-def _draw_sequences(starts: Any, alpha: Any, factors: Any, uniform: Any, codes: Any) -> None:
+@compiled
+def draw_sequences(starts: Any, alpha: Any, factors: Any, uniform: Any, codes: Any) -> None:
     """Tags drawn from the last token backwards: P(y_t | y_{t+1}) ∝ α_t(y_t) E(y_t, y_{t+1}).
 
     Args:

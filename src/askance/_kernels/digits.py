@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 
-@cache
-def compiled_counters() -> tuple[Callable[..., int], Callable[..., int]]:
-    """`count_up` and `count_down` for compiled loops."""
-    return compile_loop(count_up), compile_loop(count_down)
-
-
+@compiled
 def count_up(digits: Any, highest: Any, first: Any) -> Any:
     """The next number, in place, from digit `first` on, the lowest; returns by how much the sum of the digits changed.
 
     >>> digits = [2, 0]
-    >>> count_up(digits, [2, 3], 0), digits
+    >>> count_up.plain(digits, [2, 3], 0), digits
     (-1, [0, 1])
     """
     change = 0
@@ -32,11 +25,12 @@ def count_up(digits: Any, highest: Any, first: Any) -> Any:
     return change
 
 
+@compiled
 def count_down(digits: Any, highest: Any, first: Any) -> Any:
     """The number before, likewise.
 
     >>> digits = [0, 1]
-    >>> count_down(digits, [2, 3], 0), digits
+    >>> count_down.plain(digits, [2, 3], 0), digits
     (1, [2, 0])
     """
     change = 0

@@ -12,16 +12,15 @@ same ranks. The `*_plain` twins give the same bits by NumPy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray, WordArray
-from askance._kernels import splitmix
-from askance._kernels.compiler import compile_loop
-from askance._kernels.splitmix import GAMMA
+from askance._kernels.compiler import compiled
+from askance._kernels.splitmix import GAMMA, mix
 from askance.errors import AskanceError
 
 #: What a standard deviation of 1 is in the integers of a component.
@@ -78,7 +77,7 @@ def candidates_plain(seeds: WordArray, candidates: AnyArray, width: int) -> IntA
     """The candidates of some numbers: seeds (n,) and numbers (n, c) give components (n, c, width)."""
     stride = words_per_candidate(width)
     counters = candidates.astype(np.uint64)[..., None] * np.uint64(stride) + np.arange(1, stride + 1, dtype=np.uint64)
-    words = splitmix.mix(np.asarray(seeds[:, None, None] + counters * GAMMA, dtype=np.uint64))
+    words = mix.plain(np.asarray(seeds[:, None, None] + counters * GAMMA, dtype=np.uint64))
     table = normal_table().astype(np.int64)
     even = table[words & _LOW] + table[(words >> _16) & _LOW]
     odd = table[(words >> _32) & _LOW] + table[words >> _48]
@@ -154,49 +153,29 @@ def _pieces(rows: int, size: int) -> Iterator[slice]:
 # -- compiled loops ----------------------------------------------------------------------------------------------------
 
 
-class CompiledDirections(NamedTuple):
-    """The loops, compiled."""
-
-    choose: Callable[..., None]
-    ranks: Callable[..., None]
-    directions: Callable[..., None]
-    sum_vectors: Callable[..., None]
-    sum_products: Callable[..., None]
-
-
-@cache
-def compiled() -> CompiledDirections:
-    """Compile the loops, or load them from the cache of an earlier run."""
-    globals()["_mix"] = splitmix.compiled_mix()
-    for helper in (_score, _make, _of_rank):
-        globals()[helper.__name__] = compile_loop(helper)
-    loops = (_choose, _ranks, _directions, _sum_vectors, _sum_products)
-    return CompiledDirections(*(compile_loop(loop) for loop in loops))
-
-
-_mix = splitmix.mix
-
-
+@compiled
 def _score(state: Any, unit: Any, table: Any) -> Any:
     """⟨g, u⟩ of the candidate whose words follow `state`; `unit` has an even number of entries."""
     score = np.int64(0)
     for j in range(0, unit.size, 2):
         state += GAMMA
-        word = _mix(state)
+        word = mix(state)
         score += unit[j] * (np.int64(table[word & _LOW]) + np.int64(table[(word >> _16) & _LOW]))
         score += unit[j + 1] * (np.int64(table[(word >> _32) & _LOW]) + np.int64(table[word >> _48]))
     return score
 
 
+@compiled
 def _make(state: Any, table: Any, out: Any) -> None:
     """The components of the candidate whose words follow `state`, an even number of them."""
     for j in range(0, out.size, 2):
         state += GAMMA
-        word = _mix(state)
+        word = mix(state)
         out[j] = np.int64(table[word & _LOW]) + np.int64(table[(word >> _16) & _LOW])
         out[j + 1] = np.int64(table[(word >> _32) & _LOW]) + np.int64(table[word >> _48])
 
 
+@compiled
 def _of_rank(keys: Any, rank: Any) -> Any:
     """The key that exactly `rank` others exceed; `keys`, no two of them equal, are overwritten.
 
@@ -226,7 +205,8 @@ def _of_rank(keys: Any, rank: Any) -> Any:
         size = kept
 
 
-def _choose(units: Any, seeds: Any, ranks: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
+@compiled
+def choose(units: Any, seeds: Any, ranks: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
     keys = np.empty(count, dtype=np.int64)
     step = GAMMA * np.uint64(units.shape[1] // 2)
     for row in range(seeds.size):
@@ -238,7 +218,8 @@ def _choose(units: Any, seeds: Any, ranks: Any, table: Any, count: Any, magnitud
         out[row] = count - 1 - _of_rank(keys, rank) % count
 
 
-def _ranks(units: Any, seeds: Any, chosen: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
+@compiled
+def ranks(units: Any, seeds: Any, chosen: Any, table: Any, count: Any, magnitude: Any, out: Any) -> None:
     truths, width = units.shape
     step = GAMMA * np.uint64(width // 2)
     made = np.empty(width, dtype=np.int64)
@@ -261,7 +242,8 @@ def _ranks(units: Any, seeds: Any, chosen: Any, table: Any, count: Any, magnitud
                 out[row, j] += key > mine[j]
 
 
-def _directions(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
+@compiled
+def directions(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
     stride = (width + 1) // 2
     step = GAMMA * np.uint64(stride)
     made = np.empty(out.shape[1] + out.shape[1] % 2, dtype=np.int64)
@@ -271,7 +253,8 @@ def _directions(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> No
             out[row, j] = made[j]
 
 
-def _sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
+@compiled
+def sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
     dim = out.shape[1]
     step = GAMMA * np.uint64((width + 1) // 2)
     made = np.empty(dim + dim % 2, dtype=np.int64)
@@ -283,7 +266,8 @@ def _sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> N
             second[j] += made[j] * made[j]
 
 
-def _sum_products(seeds: Any, chosen: Any, table: Any, width: Any, dim: Any, out: Any) -> None:
+@compiled
+def sum_products(seeds: Any, chosen: Any, table: Any, width: Any, dim: Any, out: Any) -> None:
     step = GAMMA * np.uint64((width + 1) // 2)
     made = np.empty(dim + dim % 2, dtype=np.int64)
     first, second = out[0], out[1]

@@ -11,14 +11,12 @@ would cost more than the work, and they are what the tests compare the compiled 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import CodeArray, GuideArray, IntArray, WordArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 #: Words are compared on this many bits; sums of thresholds then still fit a signed 64-bit integer.
 PRECISION_BITS = 62
@@ -75,20 +73,8 @@ def guide_shift(guide: GuideArray) -> int:
     return PRECISION_BITS - (int(guide.shape[1]).bit_length() - 1)
 
 
-class CompiledDraws(NamedTuple):
-    """The two loops, compiled."""
-
-    columns: Callable[..., None]
-    mixture: Callable[..., None]
-
-
-@cache
-def compiled() -> CompiledDraws:
-    """Compile the loops, or load them from the cache of an earlier run."""
-    return CompiledDraws(compile_loop(_draw_columns), compile_loop(_draw_mixture))
-
-
-def _draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
+@compiled
+def draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
     for i in range(truth.size):
         y = truth[i]
         w = np.int64(words[i] >> _SHIFT)
@@ -98,7 +84,8 @@ def _draw_columns(truth: Any, words: Any, cumulative: Any, guide: Any, shift: An
         out[i] = o
 
 
-def _draw_mixture(truth: Any, words: Any, reveal: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
+@compiled
+def draw_mixture(truth: Any, words: Any, reveal: Any, cumulative: Any, guide: Any, shift: Any, out: Any) -> None:
     # Two loops on purpose. In one, the compiler branches on `w < reveal`, which no processor can predict; apart, the
     # second becomes a vectorised selection.
     for i in range(truth.size):

@@ -6,28 +6,16 @@ thread, always in the same order, and the sums do not depend on the number of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import region_layout
-from askance._kernels.compiler import compile_loop
-from askance._kernels.region_layout import MISSED
+from askance._kernels.compiler import compiled
+from askance._kernels.region_layout import MISSED, shared_probability
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_shared_probability"] = region_layout.compiled_shared_probability()
-    return compile_loop(_collect)
-
-
-_shared_probability = region_layout.shared_probability
-
-
-def _collect(
+@compiled
+def collect(
     layout: Any,
     probabilities: Any,
     posterior: Any,
@@ -70,7 +58,7 @@ def _collect(
                     continue
                 # Tags that were not looked for share in proportion to p: all get theirs, the others give it back.
                 # So do those that were, in what was missed.
-                p = _shared_probability(probabilities, kind, all_asked, first, last, closed, tag)
+                p = shared_probability(probabilities, kind, all_asked, first, last, closed, tag)
                 weight = weights[r] * posterior[at + j] / p
                 if tag == MISSED and not closed:
                     for e in range(first, last):

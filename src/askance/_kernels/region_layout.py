@@ -10,15 +10,13 @@ over sequences is the probability of the counts (`lay_out` says which).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 #: The group of all tags that were not looked for.
 OTHER = -1
@@ -63,19 +61,7 @@ class RegionLayout(NamedTuple):
     shift: FloatArray
 
 
-@cache
-def compiled_load() -> Callable[..., None]:
-    """`load_weights` for compiled loops."""
-    globals()["_shared_probability"] = compiled_shared_probability()
-    return compile_loop(load_weights)
-
-
-@cache
-def compiled_shared_probability() -> Callable[..., float]:
-    """`shared_probability` for compiled loops."""
-    return compile_loop(shared_probability)
-
-
+@compiled
 def load_weights(
     layout: Any, probabilities: Any, region: Any, weights: Any, at: Any, token_step: Any, group_step: Any
 ) -> None:
@@ -93,10 +79,11 @@ def load_weights(
             if tags[g] >= 0:
                 p = max(np.float64(probabilities[kind, tags[g]]), FLOOR)
             else:
-                p = _shared_probability(probabilities, kind, asked, first, last, closed, tags[g])
+                p = shared_probability(probabilities, kind, asked, first, last, closed, tags[g])
             weights[at + i * token_step + (g - begin) * group_step] = p * factors[g]
 
 
+@compiled
 def shared_probability(
     probabilities: Any, kind: Any, asked: Any, first: Any, last: Any, closed: Any, group: Any
 ) -> Any:
@@ -116,6 +103,3 @@ def shared_probability(
             else:
                 total += probabilities[kind, b]
     return max(total, FLOOR)
-
-
-_shared_probability = shared_probability

@@ -15,20 +15,18 @@ contiguous.
 
 Rows of p are scaled to sum to 1, so no F or B exceeds 1, and F(s) B(s) is Z times a posterior probability: as long as Z
 is far from the smallest floating-point number nothing that matters is lost. Other regions are reported back for a sum
-with columns scaled as well (`region_prune`).
+with columns scaled as well (`region_tilted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import digits, region_layout
-from askance._kernels.compiler import compile_loop
-from askance._kernels.region_layout import FLOOR
+from askance._kernels.compiler import compiled
+from askance._kernels.digits import count_down, count_up
+from askance._kernels.region_layout import FLOOR, shared_probability
 
 #: Below this the sum of a region is not trusted.
 TINY = 1e-200
@@ -38,21 +36,8 @@ _SMALL, _LARGE = 1e-250, 1e250
 _U = np.uint64
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_shared_probability"] = region_layout.compiled_shared_probability()
-    globals()["_count_up"], globals()["_count_down"] = digits.compiled_counters()
-    for helper in (_load, _forward, _backward):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_sum_blocks)
-
-
-_shared_probability = region_layout.shared_probability
-_count_up, _count_down = digits.count_up, digits.count_down
-
-
-def _sum_blocks(
+@compiled
+def sum_blocks(
     layout: Any, probabilities: Any, members: Any, ends: Any, first: Any, last: Any, posterior: Any, value: Any
 ) -> None:
     """Sums and posteriors of the regions of blocks `first` … `last` − 1.
@@ -99,6 +84,7 @@ def _sum_blocks(
                     posterior[at + i * groups + j] = share / total if total > TINY else 0.0
 
 
+@compiled
 def _load(layout: Any, probabilities: Any, region: Any, p: Any, lane: Any, lanes: Any) -> Any:
     """Fill a lane of `p` (groups, length, lanes), rows scaled to 1; returns the logarithm of the scale.
 
@@ -116,7 +102,7 @@ def _load(layout: Any, probabilities: Any, region: Any, p: Any, lane: Any, lanes
             if tag >= 0:
                 weight = max(np.float64(probabilities[kind, tag]), FLOOR)
             else:
-                weight = _shared_probability(probabilities, kind, asked, first, last, closed, tag)
+                weight = shared_probability(probabilities, kind, asked, first, last, closed, tag)
             weight *= factors[begin + j]
             p[(j * length + i) * lanes + lane] = weight
             total += weight
@@ -128,6 +114,7 @@ def _load(layout: Any, probabilities: Any, region: Any, p: Any, lane: Any, lanes
     return logarithm + np.log(product)
 
 
+@compiled
 def _forward(high: Any, length: Any, lanes: Any, p: Any, forward: Any, digit: Any, stride: Any) -> None:
     """F of all states, digit 0 innermost, lanes within; states with more than `length` tokens are left alone."""
     groups, cells = high.size, 1
@@ -151,9 +138,10 @@ def _forward(high: Any, length: Any, lanes: Any, p: Any, forward: Any, digit: An
             at, following = _U(used * lanes), base + _U(lanes)
             for x in range(size - _U(lanes)):
                 forward[following + x] += p[at + x] * forward[base + x]
-        used += _count_up(digit, high, 1)
+        used += count_up(digit, high, 1)
 
 
+@compiled
 def _backward(
     low: Any,
     high: Any,
@@ -202,4 +190,4 @@ def _backward(
                     step = p[at + x] * backward[following + x]
                     backward[here + x] += step
                     gamma[at + x] += forward[here + x] * step
-        used += _count_down(digit, high, 1)
+        used += count_down(digit, high, 1)

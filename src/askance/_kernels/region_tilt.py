@@ -17,14 +17,12 @@ diag(Σ_i q_i) − Σ_i q_i q_iᵀ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import region_layout
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
+from askance._kernels.region_layout import load_weights
 
 # Log factors are no larger: this is reached only where floored probabilities are all there is.
 _LARGEST = 320.0
@@ -42,19 +40,8 @@ _U, _TWO = np.uint64, np.uint64(2)
 _SMALL, _LARGE = 1e-150, 1e150
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_load_weights"] = region_layout.compiled_load()
-    for helper in (_shift, _dual, _sweep, _hold, _solve, _direction, _settle):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_tilt)
-
-
-_load_weights = region_layout.load_weights
-
-
-def _tilt(
+@compiled
+def tilt_regions(
     layout: Any,
     probabilities: Any,
     members: Any,
@@ -91,7 +78,7 @@ def _tilt(
         region = members[number]
         begin, end, length = layout.offsets[region], layout.offsets[region + 1], layout.length[region]
         low, high, groups = layout.low[begin:end], layout.high[begin:end], end - begin
-        _load_weights(layout, probabilities, region, p, 0, 1, length)
+        load_weights(layout, probabilities, region, p, 0, 1, length)
         value[region] = _settle(
             p, tilts[begin:end], low, high, length, tolerance, v, rows, columns, hessian, step, trial, seen
         )
@@ -101,6 +88,7 @@ def _tilt(
                 posterior[at + i * groups + j] = p[j * length + i] * v[j] * rows[i]
 
 
+@compiled
 def _settle(
     p: Any,
     tilt: Any,
@@ -159,6 +147,7 @@ def _settle(
     return dual
 
 
+@compiled
 def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
     """Move all of t together to where D is lowest along that line.
 
@@ -188,6 +177,7 @@ def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
         tilt[found] = -1e-300 if down else 1e-300  # beyond its sign change
 
 
+@compiled
 def _dual(p: Any, tilt: Any, low: Any, high: Any, length: Any, v: Any, rows: Any, columns: Any) -> Any:
     """D; fills in v, 1 / r_i and Σ_i p_ij / r_i."""
     groups, size, total, product = low.size, _U(length), 0.0, 1.0
@@ -220,6 +210,7 @@ def _dual(p: Any, tilt: Any, low: Any, high: Any, length: Any, v: Any, rows: Any
     return total + np.log(product)
 
 
+@compiled
 def _sweep(tilt: Any, low: Any, high: Any, v: Any, columns: Any) -> Any:
     """Sinkhorn's sweep over the columns; returns by how much expected counts were off."""
     off = 0.0
@@ -230,6 +221,7 @@ def _sweep(tilt: Any, low: Any, high: Any, v: Any, columns: Any) -> Any:
     return off
 
 
+@compiled
 def _direction(
     p: Any,
     tilt: Any,
@@ -278,6 +270,7 @@ def _direction(
     return min(1.0, _LONGEST / largest) if largest > 0.0 else 0.0
 
 
+@compiled
 def _hold(matrix: Any, right: Any, size: Any, j: Any) -> None:
     """Make unknown j of a linear system 0."""
     for k in range(j):
@@ -287,6 +280,7 @@ def _hold(matrix: Any, right: Any, size: Any, j: Any) -> None:
     matrix[j * size + j], right[j] = 1.0, 0.0
 
 
+@compiled
 def _solve(matrix: Any, right: Any, size: Any) -> Any:
     """Solve by Cholesky in place, lower triangle, zeros left out; returns whether the matrix was positive definite."""
     for k in range(size):

@@ -10,14 +10,12 @@ is equally likely, and k numbers are drawn. Sets are written in increasing order
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, WordArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 _HALF = 32
 _LOW = np.uint64(2**_HALF - 1)
@@ -37,13 +35,8 @@ def most_words(sets: int, size: int) -> int:
     return -(-sets * size // 2) + _SPARE
 
 
-@cache
-def compiled() -> Callable[..., int]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    return compile_loop(_pick)
-
-
-def _pick(bounds: Any, remainders: Any, words: Any, start: Any, out: Any) -> int:
+@compiled
+def pick(bounds: Any, remainders: Any, words: Any, start: Any, out: Any) -> int:
     """Draw sets `start`, … of `out` (n, k) while random words last; returns the first one not done.
 
     How many halves are drawn again does not depend on the numbers drawn, so that a set begun anew is as uniform.

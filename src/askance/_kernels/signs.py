@@ -9,14 +9,12 @@ has the wrong sign, o is replaced by −o; where it is 0, there is no wrong sign
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import WordArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 from askance._kernels.draw import DISCARDED_BITS
 
 _SHIFT = np.uint64(DISCARDED_BITS)
@@ -31,13 +29,8 @@ _SUM = np.uint64(0x0101010101010101)
 _U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    return compile_loop(_turn)
-
-
-def _turn(truth: Any, coins: Any, keep: Any, dimension: Any, mask: Any, out: Any) -> None:
+@compiled
+def turn(truth: Any, coins: Any, keep: Any, dimension: Any, mask: Any, out: Any) -> None:
     """Turn the random rows of `out` (n, words) towards, or away from, those of `truth`.
 
     `coins` (n,) are random words: towards where the 62 bits are below `keep`. `mask` has ones where the last word of a

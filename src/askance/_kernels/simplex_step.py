@@ -7,23 +7,16 @@ bound are dropped, the bound of those that are left is worked out, and so on unt
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    return compile_loop(_step)
-
-
-def _step(ahead: Any, gradient: Any, current: Any, centre: Any, pull: Any, step: Any, momentum: Any) -> None:
+@compiled
+def descend(ahead: Any, gradient: Any, current: Any, centre: Any, pull: Any, step: Any, momentum: Any) -> None:
     """From `ahead`, a step down the gradient of f + pull/2 ‖· − centre‖² onto the simplex, into `current`.
 
     `gradient` is that of f at `ahead`, and row i goes step[i] times as far. `ahead` then goes beyond the new point.

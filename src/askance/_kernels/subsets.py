@@ -17,15 +17,14 @@ from the same words.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray, WordArray
 from askance._kernels.bits import WORD, last_word_mask, words_for
-from askance._kernels.compiler import compile_loop
+from askance._kernels.compiler import compiled
 
 _HALF = 32
 _HALF_SHIFT = np.uint64(_HALF)
@@ -122,13 +121,8 @@ def count_ones(words: WordArray) -> IntArray:
     return np.asarray(ones.sum(axis=1, dtype=np.int64))
 
 
-@cache
-def compiled() -> Callable[..., int]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    return compile_loop(_complete)
-
-
-def _complete(
+@compiled
+def complete(
     sets: Any, table: Any, truth: Any, inside: Any, sizes: Any, cells: Any, unfair: Any, words: Any, start: Any
 ) -> int:
     """Bring rows `start`, … of `sets` (n, L) to their sizes, in place; returns the first one not done.

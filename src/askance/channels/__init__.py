@@ -4,7 +4,6 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Coarsened, ComplementaryLabels, Direct, NoisyLabels
 from askance.channels.matrix import MatrixChannel
 from askance.channels.observation import ObservationFunction
-from askance.channels.protocols import Channel, HasLikelihood, LinearChannel, Private
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.registry import AnyChannel, ChannelEntry, build_answer_channel, build_channel, entries, entry
 from askance.channels.statistics import (
@@ -26,7 +25,6 @@ from askance.channels.survey_designs import Crosswise, DisguisedResponse, Forced
 __all__ = [
     "AnyChannel",
     "BallRelease",
-    "Channel",
     "ChannelEntry",
     "CliqueRelease",
     "Coarsened",
@@ -37,15 +35,12 @@ __all__ = [
     "DisguisedResponse",
     "FiniteChannel",
     "ForcedResponse",
-    "HasLikelihood",
     "Hybrid",
     "Hypercube",
-    "LinearChannel",
     "MatrixChannel",
     "NoisyLabels",
     "ObservationFunction",
     "PerValue",
-    "Private",
     "QuadraticRelease",
     "RandomizedResponse",
     "Reports",

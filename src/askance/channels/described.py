@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 from askance._checks import shown
+from askance.channels.differences import differences, way_out
 from askance.channels.purposes import as_purpose
 from askance.errors import IncompatibleEvidenceError
 
@@ -52,6 +53,15 @@ class Described(ABC):
                 remedy="Keep reports of different questions apart.",
             )
         return self if self.purpose else self.for_purpose(purpose)
+
+    def require_same(self, other: Described) -> None:
+        """Refuse another channel."""
+        if self is not other and self.fingerprint != other.fingerprint:
+            raise IncompatibleEvidenceError(
+                f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
+                f"({self.fingerprint[:12]}…). {differences(other, self)}",
+                remedy=way_out(other, self) or "Keep reports of different channels apart: one tally per channel.",
+            )
 
     def specification(self) -> dict[str, Any]:
         """What rebuilds this channel: its kind, parameters and purpose, as plain JSON values."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from askance._checks import shown
-from askance.channels.described import Described
+
+if TYPE_CHECKING:
+    from askance.channels.described import Described
 
 # More differences say no more.
 _MOST = 4

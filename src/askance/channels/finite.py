@@ -7,6 +7,8 @@ import json
 import math
 import os
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,9 +23,37 @@ from askance.categories import Categories, Label
 from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
+from askance.channels.reports import Column, Reports, require_reports
 from askance.channels.thresholds import log_rounded_up
+from askance.channels.trials import Trials
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.protocols import FiniteModel
+
+# Pieces of this many reports stay in the processor's cache while they are converted and counted.
+_PIECE = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerLaw:
+    """What counts of answers can be: one per report; and between which means they lie whatever the truth is."""
+
+    channel: FiniteChannel
+
+    def violation(self, sums: IntArray, n: int) -> str | None:
+        """Why no n reports have these counts, in words; None where some may."""
+        if (sums < 0).any():
+            return f"{self.name(int(np.argmin(sums)))} is counted {sums.min()} times; allowed: at least 0"
+        total = int(sums.sum())
+        return None if total == n else f"they add up to {total}; allowed: {n}, one per report"
+
+    def trials(self, sums: AnyArray, n: int) -> Iterator[Trials]:
+        """How often each answer was reported, of all."""
+        largest, smallest = self.channel.extreme_weights()
+        yield Trials(sums, np.full(len(sums), n), smallest / TOTAL, largest / TOTAL, self.name)
+
+    def name(self, observation: int) -> str:
+        """An observation as people know it."""
+        return f"{self.channel.observations.labels[observation]!r}"
 
 
 class FiniteChannel(Described):
@@ -35,6 +65,10 @@ class FiniteChannel(Described):
 
     outputs: Categories
     observations: Categories
+    #: A tally holds at most so many reports: two such add up within 64 bits.
+    most_reports = (1 << 62) - 1
+    #: What sums are called.
+    sums_name = "counts"
 
     # -- what a subclass provides ----------------------------------------------------------------------------------
 
@@ -107,6 +141,77 @@ class FiniteChannel(Described):
             codes = self.outputs.encode(truth[piece], "truth", start, secret=True)
             self._draw(codes, source(codes.size), out[piece], compiled=truth.size >= COMPILED_PAYS_FROM)
         return self.observations.decode(out)
+
+    # -- what adds up ----------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What a report consists of: the code of the observation."""
+        return (Column("answer", "integer", limit=len(self.observations), description="the noised answer"),)
+
+    @property
+    def sums_size(self) -> int:
+        """K, the number of observations."""
+        return len(self.observations)
+
+    @property
+    def sum_law(self) -> AnswerLaw:
+        """What counts of reports can be, and what they are on average."""
+        return AnswerLaw(self)
+
+    def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
+        """Refuse observations that the channel never gives."""
+        never = np.isin(columns["answer"], self.never_observed) if self.never_observed.size else np.zeros(0, dtype=bool)
+        if never.any():
+            row = int(np.argmax(never))
+            label = self.observations.labels[int(columns["answer"][row])]
+            raise InputError(
+                f"report {row} has {shown(label)} in column 'answer', which the channel never gives.",
+                remedy="It was made by another channel, or damaged; leave it out.",
+            )
+
+    def sums(self, reports: ArrayLike | Reports[FiniteChannel]) -> IntArray:
+        """How often each observation was reported, shape (k,).
+
+        Args:
+            reports: labels out of `observations`, shape (n,), or `Reports`.
+        """
+        checked = require_reports(reports, self).columns["answer"] if isinstance(reports, Reports) else None
+        column = as_column(reports, "observed") if checked is None else checked  # type: ignore[arg-type]
+        counts = np.zeros(self.sums_size, dtype=np.int64)
+        for start in range(0, column.size, _PIECE):
+            piece = column[start : start + _PIECE]
+            codes = self.observations.encode(piece, "observed", start) if checked is None else piece
+            counts += np.bincount(codes.astype(np.intp, copy=False), minlength=self.sums_size)
+        self.refuse_never_observed(counts)
+        return counts
+
+    def n_told_by(self, sums: IntArray) -> int | None:
+        """How many reports have these counts."""
+        total = float(sums.sum(dtype=np.float64))  # whole numbers of 64 bits may add up to more than 64 bits
+        return int(sums.sum()) if total <= self.most_reports else int(total)
+
+    def require_possible(self, sums: IntArray, n: int) -> None:
+        """Refuse what no n reports have as counts."""
+        wrong = self.sum_law.violation(sums, n)
+        if wrong is not None:
+            raise InputError(
+                f"no {n} reports of {self.kind} have these counts: {wrong}.",
+                remedy="Count with Tally(channel).add(reports).",
+            )
+        self.refuse_never_observed(sums)
+
+    def refuse_never_observed(self, counts: IntArray) -> None:
+        """Refuse counts (k,) of observations that have probability 0 whatever the output."""
+        never = self.never_observed
+        if counts[never].any():
+            o = int(never[np.argmax(counts[never] > 0)])
+            raise IncompatibleEvidenceError(
+                f"{self.observations.labels[o]!r} was reported {counts[o]} times, and the channel never gives it.",
+                remedy="Correct the reports, or the probabilities of the channel.",
+            )
+
+    # -- what it says ----------------------------------------------------------------------------------------------
 
     def log_likelihood(self, observed: ArrayLike) -> FloatArray:
         """Log S(o | y) for every observation and every output, shape (n, m)."""

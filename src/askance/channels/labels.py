@@ -13,7 +13,7 @@ from askance._checks import Number, as_list, shown
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel, confusion_to_matrix
-from askance.channels.registry import GROUPS, LABELS, MATRIX, Parameter, labels_as_json, register
+from askance.channels.registry import GROUPS, LABELS, MATRIX, Parameter, register
 from askance.channels.table import TableChannel, empty_table
 from askance.channels.thresholds import apportion
 from askance.errors import InputError, LabelError, ShapeError
@@ -42,10 +42,6 @@ class Direct(TableChannel):
         weights = empty_table(len(categories), len(categories))
         np.fill_diagonal(weights, TOTAL)
         super().__init__(weights, categories, categories)
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        return {"outputs": labels_as_json(self.outputs)}
 
 
 @register(
@@ -89,10 +85,8 @@ class NoisyLabels(MatrixChannel):
         categories = Categories.of(len(matrix) if outputs is None else outputs, name="outputs")
         super().__init__(matrix, outputs=categories, observations=categories)
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        rows = [[str(entry) for entry in column] for column in self._columns]
-        return {"confusion": rows, "outputs": labels_as_json(self.outputs)}
+    def _described(self) -> dict[str, Any]:
+        return {"confusion": [[str(entry) for entry in column] for column in self._columns]}
 
 
 @register(
@@ -128,10 +122,6 @@ class ComplementaryLabels(TableChannel):
         for y in range(size):
             weights[:y, y], weights[y + 1 :, y] = others[:y], others[y:]
         super().__init__(weights, categories, categories)
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        return {"outputs": labels_as_json(self.outputs)}
 
 
 @register(
@@ -173,9 +163,8 @@ class Coarsened(TableChannel):
         super().__init__(weights, outputs, seen)
         self._groups = [list(group) for group in members]
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        return {"groups": self._groups, "observations": labels_as_json(self.observations)}
+    def _described(self) -> dict[str, Any]:
+        return {"groups": self._groups}
 
 
 def _read_groups(groups: Sequence[Sequence[Label]]) -> list[Sequence[Label]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from askance._checks import (
     sum_of_fractions,
 )
 from askance.categories import Categories, LabelSet
-from askance.channels.registry import LABELS, MATRIX, Parameter, labels_as_json, register
+from askance.channels.registry import LABELS, MATRIX, Parameter, register
 from askance.channels.table import TableChannel
 from askance.channels.thresholds import apportion
 from askance.errors import InputError, ProbabilityError, ShapeError
@@ -93,19 +93,8 @@ class MatrixChannel(TableChannel):
         """
         return MatrixChannel(confusion_to_matrix(confusion), outputs=outputs, observations=observations)
 
-    @classmethod
-    def from_parameters(cls, **given: Any) -> Self:
-        """Build from the registry's parameters."""
-        return cls(**given)
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        rows = [[str(column[o]) for column in self._columns] for o in range(len(self.observations))]
-        return {
-            "matrix": rows,
-            "outputs": labels_as_json(self.outputs),
-            "observations": labels_as_json(self.observations),
-        }
+    def _described(self) -> dict[str, Any]:
+        return {"matrix": [[str(column[o]) for column in self._columns] for o in range(len(self.observations))]}
 
 
 def confusion_to_matrix(confusion: Sequence[Sequence[Number]] | FloatArray) -> list[list[Fraction]]:

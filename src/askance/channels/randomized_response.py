@@ -220,7 +220,7 @@ class RandomizedResponse(FiniteChannel):
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
             shift = draw.guide_shift(self._guide)
-            draw.compiled().mixture(truth, words, self._reveal_weight, self._cumulative, self._guide, shift, out)
+            draw.draw_mixture(truth, words, self._reveal_weight, self._cumulative, self._guide, shift, out)
         else:
             out[:] = draw.draw_mixture_plain(truth, words, self._reveal_weight, self._cumulative)
 

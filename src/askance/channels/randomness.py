@@ -7,12 +7,13 @@ generator and must not protect anybody.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
 
-from askance._arrays import WordArray
+from askance._arrays import IntArray, WordArray
+from askance._kernels.draw import DISCARDED_BITS
 
 #: Gives that many fresh 64-bit words, in an array that the next call may overwrite.
 WordSource: TypeAlias = Callable[[int], WordArray]
@@ -22,6 +23,21 @@ LONGEST_DRAW = 1 << 14
 _ZEROS = memoryview(bytes(8 * LONGEST_DRAW))
 # Below this many words asking the operating system is cheaper than keying a cipher.
 _CIPHER_PAYS_FROM = 512
+
+
+def whole_numbers(source: WordSource, count: int) -> IntArray:
+    """Random whole numbers below 2⁶², one word for each: what thresholds are compared with."""
+    return (source(count) >> np.uint64(DISCARDED_BITS)).astype(np.int64)
+
+
+def pieces(rows: int, words: int = 1) -> Iterator[slice]:
+    """Rows in pieces for which a single draw suffices, where each row takes so many words.
+
+    >>> [(piece.start, piece.stop) for piece in pieces(10_000, words=3)]
+    [(0, 5461), (5461, 10000)]
+    """
+    step = max(LONGEST_DRAW // words, 1)
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 def secure_words(total: int) -> WordSource:

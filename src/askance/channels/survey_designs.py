@@ -11,7 +11,7 @@ from typing import Any
 from askance._checks import SUM_TOLERANCE, Number, as_probability
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel
-from askance.channels.registry import LABELS, PROBABILITY, Parameter, labels_as_json, register
+from askance.channels.registry import LABELS, PROBABILITY, Parameter, register
 from askance.errors import InputError, ProbabilityError
 
 _OUTPUTS = Parameter("outputs", LABELS, "labels of the answers no and yes", default=["no", "yes"])
@@ -39,10 +39,8 @@ class _YesNoDesign(MatrixChannel):
         )
         self._given = given
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        numbers = {name: str(value) for name, value in self._given.items()}
-        return {**numbers, "outputs": labels_as_json(self.outputs)}
+    def _described(self) -> dict[str, Any]:
+        return {name: str(value) for name, value in self._given.items()}
 
 
 @register(
@@ -179,10 +177,6 @@ class Crosswise(_YesNoDesign):
         pi = as_probability(prevalence, "prevalence")
         super().__init__(1 - pi, pi, _pair(outputs), observations, prevalence=pi)
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        return {**super().parameters(), "observations": labels_as_json(self.observations)}
-
 
 @register(
     summary="draw a card from the stack of one's answer and report its colour",
@@ -222,10 +216,6 @@ class DisguisedResponse(_YesNoDesign):
         yes = as_probability(red_if_yes, "red_if_yes")
         no = 1 - yes if red_if_no is None else as_probability(red_if_no, "red_if_no")
         super().__init__(no, yes, _pair(outputs), observations, red_if_yes=yes, red_if_no=no)
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the registry."""
-        return {**super().parameters(), "observations": labels_as_json(self.observations)}
 
 
 def _pair(outputs: LabelSet) -> Categories:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArr
 from askance._kernels import draw
 from askance.categories import Categories
 from askance.channels.finite import FiniteChannel
+from askance.channels.registry import entry, labels_as_json
 from askance.errors import InputError
 
 #: No table has more entries: each takes eight bytes, several times over.
@@ -28,6 +30,16 @@ class TableChannel(FiniteChannel):
     def __init__(self, weights: IntArray, outputs: Categories, observations: Categories) -> None:
         weights.flags.writeable = False
         self._weights, self.outputs, self.observations = weights, outputs, observations
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the registry: what `_described` says, then the labels that it has parameters for."""
+        names = {parameter.name for parameter in entry(self.kind).parameters}
+        sides = {"outputs": self.outputs, "observations": self.observations}
+        return self._described() | {name: labels_as_json(side) for name, side in sides.items() if name in names}
+
+    def _described(self) -> dict[str, Any]:
+        """Parameters that are no labels of outputs or observations, as plain JSON values."""
+        return {}
 
     def apply(self, probabilities: FloatArray) -> FloatArray:
         """S p."""
@@ -57,7 +69,7 @@ class TableChannel(FiniteChannel):
     def _draw(self, truth: CodeArray, words: WordArray, out: CodeArray, *, compiled: bool) -> None:
         if compiled:
             shift = draw.guide_shift(self._guide)
-            draw.compiled().columns(truth, words, self._cumulative, self._guide, shift, out)
+            draw.draw_columns(truth, words, self._cumulative, self._guide, shift, out)
         else:
             out[:] = draw.draw_columns_plain(truth, words, self._cumulative)
 

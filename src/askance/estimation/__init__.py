@@ -1,25 +1,17 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
-from askance.estimation.entry import METHODS, estimate
-from askance.estimation.methods.field_estimation import estimate_field
-from askance.estimation.methods.linear_estimation import estimate_linear
-from askance.estimation.methods.projection import project
+from askance.estimation.entry import METHODS, estimate, project
+from askance.estimation.field import estimate_field
+from askance.estimation.linear import estimate_linear
 from askance.estimation.moment_release import MomentRelease
+from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.combined_means import combine_means
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.results.field_fit import FieldFit
-from askance.estimation.results.fit import (
-    Diagnostics,
-    DistributionFit,
-    Fit,
-    Interval,
-    LocalMaximum,
-    ProbabilityTable,
-    WaldTest,
-)
+from askance.estimation.results.fit import DistributionFit, Fit, Interval, ProbabilityTable, WaldTest
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics, estimate_mean
 from askance.estimation.results.regression_fit import RegressionFit

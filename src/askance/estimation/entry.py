@@ -1,49 +1,86 @@
-"""The one entry to estimation."""
+"""The one entry to estimation, and the only place that warns of what methods found."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
+from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
 from askance._threads import one_thread
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
-from askance.estimation.checks.surprise import alarm_of
-from askance.estimation.methods.field_estimation import estimate_field
+from askance.estimation.checks.surprise import alarms_of
+from askance.estimation.fits import fit_of
+from askance.estimation.methods.conditional_field import fit_conditional_field
+from askance.estimation.methods.field_estimation import fit_field
+from askance.estimation.methods.linear_estimation import fit_linear
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.methods.one_step import fit_one_step
-from askance.estimation.methods.projection import fit_projection
+from askance.estimation.methods.projection import Divergence, fit_projection, nearest_distribution
 from askance.estimation.methods.supervised import fit_supervised
 from askance.estimation.methods.wide import fit_wide
+from askance.estimation.moment_release import MomentRelease
+from askance.estimation.outcome import Notice, Outcome, tell
+from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_evidence import NoisyTables
+from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.pairs import pair_of
 from askance.estimation.problems.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.estimation.protocols import MomentProblem
+from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
+from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
+from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-Evidence: TypeAlias = Tally | StatisticsTally | Responses
-FieldEvidence: TypeAlias = StatisticsTally | Reports | NoisyTables
+Method: TypeAlias = Callable[..., Outcome]
+TableEvidence: TypeAlias = StatisticsTally | Reports | NoisyTables
 
-METHODS: dict[str, Callable[..., Fit]] = {
+METHODS: dict[str, Method] = {
     "one-step": fit_one_step,
     "moments": fit_moments,
     "marginal": fit_marginal,
     "supervised": fit_supervised,
     "projection": fit_projection,
+}
+
+
+def _named(function: Method, *names: str) -> dict[str, Method]:
+    return {name: partial(function, method=name) for name in names}
+
+
+#: The methods of every kind of problem, the default first; and why there are no others.
+_METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
+    TallyProblem: (METHODS, "", "Leave it out for the default, one-step."),
+    ResponsesProblem: (METHODS, "", "Leave it out for the default, one-step."),
+    StatisticsProblem: (
+        {"moments": fit_moments},
+        " with sums of noised statistics",
+        "Leave the method out: the sums keep means, not the reports a likelihood needs.",
+    ),
+    FieldProblem: (
+        _named(fit_field, "moments", "ridge", "one-step", "marginal"),
+        " with a field",
+        "Leave it out for the default.",
+    ),
+    ConditionalFieldProblem: (
+        _named(fit_conditional_field, "marginal", "moments", "one-step"),
+        " with a field",
+        "Leave it out for the default.",
+    ),
+    LinearProblem: ({"moments": fit_linear}, " with linear regression", "Leave it out."),
 }
 
 
@@ -58,19 +95,28 @@ def estimate(model: Softmax, evidence: Responses, method: str | None = ..., **op
 
 
 @overload
-def estimate(model: RandomField, evidence: FieldEvidence, method: str | None = ..., **options: Any) -> FieldFit: ...
+def estimate(model: RandomField, evidence: TableEvidence, method: str | None = ..., **options: Any) -> FieldFit: ...
 
 
 @overload
-def estimate(model: Enumerated | Softmax, evidence: Evidence, method: str | None = ..., **options: Any) -> Fit: ...
-
-
 def estimate(
-    model: Enumerated | Softmax | RandomField,
-    evidence: Evidence | FieldEvidence,
-    method: str | None = None,
-    **options: Any,
-) -> Fit | FieldFit:
+    model: RandomField, evidence: FieldResponses, method: str | None = ..., **options: Any
+) -> ConditionalFieldFit: ...
+
+
+@overload
+def estimate(
+    model: MomentRelease, evidence: Reports | StatisticsTally, method: str | None = ..., **options: Any
+) -> LinearFit: ...
+
+
+@overload
+def estimate(
+    model: Enumerated | Softmax, evidence: Tally | StatisticsTally | Responses, method: str | None = ..., **options: Any
+) -> Fit: ...
+
+
+def estimate(model: Any, evidence: Any, method: str | None = None, **options: Any) -> Any:
     """Estimate θ from evidence.
 
     Args:
@@ -79,8 +125,15 @@ def estimate(
         method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's, and
             the only one for sums of noised statistics), "marginal" (maximum marginal likelihood), "supervised" (the
             outputs themselves were seen) or "projection". A `RandomField` has methods of its own: see `estimate_field`.
+            Linear regression has one: see `estimate_linear`.
         options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
-            `fit_projection`.
+            `fit_projection`, `estimate_field`, `estimate_linear`.
+
+    Warns:
+        RepairWarning: the reports alone led out of the model or said too little; what was done about it.
+        MultipleMaximaWarning: starts of "marginal" ended in different places.
+        ConvergenceWarning: an iteration stopped before it converged.
+        ImpossibleReportsWarning: the reports cannot have come through their channel.
 
     >>> import numpy as np
     >>> from askance import Enumerated, RandomizedResponse, Tally
@@ -93,20 +146,43 @@ def estimate(
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
-    if isinstance(model, RandomField):
-        found: FieldFit = estimate_field(model, evidence, method, **options)  # type: ignore[arg-type]
-        return found
-    if method is None:
-        method = "moments" if isinstance(evidence, StatisticsTally) else "one-step"
-    if not isinstance(method, str) or method not in METHODS:
+    found = solve(model, evidence, method, **options)
+    tell(found.notices)
+    return found.fit
+
+
+class Solved(NamedTuple):
+    """A fit, and what its user is to be warned of."""
+
+    fit: Any
+    notices: tuple[Notice, ...]
+
+
+def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) -> Solved:
+    """`estimate` that says nothing: for what warns in words of its own."""
+    pair = pair_of(model, evidence)
+    methods, where, usual = _METHODS[pair.problem]
+    name = next(iter(methods)) if method is None else method
+    if not isinstance(name, str) or name not in methods:
         raise InputError(
-            f"method is {shown(method)}; allowed: {', '.join(METHODS)}.",
-            remedy=did_you_mean(method, METHODS, "Leave it out for the default, one-step."),
+            f"method is {shown(method)}; allowed{where}: {', '.join(methods)}.",
+            remedy=did_you_mean(method, methods, usual),
         )
-    _check_kinds(model, evidence)
-    function = METHODS[method]
+    function = methods[name]
     if isinstance(model, Softmax) and model.dimension > WIDE_FROM:
-        function = partial(fit_wide, method=method)
+        function = partial(fit_wide, method=name)
+    _check_options(name, function, options)
+    with one_thread:
+        problem = pair.build(model, evidence)
+        alarms = () if problem.tested is None else alarms_of(problem.tested)
+        outcome = function(problem, **options)
+        fit = fit_of(problem, outcome, alarms[0].text if alarms else "")
+    notices = (notice._replace(text=f"{outcome.method}: {notice.text}") for notice in outcome.notices)
+    return Solved(fit, (*alarms, *notices))
+
+
+def _check_options(method: str, function: Method, options: Mapping[str, Any]) -> None:
+    """Refuse options that a method does not have."""
     allowed = [name for name in list(inspect.signature(function).parameters)[1:] if name != "method"]
     for name in options:
         if name not in allowed:
@@ -114,47 +190,21 @@ def estimate(
                 f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
+
+
+def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray:
+    """r̂ = argmin over all distributions r of D(q̂, S r), shape (m,): the first of the two steps of "projection".
+
+    >>> from askance import MatrixChannel, Tally
+    >>> S = [["1/3", "1/6", "1/4"], ["1/3", "1/6", "1/2"], ["1/3", "2/3", "1/4"]]
+    >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
+    array([0., 0., 1.])
+    """
+    if not isinstance(evidence, Tally):
+        raise InputError(
+            f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
+        )
     with one_thread:
-        problem = _problem(model, evidence, method)  # type: ignore[arg-type]
-        alarm = alarm_of(evidence)  # type: ignore[arg-type]
-        fit = function(problem, **options)
-        return replace(fit, alarm=alarm) if alarm else fit
-
-
-def _problem(model: Enumerated | Softmax, evidence: Evidence, method: str) -> MomentProblem:
-    """Model and evidence as a problem; refused where the method needs a likelihood and there is none."""
-    if isinstance(model, Softmax):
-        assert isinstance(evidence, Responses)
-        return ResponsesProblem(model, evidence)
-    if isinstance(evidence, StatisticsTally):
-        if method != "moments":
-            raise InputError(
-                f"method is {method!r}; allowed with sums of noised statistics: moments.",
-                remedy="Leave the method out: the sums keep means, not the reports a likelihood needs.",
-            )
-        return StatisticsProblem(model, evidence)
-    assert isinstance(evidence, Tally)
-    return TallyProblem(model, evidence)
-
-
-def _check_kinds(model: object, evidence: object) -> None:
-    """Refuse what is no model or no evidence, the two in the wrong order, and evidence of another kind of model."""
-    if not isinstance(model, (Enumerated, Softmax)):
-        swapped = isinstance(evidence, (Enumerated, Softmax))
-        raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, or a RandomField.",
-            remedy="Give the model first, then the evidence: estimate(model, tally)."
-            if swapped
-            else "Build one, such as Enumerated.saturated(channel.outputs).",
-        )
-    wanted, example = (
-        ((Responses,), "Responses(channel).add(x, reports)")
-        if isinstance(model, Softmax)
-        else ((Tally, StatisticsTally), "Tally(channel).add(reports)")
-    )
-    if not isinstance(evidence, wanted):
-        names = " or ".join(each.__name__ for each in wanted)
-        raise InputError(
-            f"evidence is {shown(evidence)}; allowed with {type(model).__name__}: {names}.",
-            remedy=f"Collect the reports with {example}.",
-        )
+        r, notices = nearest_distribution(evidence, divergence)
+    tell(Notice(kind, f"projection: {text}") for kind, text in notices)
+    return r

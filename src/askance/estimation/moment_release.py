@@ -18,7 +18,7 @@ from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import IncompatibleEvidenceError, InputError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.linear import GaussianField, clipped_message
 
 #: How moments are sent: by one direction for all products ("quadratic") or for the vector of moments ("moments"), by

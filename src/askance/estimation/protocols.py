@@ -9,8 +9,8 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
-from askance.estimation.results.fit import Fit, Outcome
-from askance.estimation.solvers.parameter_scale import Standard
+from askance.estimation.outcome import Notice
+from askance.estimation.parameter_scale import Standard
 
 #: Which covariance: from the model's expected information, from the observed curvature, or robust to a wrong model.
 CovarianceKind: TypeAlias = Literal["expected", "observed", "robust"]
@@ -92,8 +92,12 @@ class MomentProblem(Protocol):
     def moments(self, weighting: Weighting) -> MomentEquations:
         """The moment equations; refused where the channel has no unbiased β."""
 
-    def fit(self, outcome: Outcome) -> Fit:
-        """Put a result together."""
+    @property
+    def robust_notices(self) -> tuple[Notice, ...]:
+        """What is to be said of the robust covariance of this evidence."""
+
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Σ log P(o | x) over the reports; −∞ where sums of reports have none."""
 
 
 class Problem(MomentProblem, Protocol):
@@ -102,6 +106,10 @@ class Problem(MomentProblem, Protocol):
     @property
     def channel(self) -> FiniteChannel:
         """How outputs were seen."""
+
+    @property
+    def log_shares(self) -> float:
+        """What n times the average log-likelihood has too much: of pooled tallies, who was asked in which way."""
 
     def inward(self, theta: FloatArray) -> FloatArray:
         """Parameters of the model in the coordinates of the problem, which may have another basis."""

@@ -16,9 +16,9 @@ from askance._threads import one_thread
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
-from askance.estimation.checks.surprise import alarm_of
+from askance.estimation.checks.surprise import told_alarm
 from askance.estimation.moment_release import Encoded
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.linear import GaussianField
 
 #: Thresholds a column is compared with.
@@ -135,7 +135,7 @@ class ScalePilot:
         self.channel.require_same(tally.channel)
         if not tally.n_observations:
             raise EmptyDataError("there are no reports of the pilot.", remedy="Add them to the tally first.")
-        alarm_of(tally, stacklevel=4)  # one more for the limit on threads
+        told_alarm(tally)
         zeros, ones = tally.sums.reshape(2, self.field.n_features + 1, self.thresholds)
         flips = self.channel.flips
         raised = flips.ones(ndtr((_CENTRES[:, None, None] - self._places) / _WIDTHS[:, None]))

@@ -22,18 +22,17 @@ from askance.design.optimum.channel import require_small_model
 from askance.design.optimum.problem import Target
 from askance.design.weights import Weights, read_weights, weights_at
 from askance.errors import (
-    AskanceWarning,
     EmptyDataError,
     IncompatibleEvidenceError,
     InputError,
     NotIdentifiedError,
     RepairWarning,
 )
-from askance.estimation.entry import estimate
+from askance.estimation.entry import estimate, solve
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.results.fit import DistributionFit
-from askance.estimation.solvers.parameter_scale import Standard
 from askance.evidence.pooled import pool
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 from askance.models.enumerated import Enumerated
 
 #: What the second channel is made for: the estimate of the pilot, or the average over what the pilot leaves open.
@@ -242,17 +241,11 @@ class TwoStage:
 
     def _pilot_fit(self, tally: Tally) -> tuple[DistributionFit, tuple[str, ...]]:
         """The estimate from the pilot, and what it warned of; by the likelihood where there is no unbiased β."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                fit = estimate(self.model, tally)
-            except NotIdentifiedError:
-                fit = estimate(self.model, tally, "marginal")
-        for warning in caught:
-            if not issubclass(warning.category, AskanceWarning):
-                warnings.warn(warning.message, warning.category, stacklevel=3)
-        texts = (str(each.message).rstrip(".") for each in caught if issubclass(each.category, AskanceWarning))
-        return fit, tuple(f"in the pilot, {text}" for text in texts)
+        try:
+            fit, notices = solve(self.model, tally)
+        except NotIdentifiedError:
+            fit, notices = solve(self.model, tally, "marginal")
+        return fit, tuple(f"in the pilot, {notice.text}" for notice in notices)
 
     def _pilot_error(self, theta: FloatArray, n: int) -> float:
         """The largest standard error of a pilot of n reports at θ over all directions, in log-odds."""
@@ -301,7 +294,7 @@ class TwoStage:
         raise refusal
 
     def _require_pilot_tally(self, tally: object) -> None:
-        if not isinstance(tally, Tally):
+        if not of_answers(tally):
             raise InputError(
                 f"pilot_tally is {shown(tally)}; allowed: a Tally.",
                 remedy="Count with Tally(stages.pilot_channel).add(reports).",

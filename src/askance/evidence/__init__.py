@@ -4,7 +4,6 @@ from askance.evidence.field_responses import FieldResponses
 from askance.evidence.pooled import pool
 from askance.evidence.protocols import Accumulator, Evidence
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally
 
 __all__ = ["Accumulator", "Evidence", "FieldResponses", "Responses", "StatisticsTally", "Tally", "pool"]

@@ -17,7 +17,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.matrix import MatrixChannel
 from askance.channels.table import MOST_ENTRIES
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 
 
 class PooledChannel(MatrixChannel):
@@ -147,9 +147,9 @@ def pool(tallies: Sequence[Tally]) -> Tally:
 
 def _require_fitting(tally: object, place: int, first: Tally) -> None:
     """Refuse what is no tally, and tallies of other outputs or another question than the first."""
-    if not isinstance(tally, Tally):
+    if not of_answers(tally):
         raise InputError(
-            f"tallies[{place}] is {shown(tally)}; allowed: a Tally.",
+            f"tallies[{place}] is {shown(tally)}; allowed: a Tally of answers.",
             remedy="Count with Tally(channel).add(reports); sums of noised statistics have no likelihood to pool.",
         )
     if tally.channel.outputs != first.channel.outputs:
@@ -166,7 +166,7 @@ def _require_fitting(tally: object, place: int, first: Tally) -> None:
         )
 
 
-def taken_apart(tally: Tally) -> list[Tally]:
+def taken_apart(tally: Tally[Any]) -> list[Tally[Any]]:
     """The tallies that were pooled; a tally of one channel is its own only part."""
     channel = tally.channel
     if not isinstance(channel, PooledChannel):

@@ -11,7 +11,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.statistics.base import report_as_json
 from askance.design.certificate import certify
-from askance.estimation.methods.linear_estimation import estimate_linear, fit_exact
+from askance.estimation.linear import estimate_linear, fit_exact
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
 from askance.experiments.narrow import panels

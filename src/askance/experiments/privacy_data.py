@@ -12,15 +12,15 @@ from typing import Literal, Protocol
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.statistics.base import Averaging, Calibration
+from askance.channels.statistics.base import Averaging, Calibration, StatisticsChannel
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.triple_release import TripleRelease
 from askance.errors import EmptyDataError, InputError
-from askance.estimation.methods.linear_estimation import estimate_linear
+from askance.estimation.linear import estimate_linear
 from askance.estimation.problems.moment_repair import repair_design
 from askance.estimation.regression_plan import plan_regression
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.experiments.experiment import Data, Plain
 from askance.models.linear import GaussianField
 
@@ -223,7 +223,7 @@ class ChosenSurvey:
 
     def __init__(self, field: GaussianField, level: float, respondents: int) -> None:
         self._release = plan_regression(field, level, n_respondents=respondents)
-        self._tally = StatisticsTally(self._release.channel)
+        self._tally = Tally(self._release.channel)
 
     @property
     def privacy_level(self) -> float:
@@ -264,16 +264,18 @@ class PaperSurvey:
         self._first, self._second = np.triu_indices(field.n_features)
         pairs, outcomes = limits[self._first] * limits[self._second], limits[:-1] * limits[-1]
         if triple:
-            self._outcomes = StatisticsTally(
+            self._outcomes = Tally(
                 CoordinateRelease(
                     field.n_features, level, calibration=calibration, lower=-outcomes, statistic_bound=2 * outcomes
                 )
             )
-            self._tally = StatisticsTally(TripleRelease(field.n_features, level, calibration=calibration))
+            self._tally: Tally[StatisticsChannel] = Tally(
+                TripleRelease(field.n_features, level, calibration=calibration)
+            )
             return
         largest = np.concatenate([pairs, outcomes])
         lower = np.where(np.concatenate([self._first == self._second, np.zeros(len(outcomes), bool)]), 0.0, -largest)
-        self._tally = StatisticsTally(
+        self._tally = Tally(
             PerValue(
                 len(largest),
                 level,

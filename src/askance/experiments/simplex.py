@@ -10,7 +10,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.channels.matrix import MatrixChannel
-from askance.estimation.methods.projection import project
+from askance.estimation.entry import project
 from askance.evidence.tally import Tally
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray
+from askance.experiments.beam import BeamLikelihood
 from askance.experiments.experiment import Plain
 from askance.geometry.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from askance.text.chain.counts import DEFAULT_BUDGET
@@ -196,7 +197,7 @@ def marginal_by_beam(problem: Problem, trace: Trace) -> None:
     features = TokenFeatures.learn(problem.train.words)
     design = features.matrix(problem.train.words)
     parts = pieces(problem.regions, design, settings["regions_at_once"], rng)
-    likelihoods = [CountLikelihood(p.regions, method="beam", beam=settings["beam"], threads=1) for p in parts]
+    likelihoods = [BeamLikelihood(part.regions, settings["beam"], threads=1) for part in parts]
     theta = np.zeros((len(features), len(problem.regions.tagset)), dtype=design.dtype)
     stochastic_steps(
         parts,
@@ -298,9 +299,9 @@ def chain(problem: Problem, trace: Trace) -> None:
     start, before = ChainParameters.zeros(len(features), len(regions.tagset)), 0
     start.theta[: len(theta)] = theta
     if task.has_candidates:
-        climbed = fit_counts(regions, features.word, design, theta, node, None, quiet)
+        climbed, _ = fit_counts(regions, features.word, design, theta, node, None, quiet)
         start.theta[: len(theta)] = climbed.theta
-        start, before = with_cheap_edges(task, start)[0], climbed.fit.evaluations + 1
+        start, before = with_cheap_edges(task, start)[0], climbed.evaluations + 1
         trace.look(before, task.model(start).best_tags)
     counted = task.objective = _CountedObjective(task.objective)
     steps = 0

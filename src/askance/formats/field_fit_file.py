@@ -115,7 +115,7 @@ def field_fit_from_parts(header: dict[str, Any], payload: bytes, name: str) -> F
     unknown = np.broadcast_to(np.float64(np.nan), (size, size))
     try:
         return FieldFit(
-            field=field,
+            model=field,
             theta=theta,
             covariance=rest.reshape(size, size) if has_covariance else unknown,
             method=fields.read("method", str),

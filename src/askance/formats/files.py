@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_statistics
 from askance.formats.container import MAGIC, pack, unpack, write_whole
 from askance.formats.disk import opened, rest_of
 from askance.formats.field_fit_file import FIELD_FORMAT, field_fit_from_parts, field_fit_to_parts
@@ -24,7 +24,7 @@ from askance.formats.tally_file import TALLY_FORMATS, tally_from_parts, tally_to
 _LONGEST = 1 << 30
 
 
-def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit, path: str | Path) -> None:
+def save(thing: Tally[Any] | DistributionFit | RegressionFit | FieldFit, path: str | Path) -> None:
     """Write a tally or a fit to a file, whole or not at all.
 
     >>> import tempfile, pathlib
@@ -36,29 +36,27 @@ def save(thing: Tally | StatisticsTally | DistributionFit | RegressionFit | Fiel
     True
     """
     if isinstance(thing, Tally):
-        data = pack(*tally_to_parts(thing))
-    elif isinstance(thing, StatisticsTally):
-        data = pack(*statistics_to_parts(thing))
+        data = pack(*(statistics_to_parts(thing) if of_statistics(thing) else tally_to_parts(thing)))
     elif isinstance(thing, DistributionFit | RegressionFit):
         data = pack(fit_to_json(thing))
     elif isinstance(thing, FieldFit):
         data = pack(*field_fit_to_parts(thing))
     else:
         raise InputError(
-            f"cannot save a {type(thing).__name__}; allowed: Tally, StatisticsTally, Fit.",
-            remedy="Save what Tally(…), StatisticsTally(…) or estimate(…) returns; write channels with "
+            f"cannot save a {type(thing).__name__}; allowed: Tally, Fit.",
+            remedy="Save what Tally(…) or estimate(…) returns; write channels with "
             "channel_to_toml, reports with write_reports.",
         )
     write_whole(path, data)
 
 
-def load(path: str | Path) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
+def load(path: str | Path) -> Tally[Any] | DistributionFit | RegressionFit | FieldFit:
     """Read what `save` wrote (see there for an example); anything else is refused with a reason."""
     with opened(path) as file:
         return load_opened(file)
 
 
-def load_opened(file: BufferedReader) -> Tally | StatisticsTally | DistributionFit | RegressionFit | FieldFit:
+def load_opened(file: BufferedReader) -> Tally[Any] | DistributionFit | RegressionFit | FieldFit:
     """`load` from a file that is open."""
     refuse_reports(file)
     name = str(file.name)

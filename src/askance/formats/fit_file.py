@@ -13,7 +13,8 @@ from askance._arrays import FloatArray
 from askance._checks import as_floats, shown
 from askance.channels.registry import labels_as_json
 from askance.errors import FormatError, InputError, ShapeError
-from askance.estimation.results.fit import Diagnostics, DistributionFit, LocalMaximum
+from askance.estimation.outcome import Diagnostics, LocalMaximum
+from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields
 from askance.models.enumerated import Enumerated

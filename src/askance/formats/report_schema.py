@@ -87,11 +87,9 @@ class ReportSchema:
         self.columns: tuple[Column | LabelColumn, ...]
         if isinstance(channel, StatisticsChannel):
             self.columns = channel.columns
-        elif channel.observations.are_codes:
-            size = len(channel.observations)
-            self.columns = (Column("answer", "integer", limit=size, description="the noised answer"),)
         else:
-            self.columns = (LabelColumn(channel.observations),)
+            labels = channel.observations
+            self.columns = channel.columns if labels.are_codes else (LabelColumn(labels),)
 
     @property
     def rows_at_a_time(self) -> int:
@@ -133,22 +131,9 @@ class ReportSchema:
         given: Any = reports
         return {"answer": self.channel.observations.encode(as_column(given, "reports"), "reports")}
 
-    def assemble(self, columns: Mapping[str, AnyArray]) -> AnyReports:
-        """Reports, or labels, from their columns; refused when no respondent could have sent one of them."""
-        if isinstance(self.channel, StatisticsChannel):
-            return Reports(self.channel, columns)
-        codes, column = columns["answer"], self.columns[0]
-        if isinstance(column, Column):
-            codes = column.check(codes, len(codes))
-        never = np.isin(codes, self.channel.never_observed)
-        if never.any():
-            row = int(np.argmax(never))
-            label = self.channel.observations.labels[int(codes[row])]
-            raise InputError(
-                f"report {row} has {shown(label)} in column 'answer', which the channel never gives.",
-                remedy="It was made by another channel, or damaged; leave it out.",
-            )
-        return self.channel.observations.decode(codes)
+    def assemble(self, columns: Mapping[str, AnyArray]) -> Reports[AnyChannel]:
+        """Reports from their columns; refused when no respondent could have sent one of them."""
+        return Reports(self.channel, columns)
 
 
 @dataclass(frozen=True)

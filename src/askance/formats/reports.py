@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence.sources import Sources
-from askance.evidence.statistics_tally import StatisticsTally
 from askance.evidence.tally import Tally
 from askance.formats.disk import as_path, opened, whole_file
 from askance.formats.files import load_opened
@@ -31,10 +29,11 @@ from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSch
 from askance.formats.source_digests import SeenSources, SourceDigest
 
 #: What report files add up to.
-Evidence: TypeAlias = Tally | StatisticsTally
+Evidence: TypeAlias = Tally[Any]
 #: Some reports, and their ids where they have any.
 Chunk: TypeAlias = tuple[AnyReports, Sequence[str | None] | None]
 
+_Named = TypeVar("_Named")
 _LINES, _PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
 _ID_BYTES = 16
 # Long files tell how far they were read after this many reports.
@@ -187,7 +186,7 @@ def _blocks(file: BufferedReader, refusals: Refusals, expected: ReportSchema | N
     return (read_lines if kind == "lines" else read_parquet)(file, refusals, expected)
 
 
-def _sound(block: Block, refusals: Refusals, seen: _SeenIds) -> Chunk:
+def _sound(block: Block, refusals: Refusals, seen: _SeenIds) -> tuple[Reports[AnyChannel], Sequence[str | None] | None]:
     """The reports of a block that a respondent could have sent, each once; the others are refused."""
     try:
         reports = block.schema.assemble(block.columns)
@@ -235,7 +234,16 @@ def iterate_reports(path: str | Path) -> Iterator[Chunk]:
     refusals, seen = Refusals(skip=False), _SeenIds()
     with opened(path) as file:
         for block in _blocks(file, refusals, None):
-            yield _sound(block, refusals, seen)
+            reports, ids = _sound(block, refusals, seen)
+            yield _as_told(reports), ids
+
+
+def _as_told(reports: Reports[AnyChannel]) -> AnyReports:
+    """Reports as people take them: answers as labels."""
+    channel = reports.channel
+    if isinstance(channel, StatisticsChannel):
+        return cast("Reports", reports)
+    return channel.observations.decode(reports.columns["answer"])
 
 
 def read_reports(path: str | Path) -> AnyReports:
@@ -263,7 +271,7 @@ class Aggregation:
     """What files of reports, and states, add up to.
 
     Attributes:
-        evidence: the sums of all good reports: a `Tally` of answers or a `StatisticsTally`; `save` keeps it, with the
+        evidence: the sums of all good reports: a `Tally`; `save` keeps it, with the
             digests of the files of reports (`evidence.sources`).
         refused: how many reports were left out, by reason.
         first_refused: the first one of each reason: where it is and what is wrong.
@@ -317,7 +325,9 @@ def aggregate(
             for block in _blocks(file, refusals, expected):
                 digest.add(block)
                 reports, _ = _sound(block, refusals, seen)
-                evidence = _with_reports(evidence or _no_evidence(block.schema.channel, purpose_of_unnamed), reports)
+                if evidence is None:
+                    evidence = Tally(_for_purpose(reports.channel, purpose_of_unnamed))
+                evidence = evidence.add(_for_purpose(reports, evidence.channel.purpose))
                 read += len(block.places)
                 if read >= told:
                     doing(f"reading {path}: {read:,} reports")
@@ -328,7 +338,7 @@ def aggregate(
             elif read:  # all were left out; in another call they would not be
                 sources.remember(digest.digest(), path)
     assert evidence is not None
-    return Aggregation(_with_sources(evidence, sources.all()), refusals.counts, refusals.first)
+    return Aggregation(evidence.from_sources(sources.all()), refusals.counts, refusals.first)
 
 
 def listed_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -344,24 +354,10 @@ def listed_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     return listed
 
 
-def _with_sources(evidence: Evidence, sources: Sources) -> Evidence:
-    if isinstance(evidence, StatisticsTally):
-        return StatisticsTally(evidence.channel, evidence.sums, evidence.n_observations, sources=sources)
-    return Tally(evidence.channel, evidence.counts, sources=sources)
-
-
-def _no_evidence(channel: AnyChannel, purpose_of_unnamed: str) -> Evidence:
-    channel = channel if channel.purpose else channel.for_purpose(purpose_of_unnamed)
-    return StatisticsTally(channel) if isinstance(channel, StatisticsChannel) else Tally(channel)
-
-
-def _with_reports(evidence: Evidence, reports: AnyReports) -> Evidence:
-    if isinstance(evidence, StatisticsTally):
-        assert isinstance(reports, Reports)
-        purpose = evidence.channel.purpose
-        return evidence.add(reports if reports.channel.purpose == purpose else reports.for_purpose(purpose))
-    assert not isinstance(reports, Reports)
-    return evidence.add(reports)
+def _for_purpose(thing: _Named, purpose: str) -> _Named:
+    """A channel, a state or reports for that purpose, where they are for none."""
+    known: Any = thing
+    return thing if getattr(known, "channel", known).purpose or not purpose else known.for_purpose(purpose)
 
 
 def _refuse_headless(file: BufferedReader) -> None:
@@ -381,19 +377,12 @@ def _with_state(
 ) -> Evidence:
     _refuse_headless(file)
     state = load_opened(file)
-    if not isinstance(state, (Tally, StatisticsTally)):
+    if not isinstance(state, Tally):
         raise FormatError(f"{file.name} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
     sources.add(state.sources, Path(file.name), "the reports of files in it")
-    state = _with_sources(state if state.channel.purpose else state.for_purpose(purpose_of_unnamed), frozenset())
-    if evidence is None:
-        return state
-    try:
-        if isinstance(evidence, Tally) and isinstance(state, Tally):
-            return evidence.merge(state)
-        if isinstance(evidence, StatisticsTally) and isinstance(state, StatisticsTally):
-            return evidence.merge(state)
-    except IncompatibleEvidenceError:
-        pass
+    state = _for_purpose(state, purpose_of_unnamed).from_sources(frozenset())
+    if evidence is None or evidence.channel.fingerprint == state.channel.fingerprint:
+        return state if evidence is None else evidence.merge(state)
     raise IncompatibleEvidenceError(
         f"{file.name} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
         f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}). {differences(state.channel, evidence.channel)}",

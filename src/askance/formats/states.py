@@ -8,8 +8,7 @@ from pathlib import Path
 from askance.channels.differences import between_purposes, way_out
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.evidence.pooled import pool
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 from askance.formats.files import load
 from askance.formats.reports import Evidence, listed_paths
 from askance.formats.source_digests import SeenSources
@@ -38,15 +37,14 @@ def read_states(paths: str | Path | Iterable[str | Path], *, purpose_of_unnamed:
     for path, state in zip(listed, states, strict=True):
         sources.add(state.sources, path, "the reports of files in it")
         _require_together(listed[0], states[0], path, state)
-    tallies = [state for state in states if isinstance(state, Tally)]
-    if tallies:
-        return pool(tallies) if len(tallies) > 1 else tallies[0]
-    return sum(state for state in states if isinstance(state, StatisticsTally))  # type: ignore[return-value]
+    if len(states) == 1:
+        return states[0]
+    return pool(states) if of_answers(states[0]) else sum(states[1:], states[0])
 
 
 def _read_state(path: Path, purpose_of_unnamed: str) -> Evidence:
     state = load(path)
-    if not isinstance(state, (Tally, StatisticsTally)):
+    if not isinstance(state, Tally):
         raise InputError(
             f"{path} holds a fit; allowed: a state of reports.", remedy="Make one with `askance aggregate REPORTS`."
         )
@@ -56,16 +54,15 @@ def _read_state(path: Path, purpose_of_unnamed: str) -> Evidence:
 def _require_together(start: Path, first: Evidence, path: Path, state: Evidence) -> None:
     """Refuse states that no estimate can be made from together, by their names."""
     one, other = first.channel, state.channel
-    if isinstance(first, Tally) != isinstance(state, Tally):
-        answers, sums = (start, path) if isinstance(first, Tally) else (path, start)
+    if of_answers(first) != of_answers(state):
+        answers, sums = (start, path) if of_answers(first) else (path, start)
         raise IncompatibleEvidenceError(
             f"{answers} counts answers, {sums} holds sums of noised statistics.", remedy="Estimate from each alone."
         )
-    if isinstance(first, Tally) and isinstance(state, Tally):
-        about, about_other = first.channel.outputs, state.channel.outputs
-        if about != about_other:
+    if of_answers(first):
+        if one.outputs != other.outputs:
             raise IncompatibleEvidenceError(
-                f"{start} is about {about.shown()}, {path} about {about_other.shown()}.",
+                f"{start} is about {one.outputs.shown()}, {path} about {other.outputs.shown()}.",
                 remedy="Only reports about the same answers, in the same order, are estimated together.",
             )
         if one.purpose != other.purpose:

@@ -9,7 +9,7 @@ import numpy as np
 from askance.channels.registry import build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import FormatError, InputError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.formats.fields import REWRITE, Fields, require_fingerprint
 from askance.formats.source_digests import with_sources, without_sources
 
@@ -18,13 +18,13 @@ STATISTICS_FORMATS = ("statistics/1", "statistics/2")
 _BYTES = 8
 
 
-def statistics_to_parts(tally: StatisticsTally) -> tuple[dict[str, Any], bytes]:
+def statistics_to_parts(tally: Tally[StatisticsChannel]) -> tuple[dict[str, Any], bytes]:
     """Header (channel, fingerprint, number of reports and of sums) and payload: little-endian integers of 64 bits.
 
     Sums of some channels may be negative, so they keep their sign; the same tally is the same bytes on every machine.
 
     >>> from askance import PerValue
-    >>> header, payload = statistics_to_parts(StatisticsTally(PerValue(3, 2, l1_norm=1), [5, 0, 260], 300))
+    >>> header, payload = statistics_to_parts(Tally(PerValue(3, 2, l1_norm=1), [5, 0, 260], 300))
     >>> header["n"], header["sums"], payload.hex()
     (300, 3, '050000000000000000000000000000000401000000000000')
     """
@@ -38,7 +38,7 @@ def statistics_to_parts(tally: StatisticsTally) -> tuple[dict[str, Any], bytes]:
     return with_sources(header, tally.sums.astype(f"<i{_BYTES}").tobytes(), tally.sources)
 
 
-def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> StatisticsTally:
+def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally[StatisticsChannel]:
     """The sums; refused when the channel they name does not have the fingerprint they state."""
     fields = Fields(header, name)
     payload, sources = without_sources(fields, payload)
@@ -54,7 +54,7 @@ def statistics_from_parts(header: dict[str, Any], payload: bytes, name: str) -> 
         channel = build_channel(specification)
         if not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy=REWRITE)
-        tally = StatisticsTally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n, sources=sources)
+        tally = Tally(channel, np.frombuffer(payload, dtype=f"<i{_BYTES}"), n, sources=sources)
     except InputError as error:
         raise FormatError(f"{name} does not describe sums of reports: {error.message}", remedy=error.remedy) from None
     require_fingerprint(channel, fields.read("fingerprint", str, optional=True), name)

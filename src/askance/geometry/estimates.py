@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.errors import NotIdentifiedError, RepairWarning
+from askance.errors import NotIdentifiedError
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.methods.one_step import fit_one_step
+from askance.estimation.outcome import Outcome
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.estimation.results.fit import Fit
 from askance.models.enumerated import Enumerated
 
 
-def moments_and_one_step(problem: TallyProblem) -> tuple[Fit, Fit] | None:
+def moments_and_one_step(problem: TallyProblem) -> tuple[Outcome, Outcome] | None:
     """The moment estimate and the one-step estimate; None where the channel cannot see a statistic.
 
     Where the moments are those of no distribution a weak prior acts. That is said in the picture instead of a warning.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RepairWarning)
-        try:
-            return fit_moments(problem), fit_one_step(problem)
-        except NotIdentifiedError:
-            return None
+    try:
+        return fit_moments(problem), fit_one_step(problem)
+    except NotIdentifiedError:
+        return None
 
 
 def member(model: Enumerated, theta: FloatArray) -> dict[str, Any]:
@@ -38,7 +35,7 @@ def member(model: Enumerated, theta: FloatArray) -> dict[str, Any]:
     }
 
 
-def fitted(problem: TallyProblem, fit: Fit) -> dict[str, Any]:
+def fitted(problem: TallyProblem, fit: Outcome) -> dict[str, Any]:
     """An estimate: the member, its average log-likelihood, and whether a weak prior acted."""
     height = -problem.likelihood().value(fit.theta)
     return {

@@ -6,7 +6,7 @@ from askance._checks import shown
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.evidence.tally import Tally
+from askance.evidence.tally import of_answers
 from askance.models.enumerated import Enumerated
 
 
@@ -40,7 +40,7 @@ def require_pair(model: Enumerated, channel: object) -> FiniteChannel:
 
 def as_problem(model: Enumerated, channel: FiniteChannel, observed: object) -> TallyProblem:
     """Model and tally as estimation sees them; refused are other channels and empty tallies."""
-    if not isinstance(observed, Tally):
+    if not of_answers(observed):
         raise InputError(
             f"observed is {shown(observed)}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
         )

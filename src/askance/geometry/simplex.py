@@ -10,10 +10,10 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import invert_information
-from askance.estimation.methods.projection import project
+from askance.estimation.entry import project
+from askance.estimation.outcome import Outcome
 from askance.estimation.problems.matching import match_moments
 from askance.estimation.problems.tally_problem import TallyProblem
-from askance.estimation.results.fit import Fit
 from askance.evidence.tally import Tally
 from askance.geometry.estimates import fitted, member, moments_and_one_step, plain
 from askance.geometry.family import family_curve, family_limit
@@ -99,7 +99,7 @@ def _family(model: Enumerated) -> dict[str, Any]:
     }
 
 
-def _steps(problem: TallyProblem, moments: Fit | None) -> dict[str, Any]:
+def _steps(problem: TallyProblem, moments: Outcome | None) -> dict[str, Any]:
     """What the reports lead to, point by point."""
     model, evidence = problem.model, problem.evidence
     r = project(evidence)
@@ -141,7 +141,7 @@ def _likeliest(problem: TallyProblem) -> dict[str, Any] | None:
     return {**point, "average_log_likelihood": plain(height)}
 
 
-def _lines_of_reports(model: Enumerated, moments: Fit | None, projected: float) -> list[dict[str, Any]]:
+def _lines_of_reports(model: Enumerated, moments: Outcome | None, projected: float) -> list[dict[str, Any]]:
     """The line of μ̂ where β exists, and that of r̂ where it is another."""
     lines = []
     if moments is not None and moments.raw_statistics is not None:

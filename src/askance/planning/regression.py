@@ -20,7 +20,7 @@ from askance.estimation.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.estimation.problems.moment_repair import STRENGTH
 from askance.estimation.regression_plan import plan_regression
 from askance.estimation.results.linear_fit import LinearFit
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.linear import GaussianField
 from askance.models.softmax import Covariates
 from askance.planning.guesses import read_guesses, require_fit_of
@@ -32,7 +32,7 @@ INTERCEPT = "Intercept"
 _NODES = 7
 
 
-class ExpectedTally(StatisticsTally):
+class ExpectedTally(Tally[StatisticsChannel]):
     """The tally of endlessly many reports: its mean is what reports tend to.
 
     Args:
@@ -231,7 +231,7 @@ def read_linear_guesses(
 def residual_deviation(fit: LinearFit) -> float:
     """√E(y − w·x)² by the moments of a fit, in the units of y; 0 where noise makes it negative.
 
-    >>> from askance.estimation.methods.linear_estimation import fit_exact
+    >>> from askance.estimation.linear import fit_exact
     >>> field = GaussianField(1, x_bounds=(-2, 2), y_bounds=(-4, 4))
     >>> round(residual_deviation(fit_exact(field, [[-1], [-1], [1], [1]], [-2, 0, 0, 2])), 9)
     1.0

@@ -18,14 +18,14 @@ from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
 from askance.estimation.entry import estimate
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.estimation.results.results import as_json
 from askance.evidence.responses import Responses
-from askance.evidence.tally import Tally
+from askance.evidence.tally import Tally, of_answers
 from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 from askance.survey.alternative_channels import Behaviour, refusal_of, with_bias, with_noncompliance
-from askance.survey.sensitivity_summary import marked_name, sensitivity_summary
+from askance.survey.sensitivity_summary import marked_name, sensitivity_summary, sensitivity_table
+from askance.tables import Table, Tabulated, as_json
 
 # Readings whose test of fit has a smaller p-value are marked.
 _DOUBTFUL = 0.05
@@ -68,7 +68,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Tabulated):
     """The planned reading first, then the others."""
 
     scenarios: tuple[Scenario, ...]
@@ -78,7 +78,7 @@ class Sensitivity:
         """The coefficients."""
         planned = self.scenarios[0].fit
         assert planned is not None
-        return planned.model.parameter_names
+        return planned.parameter_names
 
     def estimates(self) -> FloatArray:
         """θ̂ of every scenario, shape (scenarios, d); NaN where there is no fit."""
@@ -96,6 +96,10 @@ class Sensitivity:
     def summary(self, confidence: float = 0.95) -> str:
         """A table for people: shares and coefficients of every reading, each with what is known about its error."""
         return sensitivity_summary(self, confidence)
+
+    def table(self, confidence: float = 0.95) -> Table:
+        """Every share and coefficient of every reading in a row of its own, with its error and interval."""
+        return sensitivity_table(self, confidence)
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values; null where a scenario identifies nothing."""
@@ -173,7 +177,7 @@ def sensitivity(
     10 % random             26.7 %   -1.0116
                          21.8–31.7  (0.1294)
     ----------------------------------------
-    below shares: 95 % intervals, for the population; below coefficients: std. errors
+    below shares: 95 % intervals, for the population; below coefficients: standard errors
     """
     scenarios = []
     for reading in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
@@ -229,7 +233,7 @@ def _readings(
 
 def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
     """The same reports, taken as having come through another channel."""
-    if isinstance(evidence, Tally):
+    if of_answers(evidence):
         return Tally(channel, evidence.counts)
     return replace(evidence, channel=channel)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from askance.estimation.results.regression_summary import WIDTH
 from askance.estimation.results.result_tables import percent
 from askance.survey.alternative_channels import device_probabilities
+from askance.tables import WIDTH, Column, Table, estimate_columns
 
 if TYPE_CHECKING:
     from askance.survey.sensitivity import Scenario, Sensitivity
@@ -18,6 +18,7 @@ _IMPLAUSIBLE = (
     "p: share of surveys that would come as far off by chance, if the reading were true",
 )
 
+_TITLE = "Other readings of the design"
 # What stands in the two lines of one cell.
 _Cell = tuple[str, str]
 
@@ -40,7 +41,7 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
         max(len(name), *(len(line) for cell in cells for line in cell))
         for name, cells in zip(names, columns, strict=True)
     ]
-    lines = ["Other readings of the design"]
+    lines = [_TITLE]
     for part in _fitting(widths, WIDTH - first):
         head = "".join(f"  {names[j]:>{widths[j]}}" for j in part)
         rule = "-" * (first + len(head))
@@ -51,13 +52,36 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
                 text = f"{reading[line]:<{first}}{cells}".rstrip()
                 lines += [text] if text else []  # a reading without a fit has no second line
         lines.append(rule)
-    lines.append(f"below shares: {100 * confidence:g} % intervals, for the population; below coefficients: std. errors")
+    lines.append(
+        f"below shares: {100 * confidence:g} % intervals, for the population; below coefficients: standard errors"
+    )
+    return "\n".join([*lines, *_notes(table)])
+
+
+def sensitivity_table(table: Sensitivity, confidence: float) -> Table:
+    """Every share and coefficient of every reading in a row of its own; readings without a fit have none."""
+    rows: list[tuple[Any, ...]] = []
+    for scenario in table.scenarios:
+        shares, fit, name = scenario.shares(confidence), scenario.fit, marked_name(scenario)
+        if fit is None or shares is None:
+            continue
+        start = 1 if len(shares.labels) == 2 else 0
+        quantities = [f"share of {label}" for label in shares.labels]
+        columns = (quantities, shares.estimate, shares.standard_error, shares.lower, shares.upper)
+        rows += [(name, *row) for row in list(zip(*columns, strict=True))[start:]]
+        figures = (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+        rows += [(name, *row) for row in zip(table.parameter_names, *figures, strict=True)]
+    columns_of_rows = (Column("reading", "heading"), Column("quantity"), *estimate_columns(confidence))
+    return Table(columns_of_rows, rows, title=_TITLE, notes=_notes(table), most_rows=len(rows))
+
+
+def _notes(table: Sensitivity) -> list[str]:
+    notes = []
     if any(scenario.fit is None for scenario in table.scenarios):
-        lines.append("–: under this reading the reports tell nothing, or are impossible")
+        notes.append("–: under this reading the reports tell nothing, or are impossible")
     if not all(scenario.plausible for scenario in table.scenarios):
-        lines += _IMPLAUSIBLE
-    lines += [_device(scenario) for scenario in table.scenarios if scenario.bias]
-    return "\n".join(lines)
+        notes += _IMPLAUSIBLE
+    return notes + [_device(scenario) for scenario in table.scenarios if scenario.bias]
 
 
 def _reading(scenario: Scenario) -> _Cell:

@@ -15,7 +15,6 @@ from askance._kernels.directions import UNIT
 from askance.channels.registry import NUMBERS, Example, Parameter, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.bounds import numbers_as_json, per_statistic
-from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
 from askance.channels.statistics.sum_law import MomentLaw, SumLaw
 
@@ -83,7 +82,7 @@ class BallRelease(DirectionRelease):
         self.sums_size = 2 * self.dimension
 
     @property
-    def _scale(self) -> float:
+    def _slope(self) -> float:
         """What turns the integers of a direction into β."""
         return self.radius / (UNIT * self.choice.gain)
 
@@ -99,7 +98,7 @@ class BallRelease(DirectionRelease):
         seeds, chosen = self._told(columns)
         sums = np.zeros((2, self.dim), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.compiled().sum_vectors(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
+            directions.sum_vectors(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
         else:
             directions.sum_vectors_plain(seeds, chosen, self.dim + 1, sums)
         return sums.reshape(-1)
@@ -112,23 +111,23 @@ class BallRelease(DirectionRelease):
         most = np.full(self.dim, LARGEST_COMPONENT)
         return MomentLaw(-most, most, -high, high, variance)
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂ = v₀ + ρ Σ g/(n m)."""
-        require_averaging(averaging)
-        return np.asarray(self.centre + self._scale * (sums[: self.dim] / n))
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        return np.asarray(sums[: self.dim] / n)
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """(ρ/m)² times the variance of each g_j over reports, smoothed by one report of variance 1."""
-        require_averaging(averaging)
-        means = sums[: self.dim] / n
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Of each g_j over reports, smoothed by one report of variance 1."""
+        means = self._average(sums, n)
         spread = np.maximum(sums[self.dim :] / n - means**2, 0)
-        return np.asarray(self._scale**2 * (n * spread + UNIT**2) / (n + 1))
+        return means, (n * spread + UNIT**2) / (n + 1)
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """v₀ + ρ g/m."""
+        return np.asarray(self.centre + self._slope * inner)
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        return np.asarray(self.centre + self._scale * self._directions(columns))
+        return self._outer(self._directions(columns).astype(np.float64))
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        require_averaging(averaging)
         vectors = self._from_centre(truth)
         mean, second = weights @ vectors, (vectors * weights[:, None]).T @ vectors
         along = (self.choice.second_moment - 1) * second

@@ -10,28 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import as_floats, refuse_masked, require_generator, shown
+from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.categories import Categories
 from askance.channels.described import Described
-from askance.channels.differences import differences, way_out
 from askance.channels.randomness import WordSource, secure_words, seeded_words
+from askance.channels.statistics.choices import Averaging as Averaging
+from askance.channels.statistics.choices import Calibration as Calibration
+from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.channels.statistics.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
-from askance.errors import IncompatibleEvidenceError, InputError, MissingValueError, ShapeError
+from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance
-
-#: How means are taken where a channel first draws what to release: "within" what was drawn (better, the default), or as
-#: "printed" in the paper, over everybody with weights 1/probability. Where nothing is drawn the two are the same.
-Averaging: TypeAlias = Literal["within", "printed"]
-#: The stated level is spent exactly, or as the paper prints it (and the level it really has is reported).
-Calibration: TypeAlias = Literal["exact", "paper"]
 
 # Respondents drawn at a time: whatever is worked out for them stays in the processor's cache.
 _PIECE = 1 << 12
@@ -70,14 +67,15 @@ class StatisticsChannel(Described):
     Attributes:
         dimension: d, the number of statistics that are estimated.
         columns: what a report consists of.
-        stated_level: the privacy level that was asked for; `privacy_level` is the one the sampler has.
     """
 
     dimension: int
     columns: tuple[Column, ...]
-    stated_level: float
     #: Length of the integer sums.
     sums_size: int
+    #: What sums are called.
+    sums_name = "sums"
+    _level: Fraction
 
     # -- what a subclass provides ----------------------------------------------------------------------------------
 
@@ -98,12 +96,34 @@ class StatisticsChannel(Described):
         """What sums can be, and what they are on average."""
 
     @abstractmethod
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,)."""
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        """β on the channel's inner scale, averaged over the reports about each statistic, shape (d,)."""
 
     @abstractmethod
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """n · Var(μ̂_j), estimated from the sums alone, shape (d,)."""
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """The same mean, and the variance of β among these reports, smoothed so that none is 0; shape (d,) each."""
+
+    def _seen(self, sums: IntArray) -> IntArray | None:
+        """How many reports are about each statistic, shape (d,); None where every report is about all of them."""
+        return None
+
+    def _drawn_blocks(self, sums: IntArray) -> tuple[str, IntArray | None]:
+        """What is drawn, in a word, and how many reports are about each."""
+        return "statistic", self._seen(sums)
+
+    @property
+    def _sent(self) -> FloatArray | float:
+        """How often each statistic is drawn, one number for all or shape (d,)."""
+        return 1.0
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """φ from the inner scale, an affine function of each statistic, shape (…, d)."""
+        return inner
+
+    @property
+    def _slope(self) -> FloatArray | float:
+        """Of `_outer`, one number for all or shape (d,)."""
+        return 1.0
 
     @abstractmethod
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
@@ -146,6 +166,11 @@ class StatisticsChannel(Described):
     def sum_law(self) -> SumLaw:
         """What sums of reports can be, and what they are on average."""
         return self._sum_law()
+
+    @property
+    def stated_level(self) -> float:
+        """The level that was asked for; `privacy_level` is the one the sampler has."""
+        return float(self._level)
 
     def enumerate_exactly(self) -> Enumeration | None:
         """S and β in whole numbers on the statistics that decide the level; None where there are too many."""
@@ -239,6 +264,19 @@ class StatisticsChannel(Described):
         """What reports add up to: integers, so that every order and every split gives the same bits."""
         return self._sums(require_reports(reports, self).columns)
 
+    def n_told_by(self, sums: IntArray) -> int | None:
+        """How many reports have these sums: they do not tell."""
+        return None
+
+    def require_possible(self, sums: IntArray, n: int) -> None:
+        """Refuse what no n reports add up to."""
+        wrong = self.sum_law.violation(sums, n)
+        if wrong is not None:
+            raise InputError(
+                f"no {n} reports of {self.kind} have these sums: {wrong}.",
+                remedy="Sum with Tally(channel).add(reports).",
+            )
+
     def debias(self, reports: Reports) -> FloatArray:
         """β(o) for every report, shape (n, d): E[β(o) | φ] = φ."""
         return self._debias(require_reports(reports, self).columns)
@@ -250,12 +288,35 @@ class StatisticsChannel(Described):
     def _statistics(self, rows: AnyArray) -> FloatArray:
         return as_floats(rows, "the statistics", secret=True)
 
+    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """μ̂: the unbiased mean of φ from the sums of n reports, shape (d,)."""
+        inner, seen = self._average(sums, n), self._seen(sums)
+        if require_averaging(averaging) == "printed" and seen is not None:
+            inner = inner * seen / (self._sent * n)
+        what, blocks = self._drawn_blocks(sums)
+        if averaging == "within" and blocks is not None and not blocks.all():
+            missing = np.flatnonzero(blocks == 0)
+            raise EmptyDataError(
+                f"no report is about {what} {missing[0]} ({len(missing)} of {len(blocks)} were never drawn).",
+                remedy='Collect more reports, or take averaging="printed".',
+            )
+        return self._outer(inner)
+
+    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+        """n · Var(μ̂_j), estimated from the sums alone, shape (d,)."""
+        (mean, variance), seen = self._spread(sums, n), self._seen(sums)
+        if require_averaging(averaging) == "within" and seen is not None:
+            variance = variance * n / np.maximum(seen, 1)
+        elif seen is not None:  # E β² − (E β)², with β over its probability where the statistic was drawn, else 0
+            variance = (variance + mean**2) / self._sent - mean**2
+        return np.asarray(np.square(self._slope) * variance)
+
     def mean_covariance(
         self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
     ) -> FloatArray:
         """The limit of n · Cov(μ̂) when row i of `truth` has probability `weights[i]`, shape (d, d)."""
         rows, shares = self._distribution(truth, weights)
-        return self._mean_covariance(rows, shares, averaging)
+        return self._mean_covariance(rows, shares, require_averaging(averaging))
 
     def excess_covariance(
         self, truth: ArrayLike, weights: ArrayLike | None = None, averaging: Averaging = "within"
@@ -263,7 +324,8 @@ class StatisticsChannel(Described):
         """H = n · Cov(μ̂) − Cov φ: what the channel adds, shape (d, d); with "printed", H = E Cov[β(o) | φ]."""
         rows, shares = self._distribution(truth, weights)
         return np.asarray(
-            self._mean_covariance(rows, shares, averaging) - weighted_covariance(self._statistics(rows).T, shares)
+            self._mean_covariance(rows, shares, require_averaging(averaging))
+            - weighted_covariance(self._statistics(rows).T, shares)
         )
 
     def _distribution(self, truth: ArrayLike, weights: ArrayLike | None) -> tuple[AnyArray, FloatArray]:
@@ -294,14 +356,60 @@ class StatisticsChannel(Described):
         content = json.dumps([*parts, {"purpose": self.purpose}] if self.purpose else parts, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def require_same(self, other: Described) -> None:
-        """Refuse another channel."""
-        if self is not other and self.fingerprint != other.fingerprint:
-            raise IncompatibleEvidenceError(
-                f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
-                f"({self.fingerprint[:12]}…). {differences(other, self)}",
-                remedy=way_out(other, self) or "Keep reports of different channels apart.",
-            )
+
+class DrawnStatistics(StatisticsChannel):
+    """A report is about some statistics, drawn whatever the truth is; i with probability p_i, i and j with p_ij."""
+
+    def _drawn_covariance(
+        self,
+        mean: FloatArray,
+        second: FloatArray,
+        variance: FloatArray,
+        together: FloatArray | float,
+        averaging: Averaging,
+    ) -> FloatArray:
+        """The limit of n · Cov(μ̂), of E x, E[x xᵀ] and Var β of what is estimated on the inner scale, shape (d, d).
+
+        `together` is r_ij = p_ij/(p_i p_j). Averages within what was drawn have Var β_i/p_i and r_ij Cov(x_i, x_j);
+        printed ones E β_i²/p_i and r_ij E[x_i x_j], less E x E xᵀ.
+        """
+        product, slope = np.outer(mean, mean), np.broadcast_to(self._slope, mean.shape)
+        if averaging == "within":
+            covariance = together * (second - product)
+            np.fill_diagonal(covariance, variance / self._sent)
+        else:
+            covariance = together * second
+            np.fill_diagonal(covariance, (variance + mean**2) / self._sent)
+            covariance -= product
+        return np.asarray(covariance * np.outer(slope, slope))
+
+
+class BitStatistics(StatisticsChannel):
+    """A report is one row of d bits, whose shares π of ones give the statistics: φ = `_outer`(π)."""
+
+    def __init__(self, name: str, dimension: int, description: str) -> None:
+        self.dimension = self.sums_size = dimension
+        self.columns = (Column(name, "bits", width=dimension, description=description),)
+
+    def _bits(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        """The bits of reports as 0 and 1, shape (n, d)."""
+        return bits.unpack(columns[self.columns[0].name], self.dimension).astype(np.float64)
+
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """How many reports have each bit set."""
+        words = columns[self.columns[0].name]
+        return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
+
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        return np.asarray(sums / n)
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """π and π(1 − π), smoothed."""
+        ones = (sums + 0.5) / (n + 1)
+        return ones, ones * (1 - ones)
+
+    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
+        return self._outer(self._bits(columns))
 
 
 class HasReportLikelihood(ABC):

@@ -9,7 +9,6 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import as_float, as_floats, shown
-from askance._kernels import bits
 from askance.channels.statistics.base import require_finite
 from askance.errors import InputError, ShapeError
 
@@ -37,11 +36,6 @@ class Bounds:
                 remedy="Give the largest minus the smallest value of every statistic.",
             )
         self.plain = bool((self.lower == 0).all() and (self.width == 1).all())
-
-    @property
-    def statistic_bound(self) -> FloatArray:
-        """c: largest minus smallest value of each statistic, shape (d,)."""
-        return self.width
 
     def shares(self, rows: AnyArray, offset: int) -> AnyArray:
         """t = (φ − lower)/c, checked: booleans or 0/1 as they are where nothing has to be scaled, else floats."""
@@ -72,10 +66,6 @@ class Bounds:
             return rounded.astype(np.uint8)
         return shares
 
-    def packed(self, rows: AnyArray, offset: int) -> AnyArray:
-        """Binary statistics as packed bits (n, words)."""
-        return bits.pack(self.shares(rows, offset))
-
     def scaled(self, rows: AnyArray) -> FloatArray:
         """t = (φ − lower)/c of rows that are known to lie within their bounds."""
         return np.asarray((rows - self.lower) / self.width)
@@ -95,9 +85,11 @@ class Bounds:
             given["lower"] = numbers_as_json(self.lower)
         if (self.width != 1).any():
             given["statistic_bound"] = numbers_as_json(self.width)
-        if not self.binary:
-            given["statistics"] = "bounded"
         return given
+
+    def edges(self) -> list[list[float]]:
+        """What a fingerprint has of them."""
+        return [self.lower.tolist(), self.width.tolist()]
 
     def _interval(self, column: int) -> tuple[float, float]:
         return float(self.lower[column]), float(self.lower[column] + self.width[column])

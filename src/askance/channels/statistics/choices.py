@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import cast
+from typing import Literal, TypeAlias, cast
 
 from askance._checks import Number, as_distribution, did_you_mean, shown
-from askance.channels.statistics.base import Averaging, Calibration
+from askance.channels.registry import CHOICE_OF_CALIBRATION, COUNT, LEVEL, NUMBERS, Parameter
 from askance.errors import InputError, ShapeError
+
+#: How means are taken where a channel first draws what to release: "within" what was drawn (better, the default), or as
+#: "printed" in the paper, over everybody with weights 1/probability. Where nothing is drawn the two are the same.
+Averaging: TypeAlias = Literal["within", "printed"]
+#: The stated level is spent exactly, or as the paper prints it (and the level it really has is reported).
+Calibration: TypeAlias = Literal["exact", "paper"]
+
+#: Parameters of the registry that several channels have.
+DIM = Parameter("dim", COUNT, "number of statistics")
+SPENT = Parameter("privacy_level", LEVEL, "the level to spend")
+CALIBRATION = Parameter(
+    "calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"
+)
+BOUNDS = (
+    Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
+    Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
+)
 
 
 def require_choice(value: object, name: str, allowed: Sequence[str]) -> str:

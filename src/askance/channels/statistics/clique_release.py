@@ -12,20 +12,20 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_array, as_floats, as_positive_level, shown
-from askance._kernels import bits, draw
+from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, LEVEL, MATRICES, Example, Parameter, register
+from askance.channels.randomness import WordSource, pieces, whole_numbers
+from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
-from askance.channels.statistics.choices import as_draw_distribution, require_averaging
+from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.thresholds import apportion
-from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
+from askance.errors import InputError, MissingValueError, ShapeError
 
 # A proof by enumeration multiplies all statistics, observations and records; beyond this many structure is used.
 _ENUMERATED_ENTRIES = 1 << 20
@@ -38,7 +38,7 @@ _ENUMERATED_ENTRIES = 1 << 20
     parameters=[
         Parameter("sizes", COUNTS, "number of values of every variable"),
         Parameter("cliques", GROUPS, "the tables: each a list of variables, counted from 0"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
+        SPENT,
         Parameter(
             "clique_probabilities", DISTRIBUTION, "how often each table is drawn (default: least variance)", None
         ),
@@ -102,7 +102,6 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         self.tables: CliqueTables = CliqueTables(sizes, cliques)
         cells = self.tables.cells
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         by_cells = {w: TableRelease.for_privacy_level(w, self._level) for w in set(cells)}
         self._listed = read_tables(table_channels, self.tables, self._level)
         self.releases: tuple[ToldTable, ...] = tuple(self._listed.get(i, by_cells[w]) for i, w in enumerate(cells))
@@ -205,21 +204,18 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         return n * (3 + bits.words_for(self.columns[1].width))
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        shift = np.uint64(draw.DISCARDED_BITS)
-        for start in range(0, len(encoded), LONGEST_DRAW):
-            rows = slice(start, start + LONGEST_DRAW)
-            words = (source(len(encoded[rows])) >> shift).astype(np.int64)
-            clique = np.searchsorted(self._cumulative, words, side="right")
-            out["clique"][rows] = clique
+        for rows in pieces(len(encoded)):
+            clique = out["clique"][rows] = self._draw_clique(rows.stop - rows.start, source)
             cells = self.tables.cells_of(encoded[rows], clique)
             self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
 
     def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
-        words = (source(1) >> np.uint64(draw.DISCARDED_BITS)).astype(np.int64)
-        clique = np.searchsorted(self._cumulative, words, side="right")
-        out["clique"][:] = clique
+        clique = out["clique"][:] = self._draw_clique(1, source)
         cell = int(self.tables.cells_of(encoded, clique)[0])
         self._sampler.draw_one(int(clique[0]), cell, source, out["subset"][0])
+
+    def _draw_clique(self, count: int, source: WordSource) -> IntArray:
+        return np.searchsorted(self._cumulative, whole_numbers(source, count), side="right")
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size, and cells beyond those of the table."""
@@ -295,35 +291,30 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
             block_noun="clique",
         )
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂ of a cell: (share of the clique's reports that have it − b)/(a − b); of a matrix, R q̂."""
-        owner, outside, gain = self._by_cell
-        supports, seen = self._sums_by_cell(sums), self.reports_seen(sums)
-        if require_averaging(averaging) == "printed":
-            return np.asarray((supports - outside * seen[owner]) / (gain * self.clique_probabilities[owner] * n))
-        if not seen.all():
-            missing = np.flatnonzero(seen == 0)
-            raise EmptyDataError(
-                f"no report is about clique {missing[0]} ({len(missing)} of {len(seen)} were never drawn).",
-                remedy='Collect more reports, or take averaging="printed".',
-            )
-        return np.asarray((supports / seen[owner] - outside) / gain)
+    @property
+    def _sent(self) -> FloatArray:
+        return np.asarray(self.clique_probabilities[self._by_cell[0]])
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """Of the debiased cells of each clique, over how often it is drawn."""
-        owner, outside, gain = self._by_cell
-        supports, seen = self._sums_by_cell(sums), self.reports_seen(sums)[owner]
-        sent = (supports + 0.5) / (seen + 1)
+    def _seen(self, sums: IntArray) -> IntArray:
+        return np.asarray(self.reports_seen(sums)[self._by_cell[0]])
+
+    def _drawn_blocks(self, sums: IntArray) -> tuple[str, IntArray]:
+        return "clique", self.reports_seen(sums)
+
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        """(share of the clique's reports that have a cell − b)/(a − b); of a matrix, R q̂."""
+        _, outside, gain = self._by_cell
+        return np.asarray((self._sums_by_cell(sums) / np.maximum(self._seen(sums), 1) - outside) / gain)
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        _, outside, gain = self._by_cell
+        sent = (self._sums_by_cell(sums) + 0.5) / (self._seen(sums) + 1)
         within = sent * (1 - sent) / gain**2
         for number, table in self._listed.items():
             part = slice(self.tables.offsets[number], self.tables.offsets[number + 1])
             counts = np.asarray(self.bit_counts(sums)[self._own_bits(number)] + 0.5, dtype=np.float64)
             sent[part], within[part] = table.debias(counts / counts.sum()), table.variances(counts)
-        if require_averaging(averaging) == "within":
-            return np.asarray(within * n / np.maximum(seen, 1))
-        # E β² − (E β)² with β = (bit − b)/((a − b) π_c) when c was drawn, 0 otherwise
-        debiased = (sent - outside) / gain
-        return np.asarray((within + debiased**2) / self.clique_probabilities[owner] - debiased**2)
+        return np.asarray((sent - outside) / gain), within
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
         """The printed β: the cells of the clique that was drawn, over the probability of drawing it."""
@@ -340,7 +331,7 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         return values
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        printed = require_averaging(averaging) == "printed"
+        printed = averaging == "printed"
         cells, result = self.tables.cells_in_all(self._read(truth, 0)), np.zeros((self.dimension, self.dimension))
         mean = np.zeros(self.dimension)
         for number, part, release in self._parts():

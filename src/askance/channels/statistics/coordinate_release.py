@@ -11,27 +11,24 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
-from askance._kernels import bits, draw
+from askance._kernels import bits
 from askance._kernels.draw import TOTAL
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import (
-    CHOICE_OF_CALIBRATION,
-    COUNT,
-    DISTRIBUTION,
-    LEVEL,
-    NUMBERS,
-    Example,
-    Parameter,
-    register,
-)
-from askance.channels.statistics.base import Averaging, Calibration, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.randomness import WordSource, pieces, whole_numbers
+from askance.channels.registry import DISTRIBUTION, Example, Parameter, register
+from askance.channels.statistics.base import Averaging, Calibration, DrawnStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
-from askance.channels.statistics.choices import as_draw_distribution, require_averaging, require_calibration
+from askance.channels.statistics.choices import (
+    BOUNDS,
+    CALIBRATION,
+    DIM,
+    SPENT,
+    as_draw_distribution,
+    require_calibration,
+)
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
-from askance.errors import EmptyDataError
 from askance.models.enumerated import Enumerated
 
 # A proof by enumeration lists 2d observations of d + 2 statistics.
@@ -45,12 +42,9 @@ _RELEASE_PARTS = 10**9
     summary="draw one statistic and send one noised bit of it",
     use="statistics are many and dense (more than about √d of them are 1), or not bounded by a small norm",
     parameters=[
-        Parameter("dim", COUNT, "number of statistics"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
-        Parameter("calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"),
+        *(DIM, SPENT, CALIBRATION),
         Parameter("release_distribution", DISTRIBUTION, "how often each is drawn (default: equally often)", None),
-        Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
-        Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
+        *BOUNDS,
     ],
     examples=[
         Example(dim=4, privacy_level=1),
@@ -58,7 +52,7 @@ _RELEASE_PARTS = 10**9
         Example(dim=3, privacy_level=2, release_distribution=["1/2", "1/4", "1/4"], lower=-1, statistic_bound=3),
     ],
 )
-class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
+class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
     """Draw j ~ p_cr, make one bit of mean t_j = (φ_j − lower_j)/c_j, keep it with probability q, send (j, bit).
 
     Exact level: log(q/(1 − q)). The paper's q = e^{α/2}/(1 + e^{α/2}) spends only α/2; "exact" keeps with
@@ -97,7 +91,6 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         self.dimension = as_count(dim, "dim", minimum=1, maximum=1 << 24)
         self.calibration = require_calibration(calibration)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=False)
         given = as_draw_distribution(release_distribution, "release_distribution", self.dimension, "statistic")
         self._release = given or [Fraction(1, self.dimension)] * self.dimension
@@ -152,11 +145,10 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
         return self._bounds.shares(truth, offset)
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        span, shift = self.flips.keep - self.flips.raised, np.uint64(draw.DISCARDED_BITS)
-        for start in range(0, len(encoded), LONGEST_DRAW // 2):
-            rows = slice(start, min(start + LONGEST_DRAW // 2, len(encoded)))
+        span = self.flips.keep - self.flips.raised
+        for rows in pieces(len(encoded), words=2):
             count = rows.stop - rows.start
-            words = (source(2 * count) >> shift).astype(np.int64)
+            words = whole_numbers(source, 2 * count)
             coordinate = np.searchsorted(self._cumulative, words[:count], side="right")
             shares = encoded[rows][np.arange(count), coordinate].astype(np.float64)
             thresholds = self.flips.raised + bits.whole_parts(shares, span)
@@ -183,35 +175,26 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
             block_noun="coordinate",
         )
 
-    def _seen(self, sums: IntArray) -> tuple[IntArray, IntArray]:
-        zeros, ones = sums[: self.dimension], sums[self.dimension :]
-        return zeros + ones, ones
+    @property
+    def _sent(self) -> FloatArray:
+        return self.release_probabilities
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂_j = lower_j + c_j (share of ones among the reports of j − (1 − q))/(2q − 1)."""
-        seen, ones = self._seen(sums)
-        if require_averaging(averaging) == "printed":
-            shares = (ones - self.flips.raise_probability * seen) / (self.flips.gain * self.release_probabilities * n)
-            return self._bounds.values(shares)
-        if not seen.all():
-            missing = np.flatnonzero(seen == 0)
-            raise EmptyDataError(
-                f"no report is about statistic {missing[0]} ({len(missing)} of {self.dimension} were never drawn).",
-                remedy='Collect more reports, or take averaging="printed".',
-            )
-        return self._bounds.values(self.flips.debias(ones / seen))
+    def _seen(self, sums: IntArray) -> IntArray:
+        return np.asarray(sums[: self.dimension] + sums[self.dimension :])
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """Of the debiased bits of each coordinate, over how often it is drawn."""
-        seen, ones = self._seen(sums)
-        smoothed = (ones + 0.5) / (seen + 1)
-        within = smoothed * (1 - smoothed) / self.flips.gain**2
-        if require_averaging(averaging) == "within":
-            return np.asarray(self._bounds.width**2 * within * n / np.maximum(seen, 1))
-        # E β² − (E β)² with β = (bit − s)/((p − s) p_j) when j was drawn, 0 otherwise
-        debiased = self.flips.debias(smoothed)
-        second = (within + debiased**2) / self.release_probabilities
-        return np.asarray(self._bounds.width**2 * (second - debiased**2))
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        """(share of ones among the reports of j − (1 − q))/(2q − 1)."""
+        return self.flips.debias(sums[self.dimension :] / np.maximum(self._seen(sums), 1))
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        return self.flips.smoothed(sums[self.dimension :], self._seen(sums))
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        return self._bounds.values(inner)
+
+    @property
+    def _slope(self) -> FloatArray:
+        return self._bounds.width
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
         """The printed β: what was drawn, over the probability of drawing it."""
@@ -224,12 +207,8 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
         shares = weights @ self._bounds.scaled(truth)
-        within = self.flips.variance(shares)
-        scale = self._bounds.width
-        if require_averaging(averaging) == "within":
-            return np.diag(scale**2 * within / self.release_probabilities)
-        second = np.diag((within + shares**2) / self.release_probabilities)
-        return np.asarray((second - np.outer(shares, shares)) * np.outer(scale, scale))
+        nothing = np.zeros((self.dimension, self.dimension))  # no report is about two coordinates
+        return self._drawn_covariance(shares, nothing, self.flips.variance(shares), nothing, averaging)
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
         shares = self._bounds.scaled(truth)[:, columns["coordinate"].astype(np.int64)]
@@ -291,17 +270,14 @@ class CoordinateRelease(StatisticsChannel, HasReportLikelihood):
             given["calibration"] = self.calibration
         if len(set(self._release)) > 1:
             given["release_distribution"] = [str(p) for p in self._release]
-        bounds = self._bounds.parameters()
-        bounds.pop("statistics", None)
-        return given | bounds
+        return given | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """A 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²; coordinates are drawn by `release`."""
         return {"release": apportion(self._release), "keep": self.flips.keep, "raised": self.flips.raised}
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
-        edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
-        return self.flips.keep, self.flips.raised, self._cumulative.tolist(), edges
+        return self.flips.keep, self.flips.raised, self._cumulative.tolist(), self._bounds.edges()
 
 
 def best_release(costs: FloatArray) -> list[Fraction]:

@@ -16,7 +16,7 @@ def draw_dense_bits(
 
     The coordinates of a row are drawn in stretches of whole words, rows in pieces: no draw exceeds the source.
     """
-    flip = bits.compiled().flip_dense if compiled else bits.flip_dense_plain
+    flip = bits.flip_dense if compiled else bits.flip_dense_plain
     size = shares.shape[1]
     stretch = min(size, LONGEST_DRAW)
     rows = max(LONGEST_DRAW // stretch, 1)

@@ -18,9 +18,10 @@ from askance._checks import Number, as_count, as_floats, as_fraction, as_positiv
 from askance._kernels import directions
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import DISCARDED_BITS
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNT, LEVEL, NUMBER, Parameter
+from askance.channels.randomness import WordSource, pieces
+from askance.channels.registry import COUNT, NUMBER, Parameter
 from askance.channels.statistics.base import HasReportLikelihood, StatisticsChannel, require_finite
+from askance.channels.statistics.choices import SPENT
 from askance.channels.statistics.ranked import RankedChoice, ranked_choice
 from askance.channels.statistics.reports import Column
 from askance.errors import InputError
@@ -39,7 +40,7 @@ _HALF = np.uint64(2**32 - 1)
 #: The parameters of both channels.
 PARAMETERS = (
     Parameter("dim", COUNT, "numbers per respondent"),
-    Parameter("privacy_level", LEVEL, "the level to spend"),
+    SPENT,
     Parameter("radius", NUMBER, "largest Euclidean norm of a respondent's vector", 1),
     Parameter("candidates", COUNT, "directions a device chooses from, a power of two (default: by the level)", None),
 )
@@ -73,7 +74,6 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     def __init__(self, dim: int, privacy_level: Number, radius: Number = 1, candidates: int | None = None) -> None:
         self.dim = as_count(dim, "dim", minimum=1, maximum=self._largest_dim)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self._radius = _read_radius(radius)
         self.radius = float(self._radius)
         self.choice: RankedChoice = ranked_choice(self._level, _read_candidates(candidates), magnitude=self._magnitude)
@@ -123,9 +123,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         return units
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        most = LONGEST_DRAW // 3
-        for start in range(0, len(encoded), most):
-            rows = slice(start, min(start + most, len(encoded)))
+        for rows in pieces(len(encoded), words=3):
             count = rows.stop - rows.start
             words = source(3 * count).copy()  # the next call may overwrite them
             seeds = words[:count]
@@ -134,7 +132,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             given = (encoded[rows], seeds, ranks)
             if compiled:
                 table = directions.normal_table()
-                directions.compiled().choose(*given, table, self.candidates, self._magnitude, chosen)
+                directions.choose(*given, table, self.candidates, self._magnitude, chosen)
             else:
                 directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
@@ -166,7 +164,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         seeds, chosen = self._told(columns)
         found = np.empty((len(seeds), self.dim), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.compiled().directions(seeds, chosen, directions.normal_table(), self.dim + 1, found)
+            directions.directions(seeds, chosen, directions.normal_table(), self.dim + 1, found)
         else:
             directions.directions_plain(seeds, chosen, self.dim + 1, found)
         return found
@@ -192,7 +190,7 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         ranks = np.empty((len(seeds), len(units)), dtype=np.int64)
         if ranks.size >= COMPILED_PAYS_FROM:
             table = directions.normal_table()
-            directions.compiled().ranks(units, seeds, chosen, table, self.candidates, self._magnitude, ranks)
+            directions.ranks(units, seeds, chosen, table, self.candidates, self._magnitude, ranks)
         else:
             directions.ranks_plain(units, seeds, chosen, self.candidates, self._magnitude, ranks)
         levels = np.log([float(self.choice.low), float(self.choice.high)])

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, FloatArray
 from askance._kernels.draw import TOTAL
 from askance.errors import ProbabilityError
 
@@ -68,6 +68,11 @@ class Flips:
     def debias(self, ones: FloatArray) -> FloatArray:
         """T̂ = (share of reported ones − s)/(p − s)."""
         return np.asarray((ones - self.raise_probability) / self.gain)
+
+    def smoothed(self, ones: AnyArray, seen: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of one debiased bit, of `ones` among the `seen`; half a bit of each kind is added."""
+        share = (ones + 0.5) / (seen + 1)
+        return self.debias(share), np.asarray(share * (1 - share) / self.gain**2)
 
     def variance(self, shares: FloatArray) -> FloatArray:
         """Of one debiased bit of mean t: π(1 − π)/(p − s)²; symmetric: v + t(1 − t) with v = q(1 − q)/(2q − 1)²."""

@@ -15,15 +15,15 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, GuideArray, IntArra
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import draw, sampled_coordinates
 from askance._kernels.draw import TOTAL
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNT, LEVEL, NUMBERS, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
+from askance.channels.registry import COUNT, Example, Parameter, register
+from askance.channels.statistics.base import Averaging, DrawnStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
-from askance.channels.statistics.choices import require_averaging
+from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.staircase import Staircase, best_staircase
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
-from askance.errors import EmptyDataError, InputError
+from askance.errors import InputError
 
 # Sums hold a count for every statistic and code.
 _LARGEST_DIMENSION = 1 << 20
@@ -39,11 +39,9 @@ _FRACTION_BITS = 56
     summary="draw a few statistics and send each as one of a few codes",
     use="statistics are many and bounded, not only 0 and 1, and the level is larger (above about 1)",
     parameters=[
-        Parameter("dim", COUNT, "number of statistics"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
+        *(DIM, SPENT),
         Parameter("sampled", COUNT, "how many statistics are drawn (default: best for the level)", None),
-        Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
-        Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
+        *BOUNDS,
     ],
     examples=[
         Example(dim=3, privacy_level=1),
@@ -52,7 +50,7 @@ _FRACTION_BITS = 56
         Example(dim=1, privacy_level=3, lower=[10], statistic_bound=["5/2"]),
     ],
 )
-class Hybrid(StatisticsChannel, HasReportLikelihood):
+class Hybrid(DrawnStatistics, HasReportLikelihood):
     """Draw k of d statistics, noise x_j = 2t_j − 1 of each with level α/k by a table of codes, send places and codes.
 
     Here t = (φ − lower)/c is in [0, 1]^d. The tables are those of `Staircase`: a window mixed with signs, the finite
@@ -102,7 +100,6 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
     ) -> None:
         self.dimension = as_count(dim, "dim", minimum=1, maximum=_LARGEST_DIMENSION)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=False)
         most = min(self.dimension, _MOST_SAMPLED)
         #: k, how many statistics one report is about.
@@ -140,9 +137,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
         return self._bounds.shares(truth, offset)
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        step = LONGEST_DRAW // self.sampled
-        for start in range(0, len(encoded), step):
-            rows = slice(start, min(start + step, len(encoded)))
+        for rows in pieces(len(encoded), words=self.sampled):
             count = rows.stop - rows.start
             coordinates = self._draw_coordinates(count, source, compiled=compiled)
             shares = np.take_along_axis(encoded[rows], coordinates, axis=1).astype(np.float64).reshape(-1)
@@ -151,7 +146,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
             if compiled:
                 codes = np.empty(points.size, dtype=np.int64)
                 shift = draw.guide_shift(self._guide)
-                draw.compiled().columns(points, words, self.table.cumulative, self._guide, shift, codes)
+                draw.draw_columns(points, words, self.table.cumulative, self._guide, shift, codes)
             else:
                 codes = draw.draw_columns_plain(points, words, self.table.cumulative)
             out["coordinates"][rows] = coordinates
@@ -159,7 +154,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
 
     def _draw_coordinates(self, count: int, source: WordSource, *, compiled: bool) -> IntArray:
         """k of d for everybody, every set equally likely, in increasing order, shape (count, k)."""
-        pick = sampled_coordinates.compiled() if compiled else sampled_coordinates.pick_plain
+        pick = sampled_coordinates.pick if compiled else sampled_coordinates.pick_plain
         bounds, remainders = sampled_coordinates.bounds_for(self.dimension, self.sampled)
         chosen, done = np.empty((count, self.sampled), dtype=np.int64), 0
         while done < count:
@@ -177,7 +172,7 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
     # -- estimating ------------------------------------------------------------------------------------------------
 
     @property
-    def _drawn_share(self) -> float:
+    def _sent(self) -> float:
         """p = k/d."""
         return self.sampled / self.dimension
 
@@ -202,61 +197,47 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
             "code",
             size=np.ones(d, dtype=np.int64),
             block=np.repeat(np.arange(d), self.table.codes),
-            share=np.full(d, self._drawn_share),
+            share=np.full(d, self._sent),
             drawn=self.sampled,
             block_noun="statistic",
         )
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂_j = lower_j + c_j (1 + x̂_j)/2, x̂_j the average of β over the reports on j, or over all as printed."""
-        counts = sums.reshape(self.dimension, self.table.codes)
-        seen = counts.sum(axis=1)
-        if require_averaging(averaging) == "printed":
-            return self._values(counts @ self.table.values / (self._drawn_share * n))
-        if not seen.all():
-            missing = np.flatnonzero(seen == 0)
-            raise EmptyDataError(
-                f"no report is about statistic {missing[0]} ({len(missing)} of {self.dimension} were never drawn).",
-                remedy='Collect more reports, or take averaging="printed".',
-            )
-        return self._values(counts @ self.table.values / seen)
+    def _counts(self, sums: IntArray) -> IntArray:
+        return sums.reshape(self.dimension, self.table.codes)
 
-    def _values(self, signed: FloatArray) -> FloatArray:
-        """φ = lower + c(1 + x)/2."""
-        return self._bounds.values((1 + signed) / 2)
+    def _seen(self, sums: IntArray) -> IntArray:
+        return np.asarray(self._counts(sums).sum(axis=1))
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        """x̂_j, the average of β over the reports on j."""
+        return np.asarray(self._counts(sums) @ self.table.values / np.maximum(self._seen(sums), 1))
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
         """From the mean and mean square of β of each statistic, smoothed by one code of a statistic in the middle."""
-        counts = sums.reshape(self.dimension, self.table.codes)
-        seen = counts.sum(axis=1)
-        smoothed = (counts + self.table.probabilities.mean(axis=0)) / (seen[:, None] + 1)
+        smoothed = (self._counts(sums) + self.table.probabilities.mean(axis=0)) / (self._seen(sums)[:, None] + 1)
         first, second = smoothed @ self.table.values, smoothed @ self.table.values**2
-        if require_averaging(averaging) == "within":
-            variances = (second - first**2) * n / np.maximum(seen, 1)
-        else:
-            variances = second / self._drawn_share - first**2
-        return np.asarray(self._bounds.width**2 / 4 * variances)
+        return first, second - first**2
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """φ = lower + c(1 + x)/2."""
+        return self._bounds.values((1 + inner) / 2)
+
+    @property
+    def _slope(self) -> FloatArray:
+        return np.asarray(self._bounds.width / 2)
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
         """The printed β: x̂_j is β of the code over k/d where j was drawn, and 0 elsewhere."""
         drawn = columns["coordinates"].astype(np.int64)
         signed = np.zeros((len(drawn), self.dimension))
-        np.put_along_axis(signed, drawn, self.table.values[columns["values"]] / self._drawn_share, axis=1)
-        return self._values(signed)
+        np.put_along_axis(signed, drawn, self.table.values[columns["values"]] / self._sent, axis=1)
+        return self._outer(signed)
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
         shares = self._bounds.scaled(truth).clip(0, 1)
         signed, second = 2 * shares - 1, weights @ self.table.second_moment(shares)
-        mean = weights @ signed
-        if require_averaging(averaging) == "within":
-            centred = signed - mean
-            covariance = self._together * (centred * weights[:, None]).T @ centred
-            np.fill_diagonal(covariance, (second - mean**2) / self._drawn_share)
-        else:
-            covariance = self._together * (signed * weights[:, None]).T @ signed
-            np.fill_diagonal(covariance, second / self._drawn_share)
-            covariance -= np.outer(mean, mean)
-        return np.asarray(covariance * np.outer(self._bounds.width, self._bounds.width) / 4)
+        mean, products = weights @ signed, (signed * weights[:, None]).T @ signed
+        return self._drawn_covariance(mean, products, second - mean**2, self._together, averaging)
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
         """Σ over the drawn j of log P(code|x_j), less log C(d, k); codes of numbers off the grid are interpolated."""
@@ -343,9 +324,8 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        bounds = self._bounds.parameters()
-        bounds.pop("statistics", None)
-        return {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled} | bounds
+        given = {"dim": self.dimension, "privacy_level": str(self._level), "sampled": self.sampled}
+        return given | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """Row i of `codes`: the probabilities of the codes at grid point i, over 2⁶²; `sampled` statistics are sent."""
@@ -353,9 +333,8 @@ class Hybrid(StatisticsChannel, HasReportLikelihood):
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         table = self.table
-        edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
         weights = [table.window, table.grid, table.high, table.low, table.keep, table.raised]
-        return self.dimension, self.sampled, weights, edges
+        return self.dimension, self.sampled, weights, self._bounds.edges()
 
 
 def best_sampled(level: Fraction, most: int) -> int:

@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray, WordArray
+from askance._arrays import AnyArray, ArrayLike, FloatArray, WordArray
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import bits, signs
-from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import COUNT, LEVEL, NUMBERS, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.registry import Example, register
+from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
-from askance.channels.statistics.choices import require_averaging
+from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
 from askance.channels.statistics.dense_bits import draw_dense_bits
-from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 
 # A proof by enumeration lists 2^d observations of 2^d statistics.
@@ -39,19 +37,14 @@ _LIKELIHOOD_NUMBERS = 1 << 21
     summary="send a corner of the cube that leans towards the statistics",
     use="statistics are dense and matter equally, the level is small, and every report shall be about all of them "
     "(coordinate release is about one at a time, and varies less)",
-    parameters=[
-        Parameter("dim", COUNT, "number of statistics"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
-        Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
-        Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
-    ],
+    parameters=[DIM, SPENT, *BOUNDS],
     examples=[
         Example(dim=3, privacy_level=1),
         Example(dim=4, privacy_level="1/2", lower=-1, statistic_bound=2),
         Example(dim=1, privacy_level=2, lower=[5], statistic_bound=["1/2"]),
     ],
 )
-class Hypercube(StatisticsChannel, HasReportLikelihood):
+class Hypercube(BitStatistics, HasReportLikelihood):
     """Round x = 2t − 1 to a corner V of the cube, draw a corner o at random, turn it towards or away from V, send it.
 
     Here t = (φ − lower)/c is in [0, 1]^d, and V is in {−1, 1}^d with P(V_j = 1) = t_j, independent (a statistic at one
@@ -96,14 +89,11 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
     def __init__(
         self, dim: int, privacy_level: Number, *, lower: ArrayLike = 0.0, statistic_bound: ArrayLike = 1.0
     ) -> None:
-        self.dimension = as_count(dim, "dim", minimum=1, maximum=1 << 24)
+        super().__init__("signs", as_count(dim, "dim", minimum=1, maximum=1 << 24), "a corner of the cube, 1 for +1")
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=False)
         #: The coin: towards with probability keep/2⁶², away with raised/2⁶².
         self.coin: Flips = calibrate(BinaryDomain(1, 0), self._level)
-        self.columns = (Column("signs", "bits", width=self.dimension, description="a corner of the cube, 1 for +1"),)
-        self.sums_size = self.dimension
 
     @cached_property
     def scale(self) -> float:
@@ -137,7 +127,7 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
             piece = flat[start : start + LONGEST_DRAW]
             piece[:] = source(piece.size)
         drawn[:, -1] &= mask
-        turn = signs.compiled() if compiled else signs.turn_plain
+        turn = signs.turn if compiled else signs.turn_plain
         for start in range(0, len(corners), LONGEST_DRAW):
             rows = slice(start, min(start + LONGEST_DRAW, len(corners)))
             coins = source(rows.stop - rows.start)
@@ -151,37 +141,21 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How many reports have +1 in each place."""
-        words = columns["signs"]
-        return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
-
     def _sum_law(self) -> SumLaw:
         """P(+1) = (1 + x/B)/2."""
         high = np.full(self.dimension, 0.5 + 0.5 / self.scale)
         return CountLaw(1 - high, high, "sign")
 
-    def _shares(self, ones: FloatArray) -> FloatArray:
-        """t̂ = ½ + B (share of +1 − ½): (1 + x̂)/2 with x̂ = B · mean of the signs."""
-        return np.asarray(0.5 + self.scale * (ones - 0.5))
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """φ̂ = lower + c t̂ with t̂ = ½ + B (share of +1 − ½): (1 + x̂)/2 with x̂ = B · mean of the signs."""
+        return self._bounds.values(0.5 + self.scale * (inner - 0.5))
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂_j = lower_j + c_j (½ + B (share of +1 − ½))."""
-        require_averaging(averaging)
-        return self._bounds.values(self._shares(sums / n))
-
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """c_j² B² π_j(1 − π_j) with π_j the share of +1, smoothed: c_j²(B² − x̄_j²)/4."""
-        require_averaging(averaging)
-        ones = (sums + 0.5) / (n + 1)
-        return np.asarray((self._bounds.width * self.scale) ** 2 * ones * (1 - ones))
-
-    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        dense = bits.unpack(columns["signs"], self.dimension).astype(np.float64)
-        return self._bounds.values(self._shares(dense))
+    @property
+    def _slope(self) -> FloatArray:
+        """c B: n Var(μ̂_j) = c_j² B² π_j(1 − π_j) = c_j²(B² − x̄_j²)/4, with π_j the share of +1."""
+        return np.asarray(self._bounds.width * self.scale)
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        require_averaging(averaging)
         signed = 2 * (weights @ self._bounds.scaled(truth)) - 1
         covariance = np.diag(np.full(self.dimension, self.scale**2)) - np.outer(signed, signed)
         return np.asarray(covariance * np.outer(self._bounds.width, self._bounds.width) / 4)
@@ -193,8 +167,7 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
         independent coins, whose distribution is built up coin by coin.
         """
         shares = self._bounds.scaled(truth).clip(0, 1)
-        dense = bits.unpack(columns["signs"], self.dimension).astype(np.float64)
-        values = self._values_by_agreements()
+        dense, values = self._bits(columns), self._values_by_agreements()
         if np.isin(shares, (0.0, 1.0)).all():
             agreements = dense @ shares.T + (1 - dense) @ (1 - shares.T)
             likelihood = values[np.rint(agreements).astype(np.int64)]
@@ -260,17 +233,14 @@ class Hypercube(StatisticsChannel, HasReportLikelihood):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the registry, from which the same thresholds are built again."""
-        bounds = self._bounds.parameters()
-        bounds.pop("statistics", None)
-        return {"dim": self.dimension, "privacy_level": str(self._level)} | bounds
+        return {"dim": self.dimension, "privacy_level": str(self._level)} | self._bounds.parameters()
 
     def thresholds(self) -> dict[str, Any]:
         """Signs agree with the corner (rather than disagree) with probability agree/2⁶²."""
         return {"agree": self.coin.keep}
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
-        edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
-        return self.dimension, self.coin.keep, self.coin.raised, edges
+        return self.dimension, self.coin.keep, self.coin.raised, self._bounds.edges()
 
 
 def _share_of_ties(pairs: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import (
     Number,
     as_array,
@@ -23,23 +23,19 @@ from askance._checks import (
     shown,
 )
 from askance._kernels import bits
-from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.registry import (
-    CHOICE_OF_CALIBRATION,
     CHOICE_OF_STATISTICS,
     COUNT,
-    LEVEL,
     MATRIX,
     NUMBER,
-    NUMBERS,
     PROBABILITY,
     Example,
     Parameter,
     register,
 )
-from askance.channels.statistics.base import Averaging, Calibration, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.statistics.base import Averaging, BitStatistics, Calibration, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.calibration import (
     BinaryDomain,
@@ -50,9 +46,8 @@ from askance.channels.statistics.calibration import (
     calibrate,
     calibrate_for_density,
 )
-from askance.channels.statistics.choices import require_averaging, require_calibration, require_choice
+from askance.channels.statistics.choices import BOUNDS, CALIBRATION, DIM, SPENT, require_calibration, require_choice
 from askance.channels.statistics.dense_bits import draw_dense_bits
-from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
@@ -72,15 +67,12 @@ _LONGEST_RATIO = 1 << 17
     summary="send every statistic as one noised bit",
     use="few statistics are 1 at a time (a small norm), such as one-hot codes and sparse indicators",
     parameters=[
-        Parameter("dim", COUNT, "number of statistics"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
-        Parameter("calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"),
+        *(DIM, SPENT, CALIBRATION),
         Parameter("max_l1_norm", NUMBER, "largest sum of the statistics (default: their number)", None),
         Parameter("l1_norm", COUNT, "their sum, where it is always the same", None),
         Parameter("statistics", CHOICE_OF_STATISTICS, "only 0 and 1, or anything between", "binary"),
         Parameter("density", PROBABILITY, "share of ones: treat ones and zeros differently, best for it", None),
-        Parameter("lower", NUMBERS, "smallest value of the statistics", 0),
-        Parameter("statistic_bound", NUMBERS, "largest minus smallest value", 1),
+        *BOUNDS,
         Parameter("possible", MATRIX, "the possible statistics, where there are few: one row each", None),
     ],
     examples=[
@@ -91,7 +83,7 @@ _LONGEST_RATIO = 1 << 17
         Example(dim=2, privacy_level=1, statistics="bounded", possible=[[0, 0], ["1/4", "1/4"], [1, 0]]),
     ],
 )
-class PerValue(StatisticsChannel, HasReportLikelihood):
+class PerValue(BitStatistics, HasReportLikelihood):
     """Make one bit of mean t_j = (φ_j − lower_j)/c_j for every j; a 1 stays with probability p, a 0 rises with s.
 
     Level: the maximum over pairs of possible statistics of Σ_j log max_o P(o|t_j)/P(o|t′_j). For bits and symmetric
@@ -138,10 +130,9 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         statistic_bound: ArrayLike = 1.0,
         possible: ArrayLike | None = None,
     ) -> None:
-        self.dimension = as_count(dim, "dim", minimum=1, maximum=1 << 24)
+        super().__init__("bits", as_count(dim, "dim", minimum=1, maximum=1 << 24), "the noised bits")
         self.calibration = require_calibration(calibration)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         binary = require_choice(statistics, "statistics", ("binary", "bounded")) == "binary"
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=binary)
         self.max_l1_norm, self._exact_norm = _read_norm(max_l1_norm, l1_norm, self.dimension, binary)
@@ -149,8 +140,6 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         self._domain = self._make_domain()
         self._density = None if density is None else as_probability(density, "density")
         self.flips: Flips = self._make_flips()
-        self.columns = (Column("bits", "bits", width=self.dimension, description="the noised bits"),)
-        self.sums_size = self.dimension
 
     @classmethod
     def for_model(
@@ -263,7 +252,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             span = self.flips.keep - self.flips.raised
             draw_dense_bits(encoded, self.flips.raised, span, source, out["bits"], compiled=compiled)
             return
-        flip = bits.compiled().flip if compiled else bits.flip_plain
+        flip = bits.flip if compiled else bits.flip_plain
         mask = np.uint64(bits.last_word_mask(self.dimension))
         truth, noised, done = encoded.reshape(-1), out["bits"].reshape(-1), 0
         ones, zeros = bits.planes_of(self.flips.keep), bits.planes_of(self.flips.raised)
@@ -285,11 +274,6 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How many reports have each bit set."""
-        words = columns["bits"]
-        return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
-
     def _sum_law(self) -> SumLaw:
         """Bits are independent given t, so that their number is known as well as Σ t is."""
         low, high = np.zeros(self.dimension), np.ones(self.dimension)
@@ -300,23 +284,16 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
         least, most = (self.dimension * self.flips.raise_probability + self.flips.gain * norm for norm in norms)
         return CountLaw(self.flips.ones(low), self.flips.ones(high), "bit", total=(least, most))
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
+    def _outer(self, inner: FloatArray) -> FloatArray:
         """μ̂_j = lower_j + c_j (share of ones − s)/(p − s)."""
-        require_averaging(averaging)
-        return self._bounds.values(self.flips.debias(sums / n))
+        return self._bounds.values(self.flips.debias(inner))
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """c_j² π_j(1 − π_j)/(p − s)² with π_j the share of ones, smoothed."""
-        require_averaging(averaging)
-        ones = (sums + 0.5) / (n + 1)
-        return np.asarray(self._bounds.width**2 * ones * (1 - ones) / self.flips.gain**2)
-
-    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        dense = bits.unpack(columns["bits"], self.dimension).astype(np.float64)
-        return self._bounds.values(self.flips.debias(dense))
+    @property
+    def _slope(self) -> FloatArray:
+        """c/(p − s): n Var(μ̂_j) = c_j² π_j(1 − π_j)/(p − s)², with π_j the share of ones."""
+        return np.asarray(self._bounds.width / self.flips.gain)
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        require_averaging(averaging)
         shares = self._bounds.scaled(truth)
         centred = shares - weights @ shares
         covariance = (centred * weights[:, None]).T @ centred + np.diag(weights @ self.flips.variance(shares))
@@ -325,8 +302,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
         shares = self._bounds.scaled(truth)
         ones, zeros = np.log(self.flips.ones(shares)), np.log(self.flips.zeros(shares))
-        dense = bits.unpack(columns["bits"], self.dimension).astype(np.float64)
-        return np.asarray(dense @ (ones - zeros).T + zeros.sum(axis=1))
+        return np.asarray(self._bits(columns) @ (ones - zeros).T + zeros.sum(axis=1))
 
     # -- proving ---------------------------------------------------------------------------------------------------
 
@@ -405,7 +381,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
             given["density"] = str(self._density)
         if self._possible is not None:
             given["possible"] = self._bounds.values(self._possible).tolist()
-        return given | self._bounds.parameters()
+        return given | self._bounds.parameters() | ({} if self._bounds.binary else {"statistics": "bounded"})
 
     def thresholds(self) -> dict[str, Any]:
         """A 1 is sent as 1 with probability keep/2⁶², a 0 with probability raised/2⁶²."""
@@ -414,8 +390,7 @@ class PerValue(StatisticsChannel, HasReportLikelihood):
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         possible = None if self._possible is None else self._possible.tolist()
         norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]
-        edges = [self._bounds.lower.tolist(), self._bounds.width.tolist()]
-        return self.dimension, self.flips.keep, self.flips.raised, norm, possible, edges
+        return self.dimension, self.flips.keep, self.flips.raised, norm, possible, self._bounds.edges()
 
 
 def _read_norm(largest: Number | None, exact: int | None, dimension: int, binary: bool) -> tuple[Fraction, bool]:

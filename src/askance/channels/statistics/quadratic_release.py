@@ -13,7 +13,6 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.directions import SQUARE_SHIFT, UNIT
 from askance.channels.registry import Example, register
 from askance.channels.statistics.base import Averaging
-from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
 from askance.channels.statistics.sum_law import MomentLaw, SumLaw
 from askance.errors import ShapeError
@@ -80,7 +79,7 @@ class QuadraticRelease(DirectionRelease):
         return tuple(f"{i},{j}" for i, j in zip(self._first.tolist(), self._second.tolist(), strict=True))
 
     @property
-    def _scale(self) -> float:
+    def _slope(self) -> float:
         """What turns the integers g_i g_j − UNIT² δ_ij into β."""
         return self.radius**2 / (UNIT**2 * self.choice.gain)
 
@@ -114,7 +113,7 @@ class QuadraticRelease(DirectionRelease):
         sums = np.zeros((2, self.dimension), dtype=np.int64)
         if len(seeds) >= COMPILED_PAYS_FROM:
             table = directions.normal_table()
-            directions.compiled().sum_products(seeds, chosen, table, self.dim + 1, self.dim, sums)
+            directions.sum_products(seeds, chosen, table, self.dim + 1, self.dim, sums)
         else:
             directions.sum_products_plain(seeds, chosen, self.dim + 1, self.dim, sums)
         return sums.reshape(-1)
@@ -134,25 +133,25 @@ class QuadraticRelease(DirectionRelease):
             (self._first, self._second),
         )
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂_ij = ρ² (Σ g_i g_j/n − δ_ij)/κ."""
-        require_averaging(averaging)
-        return np.asarray(self._scale * (sums[: self.dimension] / n - UNIT**2 * self._diagonal))
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        return np.asarray(sums[: self.dimension] / n)
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """(ρ²/κ)² times the variance of each g_i g_j over reports, smoothed by one report without information."""
-        require_averaging(averaging)
-        means = sums[: self.dimension] / n
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Of each g_i g_j over reports, smoothed by one report without information."""
+        means = self._average(sums, n)
         squares = sums[self.dimension :] / n * 4.0**SQUARE_SHIFT
         spread = np.maximum(squares - means**2, 0)
-        return np.asarray(self._scale**2 * (n * spread + UNIT**4 * (1 + self._diagonal)) / (n + 1))
+        return means, (n * spread + UNIT**4 * (1 + self._diagonal)) / (n + 1)
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """ρ² (g_i g_j − δ_ij)/κ."""
+        return np.asarray(self._slope * (inner - UNIT**2 * self._diagonal))
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        found = self._directions(columns)
-        return np.asarray(self._scale * (found[:, self._first] * found[:, self._second] - UNIT**2 * self._diagonal))
+        chosen = self._directions(columns)
+        return self._outer((chosen[:, self._first] * chosen[:, self._second]).astype(np.float64))
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        require_averaging(averaging)
         gain, diagonal = self.choice.gain, self._diagonal
         second = self._statistics(truth) / self.radius**2  # u_i u_j of every respondent
         mean, fourth = weights @ second, (second * weights[:, None]).T @ second

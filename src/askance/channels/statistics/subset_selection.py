@@ -9,16 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
-from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
-from askance.channels.registry import COUNT, LABELS, LEVEL, Example, Parameter, labels_as_json, register
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
-from askance.channels.statistics.choices import require_averaging
-from askance.channels.statistics.reports import Column
+from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
+from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
+from askance.channels.statistics.choices import SPENT
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
 from askance.errors import InputError
@@ -33,7 +31,7 @@ _ENUMERATED_ENTRIES = 1 << 14
     use="there are many labels: from about 1.4 (e^level + 1) of them on it beats randomized response for shares",
     parameters=[
         Parameter("outputs", LABELS, "number of outputs, or their labels"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
+        SPENT,
         Parameter("subset_size", COUNT, "how many labels are sent (default: the number of least variance)", None),
     ],
     examples=[
@@ -43,7 +41,7 @@ _ENUMERATED_ENTRIES = 1 << 14
         Example(outputs=6, privacy_level="1/2", subset_size=3),
     ],
 )
-class SubsetSelection(StatisticsChannel, HasReportLikelihood):
+class SubsetSelection(BitStatistics, HasReportLikelihood):
     """Send s of w labels: the true one with probability p = s e^α/(s e^α + w − s), the rest uniform among the others.
 
     The statistics are the indicators of the labels, their means the shares of the labels. Exact level:
@@ -69,7 +67,7 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
 
     def __init__(self, outputs: LabelSet, privacy_level: Number, subset_size: int | None = None) -> None:
         self.outputs = Categories.of(outputs, name="outputs")
-        self.dimension = self.sums_size = len(self.outputs)
+        super().__init__("subset", len(self.outputs), "the labels that are sent")
         if self.dimension > MOST_CELLS:
             raise InputError(
                 f"outputs has {self.dimension:,} labels; allowed: at most {MOST_CELLS:,}, because a report has one bit "
@@ -77,12 +75,10 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
                 remedy="Join rare labels, or take randomized-response.",
             )
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         size = subset_size
         if size is not None:
             size = as_count(size, "subset_size", minimum=1, maximum=self.dimension - 1)
         self.release: TableRelease = TableRelease.for_privacy_level(self.dimension, self._level, size)
-        self.columns = (Column("subset", "bits", width=self.dimension, description="the labels that are sent"),)
 
     @property
     def subset_size(self) -> int:
@@ -145,30 +141,20 @@ class SubsetSelection(StatisticsChannel, HasReportLikelihood):
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How many reports have each label."""
-        words = columns["subset"]
-        return bits.count_bits(words, self.dimension, compiled_loop=len(words) >= COMPILED_PAYS_FROM)
-
     def _sum_law(self) -> SumLaw:
         low, high = self.release.sent_range()
         return CountLaw(low, high, "label", size=np.array([self.subset_size]))
 
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂: the share of every label, (share of reports that have it − b)/(a − b)."""
-        require_averaging(averaging)
-        return self.release.debias(sums / n)
+    def _outer(self, inner: FloatArray) -> FloatArray:
+        """The share of every label, (share of reports that have it − b)/(a − b)."""
+        return self.release.debias(inner)
 
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """π(1 − π)/(a − b)² with π the share of reports that have the label, smoothed."""
-        require_averaging(averaging)
-        return self.release.variances((sums + 0.5) / (n + 1))
-
-    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        return self.release.debias(bits.unpack(columns["subset"], self.dimension).astype(np.float64))
+    @property
+    def _slope(self) -> float:
+        """1/(a − b): n Var(μ̂) = π(1 − π)/(a − b)², with π the share of reports that have the label."""
+        return 1 / self.release.gain
 
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        require_averaging(averaging)
         shares = np.bincount(self._read(truth, 0), weights, minlength=self.dimension)
         return self.release.covariance(np.asarray(shares, dtype=np.float64))
 

@@ -25,7 +25,7 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
 from askance._kernels import bits, subsets
 from askance._kernels.draw import DISCARDED_BITS, TOTAL
-from askance.channels.randomness import LONGEST_DRAW, WordSource
+from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces, whole_numbers
 from askance.channels.thresholds import apportion, largest_odds
 from askance.errors import ProbabilityError
 
@@ -35,7 +35,6 @@ MOST_CELLS = 1 << 16
 _LEAST_SHARE = 0.99
 # Default probabilities of tables are whole multiples of one over this: short to write down, and as good.
 _PROBABILITY_PARTS = 10**9
-_SHIFT = np.uint64(DISCARDED_BITS)
 _ONE = np.uint64(1)
 
 
@@ -258,20 +257,18 @@ class SubsetSampler:
 
     def draw(self, table: IntArray, cell: IntArray, source: WordSource, out: WordArray, *, compiled: bool) -> None:
         """One subset of table `table[i]` with true cell `cell[i]` for every row i of `out` (n, words)."""
-        step = LONGEST_DRAW // out.shape[1]
-        for start in range(0, len(out), step):
-            rows = slice(start, start + step)
+        for rows in pieces(len(out), words=out.shape[1]):
             self._draw_piece(table[rows], cell[rows], source, out[rows], compiled)
 
     def _draw_piece(self, table: IntArray, cell: IntArray, source: WordSource, out: WordArray, compiled: bool) -> None:
-        inside = (source(len(out)) >> _SHIFT).astype(np.int64) < _of(self._keep, table)
+        inside = whole_numbers(source, len(out)) < _of(self._keep, table)
         out[:] = _of(self._begin, table)
         for plane in self._planes:
             words = source(out.size).reshape(out.shape)
             out[:] = subsets.toss(out, _of(plane, table)[:, None], words)
         if len(self._planes):
             out &= _of(self.full, table)
-        complete, done = subsets.compiled() if compiled else subsets.complete_plain, 0
+        complete, done = subsets.complete if compiled else subsets.complete_plain, 0
         while done < len(out):
             # Two cells are tried per word, the last of a row often in vain; somewhat more than is likely needed.
             words = source(min(LONGEST_DRAW, int((len(out) - done) * (0.55 * self._tries + 0.5)) + 8))
@@ -308,15 +305,14 @@ def _halves(source: WordSource, count: int) -> Iterator[int]:
 
 def first_impossible(table: AnyArray, sets: WordArray, sizes: IntArray, full: WordArray) -> int | None:
     """The first row i that has not `sizes[table[i]]` bits set, or one beyond `full[table[i]]`; None where none has."""
-    step = LONGEST_DRAW // sets.shape[1]
-    for start in range(0, len(sets), step):
-        own, part = table[start : start + step], sets[start : start + step]
+    for rows in pieces(len(sets), words=sets.shape[1]):
+        own, part = table[rows], sets[rows]
         wrong = subsets.count_ones(part) != _of(sizes, own)
         beyond = part & ~_of(full, own)
         if beyond.any():
             wrong |= beyond.any(axis=1)
         if wrong.any():
-            return start + int(np.argmax(wrong))
+            return int(rows.start + np.argmax(wrong))
     return None
 
 

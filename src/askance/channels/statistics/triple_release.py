@@ -13,24 +13,23 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
-from askance._kernels import draw
 from askance._kernels.draw import TOTAL
-from askance.channels.randomness import LONGEST_DRAW, WordSource
-from askance.channels.registry import CHOICE_OF_CALIBRATION, COUNT, LEVEL, Example, Parameter, register
+from askance.channels.randomness import WordSource, pieces, whole_numbers
+from askance.channels.registry import COUNT, Example, Parameter, register
 from askance.channels.statistics.base import (
     Averaging,
     Calibration,
+    DrawnStatistics,
     Enumeration,
     HasReportLikelihood,
-    StatisticsChannel,
     require_finite,
 )
-from askance.channels.statistics.choices import require_averaging, require_calibration
+from askance.channels.statistics.choices import CALIBRATION, SPENT, require_calibration
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion, exp_rounded_down, largest_odds
-from askance.errors import EmptyDataError, InputError, ProbabilityError
+from askance.errors import InputError, ProbabilityError
 
 # Coordinates are rounded to multiples of one over this: products and thresholds are then whole numbers.
 _FINENESS = 1 << 15
@@ -41,25 +40,22 @@ _LARGEST_DIM = 1 << 10
 _ENUMERATED_DIM = 3
 # Coordinates may exceed 1 by this: rounding, not a wrong scale.
 _HAIR = 1e-12
-_CODES = 8
+# Square, product and square in a code.
+_CODES, _BITS = 8, np.array([4, 2, 1])
 
 
 @register(
     family="statistics",
     summary="draw a pair of coordinates and send noised bits of their squares and their product",
     use="the paper's regression is to be repeated; quadratic-release has far less noise at every level",
-    parameters=[
-        Parameter("dim", COUNT, "numbers per respondent"),
-        Parameter("privacy_level", LEVEL, "the level to spend"),
-        Parameter("calibration", CHOICE_OF_CALIBRATION, "spend the level exactly, or as the paper prints", "exact"),
-    ],
+    parameters=[Parameter("dim", COUNT, "numbers per respondent"), SPENT, CALIBRATION],
     examples=[
         Example(dim=2, privacy_level=1),
         Example(dim=3, privacy_level=2, calibration="paper"),
         Example(dim=3, privacy_level=4),
     ],
 )
-class TripleRelease(StatisticsChannel, HasReportLikelihood):
+class TripleRelease(DrawnStatistics, HasReportLikelihood):
     """Vectors v in [−1, 1]^k; draw a pair i < j, make bits of means v_i², (1 + v_i v_j)/2 and v_j², keep each with q.
 
     The statistics are the upper triangle of v vᵀ, row by row, as for `QuadraticRelease`.
@@ -104,7 +100,6 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
     def __init__(self, dim: int, privacy_level: Number, *, calibration: Calibration = "exact") -> None:
         self.dim = as_count(dim, "dim", minimum=2, maximum=_LARGEST_DIM)
         self._level = as_positive_level(privacy_level)
-        self.stated_level = float(self._level)
         self.calibration = require_calibration(calibration)
         self.flips = _exact_flips(self._level) if self.calibration == "exact" else _paper_flips(self._level)
         if self.flips.keep == self.flips.raised:
@@ -179,14 +174,11 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
         return np.asarray(self.flips.raised + unit * shares)
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        step, shift = LONGEST_DRAW // 4, np.uint64(draw.DISCARDED_BITS)
-        for start in range(0, len(encoded), step):
-            rows = slice(start, min(start + step, len(encoded)))
-            count = rows.stop - rows.start
-            words = (source(4 * count) >> shift).astype(np.int64).reshape(4, count)
+        for rows in pieces(len(encoded), words=4):
+            words = whole_numbers(source, 4 * (rows.stop - rows.start)).reshape(4, -1)
             pair = np.searchsorted(self._cumulative, words[0], side="right")
             bits = self._thresholds(encoded[rows], pair) > words[1:].T
-            out["pair"][rows], out["code"][rows] = pair, bits @ np.array([4, 2, 1])
+            out["pair"][rows], out["code"][rows] = pair, bits @ _BITS
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
@@ -210,59 +202,47 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
             block_noun="pair",
         )
 
-    def _seen(self, sums: IntArray) -> tuple[FloatArray, FloatArray]:
-        """How many reports are about each statistic, and how many of them have its bit, shape (d,) each."""
-        counts = sums.reshape(self.pairs, _CODES)
-        totals, ones = np.zeros(self.dimension), np.zeros(self.dimension)
-        for place, bit in enumerate((4, 2, 1)):
-            np.add.at(totals, self._places[:, place], counts.sum(axis=1))
-            np.add.at(ones, self._places[:, place], counts[:, (np.arange(_CODES) & bit) > 0].sum(axis=1))
-        return totals, ones
+    def _by_statistic(self, counts: IntArray) -> IntArray:
+        """Numbers of every pair, of square, product and square (pairs, 3), added up by statistic, shape (d,)."""
+        totals = np.zeros(self.dimension, dtype=np.int64)
+        np.add.at(totals, self._places, counts)
+        return totals
+
+    def _seen(self, sums: IntArray) -> IntArray:
+        return self._by_statistic(sums.reshape(self.pairs, _CODES) @ np.ones((_CODES, 3), dtype=np.int64))
+
+    def _ones(self, sums: IntArray) -> IntArray:
+        """How many reports have the bit of each statistic, shape (d,)."""
+        return self._by_statistic(sums.reshape(self.pairs, _CODES) @ ((np.arange(_CODES)[:, None] & _BITS) > 0))
 
     @cached_property
     def _sent(self) -> FloatArray:
         """How often each statistic is sent, shape (d,)."""
         return np.asarray(np.where(self._is_square, 2 / self.dim, 1 / self.pairs))
 
-    def _values(self, shares: FloatArray) -> FloatArray:
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        """From the share of ones among the reports about a product."""
+        return self.flips.debias(self._ones(sums) / np.maximum(self._seen(sums), 1))
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        return self.flips.smoothed(self._ones(sums), self._seen(sums))
+
+    def _outer(self, inner: FloatArray) -> FloatArray:
         """Products from means of bits: t for squares, 2t − 1 for others."""
-        return np.asarray(np.where(self._is_square, shares, 2 * shares - 1))
+        return np.asarray(np.where(self._is_square, inner, 2 * inner - 1))
 
     @property
-    def _widths(self) -> FloatArray:
+    def _slope(self) -> FloatArray:
         return np.where(self._is_square, 1.0, 2.0)
-
-    def mean(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """μ̂ from the share of ones among the reports about a product, or over all as printed."""
-        seen, ones = self._seen(sums)
-        if require_averaging(averaging) == "printed":
-            return self._values((ones - self.flips.raise_probability * seen) / (self.flips.gain * self._sent * n))
-        if not seen.all():
-            missing = np.flatnonzero(seen == 0)
-            raise EmptyDataError(
-                f"no report is about statistic {missing[0]} ({len(missing)} of {self.dimension} were never drawn).",
-                remedy='Collect more reports, or take averaging="printed".',
-            )
-        return self._values(self.flips.debias(ones / seen))
-
-    def variances(self, sums: IntArray, n: int, averaging: Averaging = "within") -> FloatArray:
-        """Of the debiased bits of each product, over how often it is sent."""
-        seen, ones = self._seen(sums)
-        smoothed = (ones + 0.5) / (seen + 1)
-        within = smoothed * (1 - smoothed) / self.flips.gain**2
-        if require_averaging(averaging) == "within":
-            return np.asarray(self._widths**2 * within * n / np.maximum(seen, 1))
-        debiased = self.flips.debias(smoothed)
-        return np.asarray(self._widths**2 * ((within + debiased**2) / self._sent - debiased**2))
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
         """The printed β: the three products that were sent, over the probability of sending them."""
         pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
         shares = np.zeros((len(pair), self.dimension))
-        bits = (code[:, None] & np.array([4, 2, 1])) > 0
+        bits = (code[:, None] & _BITS) > 0
         places = self._places[pair]
         np.put_along_axis(shares, places, self.flips.debias(bits.astype(np.float64)) / self._sent[places], axis=1)
-        return self._values(shares)
+        return self._outer(shares)
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
         vectors, (first, second) = as_floats(rows, "the vectors"), np.triu_indices(self.dim)
@@ -278,15 +258,7 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
         members = np.zeros((self.pairs, self.dimension))
         np.put_along_axis(members, self._places, 1.0, axis=1)
         together = members.T @ members / self.pairs / np.outer(self._sent, self._sent)
-        within = self.flips.variance(mean)
-        if require_averaging(averaging) == "within":
-            covariance = together * (second - np.outer(mean, mean))
-            np.fill_diagonal(covariance, within / self._sent)
-        else:
-            covariance = together * second
-            np.fill_diagonal(covariance, (within + mean**2) / self._sent)
-            covariance -= np.outer(mean, mean)
-        return np.asarray(covariance * np.outer(self._widths, self._widths))
+        return self._drawn_covariance(mean, second, self.flips.variance(mean), together, averaging)
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
         pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
@@ -327,7 +299,7 @@ class TripleRelease(StatisticsChannel, HasReportLikelihood):
         span, raised = self.flips.keep - self.flips.raised, self.flips.raised
         sent = [sum(self._drawn[pair] for pair in np.argwhere(self._places == s)[:, 0]) for s in range(self.dimension)]
         scale = span * math.lcm(*sent)
-        widths = [int(width) for width in self._widths]
+        widths = [int(width) for width in self._slope]
         weights, beta = [], []
         for pair in range(self.pairs):
             thresholds = self._thresholds(units, np.full(len(units), pair)).tolist()

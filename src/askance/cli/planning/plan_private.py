@@ -159,13 +159,13 @@ def _write_release(field: GaussianField, output: Path, given: dict[str, Any]) ->
 def _with_scales(field: GaussianField, path: Path | None) -> tuple[GaussianField, int]:
     """The field with the scales that the reports of a pilot tell, if there is one, and how many they are."""
     from askance.estimation.scale_pilot import ScalePilot
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.formats import load
 
     if path is None:
         return field, 0
     tally = load(path)
-    if not isinstance(tally, StatisticsTally):
+    if not of_statistics(tally):
         raise InputError(f"{path} is no state of a pilot.", remedy="Make one with `askance aggregate REPORTS`.")
     found = ScalePilot.of_tally(field, tally).estimate(tally)
     return field.with_scales((found.centres, found.scales)), found.n_observations

@@ -18,7 +18,7 @@ from askance.errors import InputError, NotIdentifiedError
 
 if TYPE_CHECKING:
     from askance.estimation.results.mean_statistics import MeanStatistics
-    from askance.evidence import StatisticsTally, Tally
+    from askance.evidence import Tally
     from askance.models.enumerated import Enumerated
 
 _METHODS = {
@@ -70,7 +70,7 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
     Private linear regressions are for `askance fit-linear`, tables with covariates for `askance fit`.
     """
     from askance.estimation.results.fit import normal_quantile
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.formats.states import read_states
 
     normal_quantile(confidence)  # refused before any work is done
@@ -79,19 +79,19 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
         _field(states[0], evidence, confidence, given)
     elif given["model"] is not None:
         _model(evidence, confidence, given)
-    elif isinstance(evidence, StatisticsTally):
+    elif of_statistics(evidence):
         _means(evidence, confidence, given)
     else:
         _shares(evidence, confidence, given)
 
 
-def _field(state: Path, evidence: Tally | StatisticsTally, confidence: float, given: dict[str, Any]) -> None:
+def _field(state: Path, evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
     """The random field whose tables a state holds sums of."""
-    from askance.estimation.methods.field_estimation import estimate_field
-    from askance.evidence import StatisticsTally
+    from askance.estimation.field import estimate_field
+    from askance.evidence.tally import of_statistics
     from askance.formats.field_fit_file import field_for, write_field_fit, write_field_tables
 
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
             f"{state} is no state of noised tables; allowed with --field: one of clique-release.",
             remedy="Leave --field out.",
@@ -105,7 +105,7 @@ def _field(state: Path, evidence: Tally | StatisticsTally, confidence: float, gi
     show_estimate(fit, evidence, confidence, given["as_json"], told)
 
 
-def _means(evidence: StatisticsTally, confidence: float, given: dict[str, Any]) -> None:
+def _means(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
     """The means of noised statistics."""
     from askance.estimation import estimate_mean
 
@@ -144,7 +144,7 @@ def _named(means: MeanStatistics, names: str | None, purpose: str) -> MeanStatis
     return dataclasses.replace(means, names=own)
 
 
-def _shares(evidence: Tally, confidence: float, given: dict[str, Any]) -> None:
+def _shares(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
     """The share of every answer: of the distribution that fits, or as it comes out of the channel."""
     from askance.estimation import estimate_mean
     from askance.models import Enumerated
@@ -170,7 +170,7 @@ def _shares(evidence: Tally, confidence: float, given: dict[str, Any]) -> None:
     show_unbiased(means, evidence, confidence, given["as_json"], told, [many_answers] if many else [])
 
 
-def _model(evidence: Tally | StatisticsTally, confidence: float, given: dict[str, Any]) -> None:
+def _model(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
     """The model that a JSON file describes: its parameters, and the shares of its outputs."""
     from askance.planning.model_file import read_model
 
@@ -185,11 +185,11 @@ def _model(evidence: Tally | StatisticsTally, confidence: float, given: dict[str
     _fit(model, evidence, method, confidence, given)
 
 
-def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> bool:
+def _has_unbiased_beta(model: Enumerated, evidence: Tally[Any]) -> bool:
     """Whether one-step and moments can be used; sums of noised statistics are moments already."""
-    from askance.evidence import Tally
+    from askance.evidence.tally import of_answers
 
-    if not isinstance(evidence, Tally):
+    if not of_answers(evidence):
         return True
     try:
         evidence.channel.observation_function(model)
@@ -198,9 +198,7 @@ def _has_unbiased_beta(model: Enumerated, evidence: Tally | StatisticsTally) -> 
     return True
 
 
-def _fit(
-    model: Enumerated, evidence: Tally | StatisticsTally, method: Any, confidence: float, given: dict[str, Any]
-) -> None:
+def _fit(model: Enumerated, evidence: Tally[Any], method: Any, confidence: float, given: dict[str, Any]) -> None:
     """Fit, keep and show."""
     from askance.estimation import estimate
     from askance.formats import save

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.shared.printing import print_table
-
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
-    from askance.evidence import StatisticsTally, Tally
-
+    from askance.evidence import Tally
+    from askance.tables import Table
 
 # Below this p-value a test of the channel is shown.
 _DOUBTFUL = 0.01
@@ -21,11 +19,8 @@ _DOUBTFUL = 0.01
 
 def rows_as_json(names: tuple[str, str], rows: Iterable[tuple[Any, ...]]) -> list[dict[str, Any]]:
     """Objects of a label and numbers; what is not finite becomes null."""
-    fields = (*names, "std_error", "lower", "upper")
-    return [
-        {field: value if field == names[0] else finite(value) for field, value in zip(fields, row, strict=True)}
-        for row in rows
-    ]
+    found: list[dict[str, Any]] = _table("", names, rows, 0.95).to_json()["rows"]
+    return found
 
 
 def print_rows(
@@ -36,22 +31,27 @@ def print_rows(
     beside: Mapping[str, FloatArray] | None = None,
 ) -> None:
     """Label, value, error and interval of every row; `beside` are further columns of numbers."""
-    cells: list[tuple[str, ...]] = [
-        (str(label), f"{v:.4f}", *_spread(error, low, high)) for label, v, error, low, high in rows
-    ]
-    for values in (beside or {}).values():
-        cells = [(*row, f"{value:.4f}") for row, value in zip(cells, values, strict=True)]
-    print_table(title, [*names, "std. error", f"{100 * confidence:g} % interval", *(beside or {})], cells)
+    click.echo(f"{_table(title, names, rows, confidence, beside or {})}\n")
 
 
-def _spread(error: float, low: float, high: float) -> tuple[str, str]:
-    """Standard error and interval; projections onto the edge of what is possible claim none."""
-    if not math.isfinite(error):
-        return "unknown", "unknown"
-    return f"{error:.4f}", f"{low:.4f} … {high:.4f}"
+def _table(
+    title: str,
+    names: tuple[str, str],
+    rows: Iterable[tuple[Any, ...]],
+    confidence: float,
+    beside: Mapping[str, FloatArray] | None = None,
+) -> Table:
+    from askance.tables import Column, Table, estimate_columns
+
+    others = beside or {}
+    columns = (Column(names[0]), *estimate_columns(confidence, names[1], "decimal"))
+    cells = [(*row, *more) for row, *more in zip(rows, *others.values(), strict=True)]
+    more_columns = (Column(name, "decimal") for name in others)
+    notes = [f"{100 * confidence:g} % intervals"]
+    return Table((*columns, *more_columns), cells, title=title, notes=notes, most_rows=len(cells))
 
 
-def title_of(evidence: Tally | StatisticsTally, method: str) -> str:
+def title_of(evidence: Tally[Any], method: str) -> str:
     """What was estimated, from how many reports, and how."""
     from askance.evidence.pooled import PooledChannel
 
@@ -70,14 +70,14 @@ def print_alarm(alarm: str) -> None:
         click.echo(f"ALARM: {alarm}\n")
 
 
-def test_as_json(evidence: Tally | StatisticsTally) -> dict[str, Any]:
+def test_as_json(evidence: Tally[Any]) -> dict[str, Any]:
     """Whether reports can have come through their channel: what is proved, without simulated surveys."""
     from askance.estimation import channel_fit_test
 
     return channel_fit_test(evidence, replicates=0).to_json()
 
 
-def print_channel_test(evidence: Tally | StatisticsTally, alarm: str) -> None:
+def print_channel_test(evidence: Tally[Any], alarm: str) -> None:
     """Whether reports can have come through their channel, where that is in doubt and no alarm has said so."""
     from askance.estimation import channel_fit_test
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,7 @@ from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.estimation.scale_pilot import ScalePilot
-    from askance.evidence import StatisticsTally
+    from askance.evidence import Tally
 
 
 @command(
@@ -36,16 +36,16 @@ def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: floa
 
     Of a pilot (`askance plan regression --pilot`), print the centres and scales that it found.
     """
-    from askance.estimation.methods.linear_estimation import estimate_linear
+    from askance.estimation.linear import estimate_linear
     from askance.estimation.results.fit import normal_quantile
     from askance.estimation.scale_pilot import ScalePilot
-    from askance.evidence import StatisticsTally
+    from askance.evidence.tally import of_statistics
     from askance.formats.release_file import read_release
     from askance.formats.states import read_states
 
     normal_quantile(confidence)  # refused before any work is done
     planned, evidence = read_release(release), read_states(states)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
             f"{states[0]} is no state of noised statistics; allowed: one of the reports of {release}.",
             remedy="Make one with `askance aggregate REPORTS`.",
@@ -58,7 +58,7 @@ def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: floa
     show_estimate(fit, evidence, confidence, as_json, told)
 
 
-def _show_scales(pilot: ScalePilot, evidence: StatisticsTally, as_json: bool) -> None:
+def _show_scales(pilot: ScalePilot, evidence: Tally[Any], as_json: bool) -> None:
     with one_line_warnings() as told:
         found = pilot.estimate(evidence)
     rows = list(zip(pilot.field.names, found.centres.tolist(), found.scales.tolist(), strict=True))

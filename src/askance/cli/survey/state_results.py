@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from askance.estimation.results.fit import DistributionFit
     from askance.estimation.results.linear_fit import LinearFit
     from askance.estimation.results.mean_statistics import MeanStatistics
-    from askance.evidence import StatisticsTally, Tally
+    from askance.evidence import Tally
 
 # What a reader of unbiased shares should know.
 _UNBIASED = "they add up to 1, but those of rare answers may be below 0 by chance"
@@ -32,7 +32,7 @@ _SHARES, _PARAMETERS = ("answer", "share"), ("parameter", "estimate")
 
 def show_estimate(
     result: FieldFit | LinearFit | MeanStatistics,
-    evidence: Tally | StatisticsTally,
+    evidence: Tally[Any],
     confidence: float,
     as_json: bool,
     told: list[str],
@@ -45,7 +45,7 @@ def show_estimate(
 
 def show_fit(
     fit: DistributionFit,
-    evidence: Tally | StatisticsTally,
+    evidence: Tally[Any],
     confidence: float,
     as_json: bool,
     told: list[str],
@@ -93,7 +93,7 @@ def show_fit(
 
 
 def show_unbiased(
-    means: MeanStatistics, evidence: Tally, confidence: float, as_json: bool, told: list[str], notes: Sequence[str]
+    means: MeanStatistics, evidence: Tally[Any], confidence: float, as_json: bool, told: list[str], notes: Sequence[str]
 ) -> None:
     """Print shares as they come out of the channel."""
     messages = [f"unbiased shares: {_UNBIASED}", *notes]
@@ -112,7 +112,7 @@ def show_unbiased(
 
 
 def _head(
-    result: DistributionFit | MeanStatistics, evidence: Tally | StatisticsTally, method: str, confidence: float
+    result: DistributionFit | MeanStatistics, evidence: Tally[Any], method: str, confidence: float
 ) -> dict[str, Any]:
     """What was estimated from, for programs."""
     return {

@@ -16,7 +16,7 @@ from askance.errors import EmptyDataError, InputError
 from askance.estimation.checks.surprise import IMPOSSIBLE, Surprise, TestedEvidence, counts_of, in_words, surprise
 from askance.estimation.problems.simplex import closest_distribution
 from askance.evidence.responses import Responses
-from askance.evidence.tally import Tally
+from askance.evidence.tally import of_answers
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ def channel_fit_test(
     n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
-    if not replicates or not isinstance(evidence, (Tally, Responses)):
+    if not replicates or not (of_answers(evidence) or isinstance(evidence, Responses)):
         words = _bound_in_words(found)
         return ChannelTest(
             -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons
         )
-    counts = evidence.counts.astype(np.float64) if isinstance(evidence, Tally) else counts_of(evidence)
+    counts = evidence.counts.astype(np.float64) if of_answers(evidence) else counts_of(evidence)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     channel = evidence.channel
     shares = _distance(channel, counts)[1]

@@ -16,7 +16,6 @@ P(q̂) ≤ exp(−n min_p KL(q̂ ‖ S p)), since log E e^a is concave in the la
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,17 +24,16 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import shown
-from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.trials import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
+from askance.estimation.outcome import Notice, tell
 from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.pooled import PooledChannel, taken_apart
 from askance.evidence.responses import Responses
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.evidence.tally import StatisticsTally, Tally, of_answers
 
 #: What a channel and reports through it are tested with.
 TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | FieldResponses
@@ -83,21 +81,23 @@ def surprise(evidence: TestedEvidence) -> Surprise:
     return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + 1)
 
 
-def alarm_of(evidence: TestedEvidence, stacklevel: int = 3) -> str:
-    """Warn of reports that cannot have come through their channel, and say why; empty where they can.
+def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
+    """Why reports cannot have come through their channel; empty where they can.
 
     >>> from askance import PerValue, StatisticsTally
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     alarm_of(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100)).split(":")[0]
+    >>> alarm, = alarms_of(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
+    >>> alarm.text.split(":")[0]
     'these reports cannot have come through this channel'
     """
     found = surprise(evidence)
-    if found.bound >= IMPOSSIBLE:
-        return ""
-    message = in_words(found)
-    warnings.warn(f"{message}.", ImpossibleReportsWarning, stacklevel=stacklevel)
-    return message
+    return () if found.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(found)),)
+
+
+def told_alarm(evidence: TestedEvidence) -> str:
+    """The alarm, of which the caller is warned; empty where there is none."""
+    alarms = alarms_of(evidence)
+    tell(alarms)
+    return alarms[0].text if alarms else ""
 
 
 def in_words(found: Surprise) -> str:
@@ -115,30 +115,21 @@ def in_words(found: Surprise) -> str:
 def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
     if isinstance(evidence, Tally):
         for part in taken_apart(evidence):
-            yield _answers(part.channel, part.counts)
+            yield from part.channel.sum_law.trials(part.sums, part.n_observations)
     elif isinstance(evidence, Responses):
-        yield _answers(evidence.channel, counts_of(evidence))
-    elif isinstance(evidence, StatisticsTally):
-        yield from evidence.channel.sum_law.trials(evidence.sums, evidence.n_observations)
+        yield from evidence.channel.sum_law.trials(counts_of(evidence), evidence.n_observations)
     elif isinstance(evidence, Reports):
-        yield from _trials(StatisticsTally(evidence.channel).add(evidence))
+        yield from _trials(Tally(evidence.channel).add(evidence))
     elif isinstance(evidence, FieldResponses):
-        tally = StatisticsTally(evidence.channel)
+        tally = Tally(evidence.channel)
         for _, reports in evidence.chunks:
             tally = tally.add(reports)
         yield from _trials(tally)
     else:
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a Tally, StatisticsTally, Responses, FieldResponses or Reports.",
-            remedy="Collect reports with Tally(channel).add(reports), or StatisticsTally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed: a Tally, Responses or Reports.",
+            remedy="Collect reports with Tally(channel).add(reports), or Responses(channel).add(x, reports).",
         )
-
-
-def _answers(channel: FiniteChannel, counts: AnyArray) -> Trials:
-    """How often each answer was reported, of all."""
-    largest, smallest = channel.extreme_weights()
-    of = np.full(len(counts), counts.sum())
-    return Trials(counts, of, smallest / TOTAL, largest / TOTAL, lambda o: f"{channel.observations.labels[o]!r}")
 
 
 def counts_of(evidence: Responses) -> FloatArray:
@@ -173,11 +164,11 @@ def _product(comparisons: int, exponent: float) -> float:
 
 def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
-    if not isinstance(evidence, (Tally, Responses)) or isinstance(evidence.channel, PooledChannel):
+    if not (of_answers(evidence) or isinstance(evidence, Responses)) or isinstance(evidence.channel, PooledChannel):
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:
         return None
-    return evidence.counts if isinstance(evidence, Tally) else counts_of(evidence)
+    return evidence.counts if of_answers(evidence) else counts_of(evidence)
 
 
 def _bound_together(channel: FiniteChannel, counts: AnyArray) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,11 +19,11 @@ from askance.estimation.methods.common import (
     likelihood_covariance,
     says_less_than_the_prior,
 )
-from askance.estimation.methods.moments import solve_moments
+from askance.estimation.methods.moments import fit_moments
+from askance.estimation.outcome import Diagnostics, LocalMaximum, Notice, Outcome
+from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
-from askance.estimation.results.fit import Diagnostics, Fit, LocalMaximum, Outcome
 from askance.estimation.solvers.newton import Solution, newton
-from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
 
 #: How one start is climbed from.
 Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
@@ -44,7 +44,7 @@ def fit_marginal(
     rng: np.random.Generator | None = None,
     covariance: CovarianceKind | None = None,
     prior_scale: float = PRIOR_SCALE,
-) -> Fit:
+) -> Outcome:
     """θ̂ = argmax Ê log Σ_y S(o|y) p_θ(y|x), from several starts.
 
     The likelihood may have several maxima. The best one found is returned, all are listed in the diagnostics, and a
@@ -71,8 +71,9 @@ def fit_marginal(
     spread = _covariance_without_prior(problem, ends, kind, prior_scale)
     messages: tuple[str, ...] = ()
     used, repaired = str(kind), spread is None
+    notices = problem.robust_notices if kind == "robust" and not repaired else ()
     if spread is None:
-        warnings.warn(f"marginal: {_ESCAPE_MESSAGE}.", RepairWarning, stacklevel=3)
+        notices += (Notice(RepairWarning, _ESCAPE_MESSAGE),)
         messages, used = (_ESCAPE_MESSAGE,), "posterior"
         likelihood = problem.likelihood(problem.standard.prior_precision(prior_scale) / n)
         finite = [newton(likelihood, point, problem.standard) for point in points]
@@ -84,20 +85,18 @@ def fit_marginal(
         text = (
             f"the likelihood has several maxima ({len(maxima)} found from {len(points)} starts); the best is returned"
         )
-        warnings.warn(f"marginal: {text}.", MultipleMaximaWarning, stacklevel=3)
+        notices += (Notice(MultipleMaximaWarning, text),)
         messages += (text,)
     if not best.converged:
-        warnings.warn(f"marginal: {solver} stopped after {best.iterations} steps.", ConvergenceWarning, stacklevel=3)
-    return problem.fit(
-        Outcome(
-            theta=best.theta,
-            covariance=spread,
-            method="marginal",
-            covariance_kind=used,
-            converged=best.converged,
-            raw_statistics=None,
-            diagnostics=Diagnostics(best.iterations, repaired, False, maxima, escaped, messages),
-        )
+        notices += (Notice(ConvergenceWarning, f"{solver} stopped after {best.iterations} steps"),)
+    return Outcome(
+        theta=best.theta,
+        covariance=spread,
+        method="marginal",
+        covariance_kind=used,
+        converged=best.converged,
+        diagnostics=Diagnostics(best.iterations, repaired, False, maxima, escaped, messages),
+        notices=notices,
     )
 
 
@@ -135,12 +134,8 @@ def _starting_points(
     count = as_count(starts, "starts", maximum=100_000)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     points = [zeros(problem)]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RepairWarning)
-            points.append(solve_moments(problem).theta)
-    except NotIdentifiedError:
-        pass  # no unbiased β: the likelihood may identify θ all the same
+    with suppress(NotIdentifiedError):  # no unbiased β: the likelihood may identify θ all the same
+        points.append(fit_moments(problem).theta)
     drawn = generator.normal(scale=3.0, size=(count, dimension))
     return points + [problem.standard.to_parameters(point) for point in drawn]
 
@@ -185,7 +180,7 @@ def _explored(
 
 
 def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None) -> tuple[LocalMaximum, ...]:
-    """The different maxima among the ends that converged, best first.
+    """The different maxima among the ends that converged, best first; with a prior their heights include it.
 
     Far out the likelihood is flat, and a solver may stop on a plateau, which is no maximum: with a prior scale, an end
     other than the best counts only where the likelihood is more curved than that prior.
@@ -200,7 +195,9 @@ def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None)
         else:
             if not found or prior_scale is None or _is_peak(problem, end.theta, prior_scale):
                 found.append((end, 1))
-    return tuple(LocalMaximum(tuple(end.theta.tolist()), -end.value * n, count) for end, count in found)
+    return tuple(
+        LocalMaximum(tuple(end.theta.tolist()), -end.value * n - problem.log_shares, count) for end, count in found
+    )
 
 
 def _is_peak(problem: Problem, theta: FloatArray, prior_scale: float) -> bool:

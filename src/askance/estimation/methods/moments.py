@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, RepairWarning
 from askance.estimation.methods.common import check_prior_scale, choose_covariance_kind, says_less_than_the_prior
+from askance.estimation.outcome import Diagnostics, Notice, Outcome
+from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, MomentProblem
-from askance.estimation.results.fit import Diagnostics, Fit, Outcome
 from askance.estimation.solvers.newton import newton
 from askance.estimation.solvers.noisy import match_noisy_moments
-from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
 
 #: What is said of θ where a prior acted.
 POSTERIOR_MESSAGE = (
@@ -31,7 +29,7 @@ def fit_moments(
     weighting: Weighting = "best",
     covariance: CovarianceKind | None = None,
     prior_scale: float = PRIOR_SCALE,
-) -> Fit:
+) -> Outcome:
     """μ̂ = mean of β(x, o), then θ̂ = argmax μ̂ᵀθ − Ê A(θ; x).
 
     Where μ̂ lies outside the marginal polytope no such θ exists. The fit is then noise-aware: μ̂ is taken as Gaussian
@@ -44,36 +42,27 @@ def fit_moments(
             not) or "expected" (Σ_mom at θ̂).
         prior_scale: standard deviation of the weak prior, in log-odds.
     """
-    return problem.fit(solve_moments(problem, weighting=weighting, covariance=covariance, prior_scale=prior_scale))
-
-
-def solve_moments(
-    problem: MomentProblem,
-    *,
-    weighting: Weighting = "best",
-    covariance: CovarianceKind | None = None,
-    prior_scale: float = PRIOR_SCALE,
-) -> Outcome:
-    """What `fit_moments` finds, in the coordinates of the problem: where other methods begin."""
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("robust", "expected"))
     equations = problem.moments(weighting)
     solution = newton(equations.matching(), equations.start(), problem.standard, escaped=equations.is_outside)
     messages: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     spread, noise, used = None, None, str(kind)
     if solution.converged:
         spread = equations.covariance(solution.theta, kind)
+        notices = problem.robust_notices if kind == "robust" else ()
         if says_less_than_the_prior(problem, spread, prior_scale):
             spread, messages = None, (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
     else:
         messages = (OUTSIDE_MESSAGE, POSTERIOR_MESSAGE)
     if spread is None:
-        warnings.warn(f"moments: {'; '.join(messages)}.", RepairWarning, stacklevel=4)
+        notices += (Notice(RepairWarning, "; ".join(messages)),)
         precision = problem.standard.prior_precision(prior_scale)
         solution, spread, noise = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
         used = "posterior"
         if not solution.converged:
-            warnings.warn("moments: the noise-aware fit did not converge.", ConvergenceWarning, stacklevel=4)
+            notices += (Notice(ConvergenceWarning, "the noise-aware fit did not converge"),)
     return Outcome(
         theta=solution.theta,
         covariance=spread,
@@ -83,4 +72,5 @@ def solve_moments(
         raw_statistics=equations.statistics,
         raw_covariance=noise,
         diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
+        notices=notices,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +11,10 @@ from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import RepairWarning
 from askance.estimation.methods.common import choose_covariance_kind, likelihood_covariance, says_less_than_the_prior
-from askance.estimation.methods.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, solve_moments
+from askance.estimation.methods.moments import POSTERIOR_MESSAGE, UNCERTAIN_MESSAGE, fit_moments
+from askance.estimation.outcome import Notice, Outcome
+from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
-from askance.estimation.results.fit import Fit, Outcome
-from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
 
 # The step may not move any standardised parameter by more than this many log-odds. It shrinks like 1/√n, so the limit
 # matters only where the reports say too little for a step to be trusted.
@@ -32,7 +31,7 @@ def fit_one_step(
     weighting: Weighting = "best",
     covariance: CovarianceKind | None = None,
     prior_scale: float = PRIOR_SCALE,
-) -> Fit:
+) -> Outcome:
     """θ̂ = θ_mom + J(θ_mom)⁻¹ ∇ℓ(θ_mom), with J = Cov E[φ|o] the information of a report.
 
     One step from a √n-consistent start has the covariance of the maximum of the marginal likelihood, Σ_marg. It is
@@ -47,19 +46,14 @@ def fit_one_step(
         prior_scale: standard deviation of the weak prior, in log-odds.
     """
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        start = solve_moments(problem, weighting=weighting, prior_scale=prior_scale)
-    for warning in caught:
-        text = str(warning.message).replace("moments:", "one-step:", 1)
-        warnings.warn(text, warning.category, stacklevel=3)
-    messages = start.diagnostics.messages
+    start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
+    messages, notices = start.diagnostics.messages, start.notices
     end = None if start.diagnostics.repaired else _without_prior(problem, start.theta, kind, prior_scale)
     used, repaired = str(kind), end is None
     if end is None:
         if not start.diagnostics.repaired:
             messages += (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
-            warnings.warn(f"one-step: {UNCERTAIN_MESSAGE}; {POSTERIOR_MESSAGE}.", RepairWarning, stacklevel=3)
+            notices += (Notice(RepairWarning, f"{UNCERTAIN_MESSAGE}; {POSTERIOR_MESSAGE}"),)
         end, used = _with_prior(problem, start.theta, prior_scale), "posterior"
     if end.share < 1:
         messages += (f"the first scoring step was damped to {end.share:.3g} of its length",)
@@ -67,17 +61,14 @@ def fit_one_step(
         messages += (f"one scoring step was not enough here; {end.steps} were taken",)
     if repaired and "robust" in problem.covariance_kinds and len(problem.covariance_kinds) == 1:
         messages += ("weights and clusters are not part of the posterior's spread",)
-    return problem.fit(
-        Outcome(
-            theta=end.theta,
-            covariance=np.asarray(end.covariance),
-            method="one-step",
-            covariance_kind=used,
-            converged=start.converged,
-            raw_statistics=start.raw_statistics,
-            raw_covariance=start.raw_covariance,
-            diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
-        )
+    return replace(
+        start,
+        theta=end.theta,
+        covariance=np.asarray(end.covariance),
+        method="one-step",
+        covariance_kind=used,
+        diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
+        notices=notices,
     )
 
 

@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._threads import one_thread
 from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.methods.common import check_prior_scale
+from askance.estimation.outcome import Diagnostics, Notice, Outcome
+from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.problems.matching import MomentMatching, match_moments
 from askance.estimation.problems.simplex import closest_distribution, likeliest_distribution
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.protocols import Problem
-from askance.estimation.results.fit import Diagnostics, Fit, Outcome
 from askance.estimation.solvers.newton import newton
-from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
 from askance.evidence.tally import Tally
 
 #: How far an observed distribution q̂ is from S r.
 Divergence: TypeAlias = Literal["euclidean", "kl"]
 
 
-def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray:
-    """r̂ = argmin over all distributions r of D(q̂, S r), shape (m,): the first of the two steps.
-
-    >>> from askance import MatrixChannel, Tally
-    >>> S = [["1/3", "1/6", "1/4"], ["1/3", "1/6", "1/2"], ["1/3", "2/3", "1/4"]]
-    >>> project(Tally(MatrixChannel(S), [441, 502, 57])).round(4)
-    array([0., 0., 1.])
-    """
-    if not isinstance(evidence, Tally):
-        raise InputError(
-            f"evidence is {evidence!r}; allowed: a Tally.", remedy="Count with Tally(channel).add(reports)."
-        )
+def nearest_distribution(evidence: Tally, divergence: Divergence) -> tuple[FloatArray, tuple[Notice, ...]]:
+    """r̂ = argmin over all distributions r of D(q̂, S r), shape (m,), and what there is to say about it."""
     if divergence == "euclidean":
-        with one_thread:
-            return closest_distribution(evidence.channel.matrix, evidence.frequencies)
+        return closest_distribution(evidence.channel.matrix, evidence.frequencies), ()
     if divergence != "kl":
         raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="The default is euclidean.")
-    with one_thread:
-        r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
-    if not converged:
-        warnings.warn("projection: EM stopped before its gap closed.", ConvergenceWarning, stacklevel=3)
-    return r
+    r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
+    return r, () if converged else (Notice(ConvergenceWarning, "EM stopped before its gap closed"),)
 
 
-def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", prior_scale: float = PRIOR_SCALE) -> Fit:
+def fit_projection(
+    problem: Problem, *, divergence: Divergence = "euclidean", prior_scale: float = PRIOR_SCALE
+) -> Outcome:
     """r̂ = argmin over all distributions of D(q̂, S r), then the member of the family closest to r̂ in KL(r̂ ‖ p).
 
     This is where the pseudo-inverse has its place. It always answers, also where S cannot see some statistic; the
@@ -67,7 +53,7 @@ def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", pr
             "projection works on tallies, and the evidence has covariates.", remedy="Use method='moments'."
         )
     model, evidence, standard = problem.model, problem.evidence, problem.standard
-    r = project(evidence, divergence)
+    r, notices = nearest_distribution(evidence, divergence)
     statistics = model.table @ r
     n, dimension = evidence.n_observations, model.dimension
     solution = match_moments(model, statistics)
@@ -75,7 +61,7 @@ def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", pr
     repaired = not solution.converged
     if repaired:
         message = "the closest distribution gives some outputs probability 0; a weak prior keeps θ finite"
-        warnings.warn(f"projection: {message}.", RepairWarning, stacklevel=3)
+        notices += (Notice(RepairWarning, message),)
         messages += (message,)
         matching = MomentMatching(model, statistics, standard.prior_precision(prior_scale) / n)
         solution = newton(matching, np.zeros(dimension), standard)
@@ -87,14 +73,13 @@ def fit_projection(problem: Problem, *, divergence: Divergence = "euclidean", pr
         spread, kind = np.full((dimension, dimension), np.nan), "none"
     else:
         spread, kind = problem.moments("plain").covariance(solution.theta, "robust"), "robust"
-    return problem.fit(
-        Outcome(
-            theta=solution.theta,
-            covariance=spread,
-            method="projection",
-            covariance_kind=kind,
-            converged=solution.converged,
-            raw_statistics=statistics,
-            diagnostics=Diagnostics(solution.iterations, repaired=repaired, messages=messages),
-        )
+    return Outcome(
+        theta=solution.theta,
+        covariance=spread,
+        method="projection",
+        covariance_kind=kind,
+        converged=solution.converged,
+        raw_statistics=statistics,
+        diagnostics=Diagnostics(solution.iterations, repaired=repaired, messages=messages),
+        notices=notices,
     )

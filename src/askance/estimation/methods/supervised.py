@@ -7,14 +7,14 @@ from dataclasses import replace
 from askance.errors import IncompatibleEvidenceError
 from askance.estimation.methods.common import choose_covariance_kind
 from askance.estimation.methods.moments import fit_moments
+from askance.estimation.outcome import Outcome
+from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Problem
-from askance.estimation.results.fit import Fit
-from askance.estimation.solvers.parameter_scale import PRIOR_SCALE
 
 
 def fit_supervised(
     problem: Problem, *, covariance: CovarianceKind | None = None, prior_scale: float = PRIOR_SCALE
-) -> Fit:
+) -> Outcome:
     """Maximum likelihood from outputs y: moments through the identity channel, where β = φ and Σ = I⁻¹.
 
     Args:

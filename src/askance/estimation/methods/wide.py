@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,12 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
+from askance.estimation.outcome import Diagnostics, Notice, Outcome
 from askance.estimation.problems.conditional import Block
 from askance.estimation.problems.conditional_moments import ConditionalMatching
 from askance.estimation.problems.covariate_scale import require_sizes
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sum_over_rows import SumOverRows
-from askance.estimation.results.fit import Diagnostics, Outcome
-from askance.estimation.results.regression_fit import RegressionFit
 
 _NO_COVARIANCE = (
     "the model has too many coefficients for a covariance: estimates are penalised and come without standard errors"
@@ -31,7 +29,7 @@ def fit_wide(
     weighting: Weighting = "best",
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
-) -> RegressionFit:
+) -> Outcome:
     """Minimise Ê A(θ; x) − μ̂ᵀθ (moments), or the negative average log-likelihood (marginal), plus ½ ridge ‖θ‖²/n.
 
     Args:
@@ -63,19 +61,17 @@ def fit_wide(
     if method == "marginal":
         theta, converged, more = _descend(problem.likelihood(), theta, penalty, tolerance, max_iterations)
         iterations += more
-    if not converged:
-        warnings.warn(f"{method}: L-BFGS stopped after {iterations} steps.", ConvergenceWarning, stacklevel=3)
+    stopped = Notice(ConvergenceWarning, f"L-BFGS stopped after {iterations} steps")
     d = problem.model.dimension
-    return problem.fit(
-        Outcome(
-            theta=theta,
-            covariance=np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
-            method=method,
-            covariance_kind="none",
-            converged=converged,
-            raw_statistics=equations.statistics,
-            diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
-        )
+    return Outcome(
+        theta=theta,
+        covariance=np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
+        method=method,
+        covariance_kind="none",
+        converged=converged,
+        raw_statistics=equations.statistics,
+        diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
+        notices=() if converged else (stopped,),
     )
 
 

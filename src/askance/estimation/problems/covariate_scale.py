@@ -6,9 +6,9 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.errors import NotIdentifiedError
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.basis import Basis
 from askance.estimation.problems.conditional import Block, Rows
-from askance.estimation.solvers.parameter_scale import Standard
 from askance.evidence.totals import total
 from askance.models.covariate_sizes import LARGEST, SMALLEST, require_size
 from askance.models.softmax import Softmax

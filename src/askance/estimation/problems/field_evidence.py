@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain, groupby, pairwise
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally, of_statistics
 from askance.models.random_field import RandomField
 
 #: Gives Cov φ of the measured statistics under the model, shape (m, m), to who needs it.
@@ -128,7 +129,9 @@ class NoisyTables(TableEvidence):
         return f"NoisyTables({len(self.statistics)} cells, {self.n_observations} records)"
 
 
-class _FromChannel(TableEvidence):
+class FromChannel(TableEvidence):
+    """Tables from sums of reports."""
+
     def __init__(self, tally: StatisticsTally, cliques: Sequence[tuple[int, ...]]) -> None:
         self.cliques, self.tally = tuple(cliques), tally
         self.statistics, self.standard_errors = tally.mean(), tally.standard_errors()
@@ -136,7 +139,7 @@ class _FromChannel(TableEvidence):
         self.channel, self.privacy_level = tally.channel.specification(), tally.channel.privacy_level
 
 
-class CliqueEvidence(_FromChannel):
+class CliqueEvidence(FromChannel):
     """Sums of clique release: tables of different respondents, so that noise is independent between tables."""
 
     def __init__(self, tally: StatisticsTally, channel: CliqueRelease) -> None:
@@ -153,7 +156,7 @@ class CliqueEvidence(_FromChannel):
         return BlockMatrix(count * block for count, block in zip(seen, chain.from_iterable(inverses), strict=True))
 
 
-class BitEvidence(_FromChannel):
+class BitEvidence(FromChannel):
     """Sums of per-value release: every respondent sends a bit of every cell of every table."""
 
     def __init__(self, tally: StatisticsTally, channel: PerValue, cliques: Sequence[tuple[int, ...]]) -> None:
@@ -167,7 +170,7 @@ class BitEvidence(_FromChannel):
         return BlockMatrix([np.asarray(self.n_observations * np.linalg.inv(spread), dtype=np.float64)])
 
 
-class CoordinateEvidence(_FromChannel):
+class CoordinateEvidence(FromChannel):
     """Sums of coordinate release: every respondent sends one cell."""
 
     def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
@@ -183,14 +186,15 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
     """
     if isinstance(evidence, NoisyTables):
         _require_width(field, len(evidence.statistics), "the tables")
-        evidence.cliques = field.cliques
-        return evidence
+        seen = copy(evidence)  # the caller's own may serve other fields
+        seen.cliques = field.cliques
+        return seen
     if isinstance(evidence, Reports):
         evidence = StatisticsTally(evidence.channel).add(evidence)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed with a field: a StatisticsTally, Reports or NoisyTables.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed with a field: a Tally of noised tables, Reports or NoisyTables.",
+            remedy="Sum reports with Tally(channel).add(reports).",
         )
     channel = evidence.channel
     if not evidence.n_observations:

@@ -17,7 +17,7 @@ from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.problems.field_evidence import BlockMatrix
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 
 
 class TableLoss(Protocol):

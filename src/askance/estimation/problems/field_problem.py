@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Self
 
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
-from askance.estimation.problems.field_evidence import TableEvidence
-from askance.estimation.problems.field_likelihood import GaussianLoss, TableLoss
-from askance.estimation.problems.field_tables import MeasuredField
+from askance._checks import shown
+from askance.channels.statistics.reports import Reports
+from askance.errors import InputError
+from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
+from askance.estimation.problems.field_evidence import FromChannel, NoisyTables, TableEvidence, read_evidence
+from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
+from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField
 from askance.estimation.solvers.field_descent import descend, inverse_root
+from askance.evidence.tally import StatisticsTally
+from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
 
 #: Where a gradient is below this many posterior standard deviations, the solver has arrived.
@@ -42,12 +49,45 @@ class FieldProblem:
         evidence: these tables, with their noise.
         prior_scale: standard deviation of the prior on every parameter.
         dense: whether matrices (d, d) are used.
+        source: what the tables come from.
     """
 
-    def __init__(self, measured: MeasuredField, evidence: TableEvidence, prior_scale: float, dense: bool) -> None:
-        self.measured, self.evidence, self.dense = measured, evidence, dense
+    def __init__(
+        self,
+        measured: MeasuredField,
+        evidence: TableEvidence,
+        prior_scale: float,
+        dense: bool,
+        source: StatisticsTally | Reports | None = None,
+    ) -> None:
+        self.measured, self.evidence, self.dense, self._source = measured, evidence, dense, source
         self.prior_scale, self.precision = prior_scale, 1 / prior_scale**2
         self.dimension = measured.field.dimension
+        self.tested = evidence.tally if isinstance(evidence, FromChannel) else None
+
+    @classmethod
+    def of(cls, field: RandomField, evidence: StatisticsTally | Reports | NoisyTables) -> Self:
+        """The problem of a field without covariates and evidence about its tables."""
+        if field.terms:
+            raise InputError(
+                f"the field has covariates ({shown(list(field.terms))}), the evidence has none: {shown(evidence)}.",
+                remedy="Give reports with their covariates: FieldResponses(channel).add(x, reports).",
+            )
+        seen = read_evidence(field, evidence)
+        dense, source = field.dimension <= MOST_PARAMETERS, None if isinstance(evidence, NoisyTables) else evidence
+        return cls(MeasuredField(field, seen.cliques), seen, FIELD_PRIOR_SCALE, dense, source)
+
+    def with_prior_scale(self, prior_scale: float) -> FieldProblem:
+        """The same under another prior."""
+        return FieldProblem(self.measured, self.evidence, prior_scale, self.dense, self._source)
+
+    def likelihood(self) -> ReportLoss:
+        """The likelihood of the reports themselves; refused where there is none."""
+        if isinstance(self._source, Reports):
+            return ReportLoss.of_reports(self._source)
+        if self._source is None:
+            raise InputError("tables have no likelihood of reports.", remedy="Leave the method out, or take 'ridge'.")
+        return ReportLoss.of_sums(self._source)
 
     def gaussian(self, theta: FloatArray) -> GaussianLoss:
         """The loss of the debiased tables, with the noise they have near θ."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.solvers.newton import Solution, newton
-from askance.estimation.solvers.parameter_scale import Standard
 from askance.models.protocols import FiniteModel
 
 # μ̂ closer to the boundary of the polytope than this share counts as on it: no distribution of the family has it.

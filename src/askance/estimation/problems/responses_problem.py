@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, FloatArray
 from askance.channels.labels import Direct
 from askance.design.covariances import Weighting
 from askance.errors import (
@@ -19,7 +17,8 @@ from askance.errors import (
     NotIdentifiedError,
     ShapeError,
 )
-from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.outcome import Notice
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.cluster_sums import ClusterSums, cluster_sums, merge_clusters
 from askance.estimation.problems.conditional import (
     Block,
@@ -44,10 +43,6 @@ from askance.estimation.problems.conditional_moments import (
 )
 from askance.estimation.problems.covariate_scale import find_basis, standardise
 from askance.estimation.protocols import CovarianceKind
-from askance.estimation.results.fit import Outcome
-from askance.estimation.results.regression_fit import RegressionFit
-from askance.estimation.solvers.parameter_scale import Standard
-from askance.evidence.possible import require_possible
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
 from askance.models.softmax import Softmax
@@ -60,7 +55,7 @@ class ResponsesProblem:
     """A `Softmax` model with `Responses`; refuses empty evidence, other outputs and collinear covariates.
 
     Where covariates are far from 0 or nearly collinear (a year and its square), the problem is about covariates in
-    another `Basis`, and about their θ̃; `fit` and `inward` lead out of it and into it.
+    another `Basis`, and about their θ̃; `inward` leads into it, and the basis out of it.
 
     Args:
         model: what to fit.
@@ -90,7 +85,7 @@ class ResponsesProblem:
         (self.counts,) = self.rows.total(
             lambda block: (np.bincount(block.codes, weights=block.weights, minlength=size).astype(np.float64),)
         )
-        require_possible(channel, (self.counts > 0).astype(np.int64))
+        channel.refuse_never_observed((self.counts > 0).astype(np.int64))
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters
@@ -102,6 +97,7 @@ class ResponsesProblem:
         elif model.dimension <= WIDE_FROM:
             basis = find_basis(self.rows, model)  # collinear covariates are refused before anything is fitted
             self.rows = self.rows if basis is None else self.rows.in_basis(basis)
+        self.log_shares, self.tested = 0.0, self.evidence
         self._information_at_zero: FloatArray | None = None
 
     @cached_property
@@ -189,20 +185,29 @@ class ResponsesProblem:
         (squares,) = self.rows.total(lambda block: (gram(block.x, times(outer(score(block)), block.squares)),))
         return np.asarray(squares.reshape(d, d) * (self.n_observations / self.rows.total_weight**2))
 
-    def _clustered(self, score: RowScore) -> FloatArray:
+    @cached_property
+    def _clusters(self) -> tuple[AnyArray, AnyArray]:
+        """The names of clusters, and which of them every row belongs to."""
         labels = np.concatenate([np.asarray(chunk.clusters) for chunk in self.evidence.chunks])
         names, place = np.unique(labels, return_inverse=True)
-        count, d = len(names), self.model.dimension
+        return names, place
+
+    @property
+    def robust_notices(self) -> tuple[Notice, ...]:
+        """That clusters are few."""
+        d = self.model.dimension
+        if not self.has_clusters or len(self._clusters[0]) > d:
+            return ()
+        few = f"{len(self._clusters[0])} clusters for {d} parameters"
+        return (Notice(AskanceWarning, f"{few}: cluster-robust standard errors are not to be trusted"),)
+
+    def _clustered(self, score: RowScore) -> FloatArray:
+        (names, place), d = self._clusters, self.model.dimension
+        count = len(names)
         if count < 2:
             raise InputError(
                 f"there is one cluster, {names[0]!r}, which says nothing of how clusters differ; allowed: at least 2.",
                 remedy="Name another column, or leave clusters out.",
-            )
-        if count <= d:
-            warnings.warn(
-                f"{count} clusters for {d} parameters: cluster-robust standard errors are not to be trusted.",
-                AskanceWarning,
-                stacklevel=2,
             )
 
         def sums_of(block: Block) -> ClusterSums:
@@ -220,40 +225,6 @@ class ResponsesProblem:
         """Parameters of the covariates as they were given, in the coordinates of the problem."""
         return theta if self.rows.basis is None else self.rows.basis.inward(theta)
 
-    def fit(self, outcome: Outcome) -> RegressionFit:
-        """Put a result together, in terms of the covariates as they were given."""
-        clustered = outcome.covariance_kind == "robust" and self.has_clusters
-        basis = self.rows.basis
-        told = outcome if basis is None else _outward(outcome, basis)
-        return RegressionFit(
-            model=self.model,
-            theta=told.theta,
-            covariance=told.covariance,
-            n_observations=self.n_observations,
-            method=outcome.method,
-            covariance_kind="cluster-robust" if clustered else outcome.covariance_kind,
-            converged=outcome.converged,
-            log_likelihood=-self.rows.total_weight * self.likelihood().value(outcome.theta),
-            raw_statistics=told.raw_statistics,
-            channel=self.channel.specification(),
-            privacy_level=self.channel.privacy_level,
-            diagnostics=told.diagnostics,
-            evidence=self.evidence,
-            in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
-        )
-
-
-def _outward(outcome: Outcome, basis: Basis) -> Outcome:
-    """An outcome about θ̃ as one about θ."""
-    maxima = tuple(
-        replace(maximum, theta=tuple(basis.parameters(np.array(maximum.theta)).tolist()))
-        for maximum in outcome.diagnostics.maxima
-    )
-    raw = outcome.raw_statistics
-    return replace(
-        outcome,
-        theta=basis.parameters(outcome.theta),
-        covariance=basis.covariance(outcome.covariance),
-        raw_statistics=None if raw is None else basis.statistics(raw),
-        diagnostics=replace(outcome.diagnostics, maxima=maxima),
-    )
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Σ log P(o | x) over the reports, in the proportions of their weights."""
+        return -self.rows.total_weight * self.likelihood().value(theta)

@@ -11,13 +11,13 @@ from askance.channels.statistics.base import Averaging
 from askance.design.covariances import Weighting, invert_information
 from askance.design.statistics_covariances import truths_of
 from askance.errors import EmptyDataError
+from askance.estimation.outcome import Notice
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.matching import MomentMatching, is_outside
 from askance.estimation.problems.tally_problem import third_moments
 from askance.estimation.protocols import CovarianceKind
-from askance.estimation.results.fit import DistributionFit, Outcome, distribution_fit
 from askance.estimation.solvers.noisy import NoisyMoments
-from askance.estimation.solvers.parameter_scale import Standard
-from askance.evidence.statistics_tally import StatisticsTally
+from askance.evidence.tally import StatisticsTally
 from askance.models.enumerated import Enumerated
 
 
@@ -31,11 +31,13 @@ class StatisticsProblem:
     def __init__(self, model: Enumerated, evidence: StatisticsTally) -> None:
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
-        self.model, self.evidence = model, evidence
+        self.model, self.evidence, self.channel = model, evidence, evidence.channel
+        self.tested = evidence
         self.truths = truths_of(model, evidence.channel)
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
+        self.robust_notices: tuple[Notice, ...] = ()
         information = model.fisher_information(np.zeros(model.dimension))
         invert_information(information, model.parameter_names, "the model")
         self.standard = Standard.of_model(model.statistic_ranges, information)
@@ -44,9 +46,9 @@ class StatisticsProblem:
         """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""
         return StatisticsMoments(self, "within" if weighting == "best" else "printed")
 
-    def fit(self, outcome: Outcome) -> DistributionFit:
-        """Put a result together; sums of reports have no likelihood."""
-        return distribution_fit(self.model, self.evidence.channel, self.n_observations, outcome, -math.inf)
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Sums of reports have none."""
+        return -math.inf
 
 
 class StatisticsMoments:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from askance._arrays import FloatArray
@@ -9,12 +11,13 @@ from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError
+from askance.estimation.outcome import Notice
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.likelihood import MarginalLikelihood
 from askance.estimation.problems.matching import MomentMatching, is_outside
 from askance.estimation.protocols import CovarianceKind
-from askance.estimation.results.fit import DistributionFit, Outcome, distribution_fit
-from askance.estimation.solvers.noisy import NoisyMoments, with_unbiased_moments
-from askance.estimation.solvers.parameter_scale import Standard
+from askance.estimation.solvers.noisy import NoisyMoments
+from askance.evidence.pooled import PooledChannel
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 
@@ -26,11 +29,15 @@ class TallyProblem:
         evidence.channel.require_outputs_of(model)
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-        self.model, self.evidence = model, evidence
+        self.model, self.evidence, self.tested = model, evidence, evidence
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.channel = evidence.channel
+        # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
+        sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
+        self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
+        self.robust_notices: tuple[Notice, ...] = ()
         information = model.fisher_information(np.zeros(model.dimension))
         invert_information(information, model.parameter_names, "the model")
         self.standard = Standard.of_model(model.statistic_ranges, information)
@@ -72,11 +79,9 @@ class TallyProblem:
         """Whether the outputs themselves were tallied."""
         return self.evidence.channel.for_purpose("") == Direct(self.evidence.channel.outputs)
 
-    def fit(self, outcome: Outcome) -> DistributionFit:
-        """Put a result together."""
-        outcome = with_unbiased_moments(outcome, lambda: self.moments("best"))
-        log_likelihood = -self.n_observations * self.likelihood().value(outcome.theta)
-        return distribution_fit(self.model, self.channel, self.n_observations, outcome, log_likelihood)
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Σ log P(o) over the reports, each through the channel it came through."""
+        return -self.n_observations * self.likelihood().value(theta) - self.log_shares
 
 
 class TallyMoments:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,16 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import as_floats, columns_by_name
 from askance._threads import one_thread
 from askance.categories import Label
-from askance.errors import ShapeError
+from askance.errors import InputError, ShapeError
 from askance.estimation.problems.tilted_field import TiltedField
 from askance.estimation.results.effects import quadratic, with_digits
-from askance.estimation.results.field_fit import FieldDiagnostics, FieldEstimate, MarginalTable, table_with_errors
+from askance.estimation.results.field_fit import FieldEstimate, MarginalTable, table_with_errors
 from askance.estimation.results.fit import normal_quantile
-from askance.estimation.results.results import Result, as_json
+from askance.estimation.results.fit_table import fit_notes
+from askance.estimation.results.results import Result
 from askance.models.field_rows import DistinctRows
-from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates
+from askance.tables import Column, Table, estimate_columns
 
 # Averages are over all rows of x; their errors take derivatives at no more than this many, evenly spread.
 _ROWS_OF_ERRORS = 1000
@@ -60,60 +60,30 @@ class CovariateEffects(Result):
 class ConditionalFieldFit(FieldEstimate):
     """θ̂ of a random field with covariates, p_θ(y | x), with its covariance, and what follows from it.
 
+    θ̂ is in the units of x. Tables overlap, and adding a number to the coefficients of all values of a variable changes
+    nothing: look at `effects` and `marginal`, not at single parameters. The covariance has the prior's part where the
+    reports say nothing; the prior is on the cells of tables, and on coefficients of covariates that are centred and
+    have standard deviation 1. Raw statistics are averaged over respondents; the distances of the diagnostics are those
+    of all moments, with covariates. Methods are "moments", "one-step" and "marginal"; the log-likelihood is −∞ where it
+    was not asked for.
+
     Attributes:
-        field: what was fitted.
-        theta: θ̂, shape (d,), in the units of x. Tables overlap, and adding a number to the coefficients of all values
-            of a variable changes nothing: look at `effects` and `marginal`, not at single parameters.
-        covariance: of θ̂, shape (d, d); NaN where none was worked out. With the prior's where the reports say nothing.
-        x: the covariates of the respondents.
-        method: "moments", "one-step" or "marginal".
-        prior_scale: standard deviation of the normal prior: on the cells of tables, and on coefficients of covariates
-            that are centred and have standard deviation 1.
-        n_observations: number of reports.
-        converged: whether the solver converged.
-        log_likelihood: Σ log P(o | x, which clique) at θ̂; −∞ where it was not asked for.
-        measured: the variables of every table that was measured.
-        raw_statistics: their cells as they came out of the channel, unbiased, averaged over respondents, shape (m,).
-        raw_standard_errors: of these.
-        channel: specification of the channel.
-        privacy_level: of the channel.
-        diagnostics: when and how much the repair acted; distances are those of all moments, with covariates.
-        alarm: why the reports cannot have come through the channel; empty where they can.
+        x: the covariates of the respondents; None after loading from a file.
         factor: F with F Fᵀ = covariance, shape (d, d), which keeps its digits where covariates are far from 0; None
-            after loading from a file.
+            where there is none.
     """
 
-    field: RandomField
-    theta: FloatArray
-    covariance: FloatArray
-    x: DistinctRows
-    method: str
-    prior_scale: float
-    n_observations: int
-    converged: bool
-    log_likelihood: float
-    measured: tuple[tuple[str, ...], ...]
-    raw_statistics: FloatArray
-    raw_standard_errors: FloatArray
-    channel: Mapping[str, Any]
-    privacy_level: float
-    diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
-    alarm: str = ""
+    x: DistinctRows | None = None
     factor: FloatArray | None = None
-
-    @property
-    def messages(self) -> tuple[str, ...]:
-        """What a reader should know, in plain words."""
-        return (*self.alarms, *self.diagnostics.messages)
 
     # -- effects and tables ----------------------------------------------------------------------------------------
 
     @one_thread
     def effects(self, variable: int | str, confidence: float = 0.95) -> CovariateEffects:
         """How the covariates change the log-odds of a variable's values, per unit of each."""
-        blocks = self.field.coefficients(np.arange(self.field.dimension), variable).astype(np.int64)
-        name = variable if isinstance(variable, str) else self.field.variables[variable]
-        z, labels = normal_quantile(confidence), tuple(self.field.categories[name].labels)
+        blocks = self.model.coefficients(np.arange(self.model.dimension), variable).astype(np.int64)
+        name = variable if isinstance(variable, str) else self.model.variables[variable]
+        z, labels = normal_quantile(confidence), tuple(self.model.categories[name].labels)
         others, first = blocks[:, 1:], blocks[:, :1]
         estimate = self.theta[others] - self.theta[first]
         variances = self.covariance[others, others] + self.covariance[first, first] - 2 * self.covariance[others, first]
@@ -122,7 +92,7 @@ class ConditionalFieldFit(FieldEstimate):
             variable=name,
             reference=labels[0],
             labels=labels[1:],
-            terms=self.field.terms,
+            terms=self.model.terms,
             estimate=estimate,
             standard_error=errors,
             lower=estimate - z * errors,
@@ -142,12 +112,12 @@ class ConditionalFieldFit(FieldEstimate):
         """
         rows = self._rows(x)
         counts = np.bincount(rows.inverse, minlength=len(rows.different)) / len(rows.inverse)
-        per_row = self.field.marginal(self.theta, variables, DistinctRows(rows.different, np.arange(len(counts))))
+        per_row = self.model.marginal(self.theta, variables, DistinctRows(rows.different, np.arange(len(counts))))
         estimate = np.asarray(np.tensordot(counts, per_row, axes=1))
         wanted = self._positions(variables)
         if not self._has_covariance:
             return table_with_errors(
-                self.field, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
+                self.model, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
             )
         chosen, weights = np.arange(len(counts)), counts
         if len(counts) > _ROWS_OF_ERRORS:
@@ -157,74 +127,72 @@ class ConditionalFieldFit(FieldEstimate):
             chosen, times = np.unique(drawn, return_counts=True)
             weights = times / _ROWS_OF_ERRORS
         weights = weights[:, None]
-        slopes = TiltedField(self.field, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
+        slopes = TiltedField(self.model, [wanted]).slopes(self.theta, 0, rows.different[chosen], weights)[0]
         if self.factor is not None:
             variances = np.square(slopes @ self.factor).sum(axis=1)
         else:
             variances = with_digits(quadratic(slopes, self.covariance), quadratic(abs(slopes), abs(self.covariance)))
-        return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
+        return table_with_errors(self.model, wanted, estimate, variances, self.n_observations, confidence)
 
     @one_thread
     def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The table of every clique given x, as in `marginal`, by the names of its variables."""
-        names = map(self._named, self.field.cliques)
+        names = map(self._named, self.model.cliques)
         return {each: self.marginal(each, x, confidence) for each in names}
 
     def _rows(self, x: Covariates) -> DistinctRows:
-        if x is None:
+        if x is None and self.x is not None:
             return self.x
-        given = x if hasattr(x, "toarray") else as_floats(columns_by_name(x, self.field.terms), "x")
+        if x is None:
+            raise InputError(
+                "x is not given, and the covariates of respondents are never written to a file with a fit.",
+                remedy=f"Give x: rows of {', '.join(self.model.terms)}.",
+            )
+        given = x if hasattr(x, "toarray") else as_floats(columns_by_name(x, self.model.terms), "x")
         if given.ndim == 0 or (given.ndim == 2 and not given.shape[0]):
             raise ShapeError(
-                f"x has shape {given.shape}; allowed: ({len(self.field.terms)},) or (n, {len(self.field.terms)}).",
-                remedy=f"Give rows of {', '.join(self.field.terms)}.",
+                f"x has shape {given.shape}; allowed: ({len(self.model.terms)},) or (n, {len(self.model.terms)}).",
+                remedy=f"Give rows of {', '.join(self.model.terms)}.",
             )
-        return self.field.distinct_rows(given[None] if given.ndim == 1 else given)
+        return self.model.distinct_rows(given[None] if given.ndim == 1 else given)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
     def sample(self, x: Covariates, rng: np.random.Generator) -> dict[str, AnyArray]:
         """One synthetic record for every row of x (n, p): columns of labels by the names of variables."""
         rows = self._rows(x)
-        return self.field.decode(self.field.sample(self.theta, len(rows.inverse), rng, rows))
+        return self.model.decode(self.model.sample(self.theta, len(rows.inverse), rng, rows))
 
     # -- for people and programs -----------------------------------------------------------------------------------
 
-    def summary(self, confidence: float = 0.95) -> str:
-        """A table for people: the effect of every covariate on every variable."""
-        ending = "yes" if self.converged else "NO"
-        lines = [
-            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
-            f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques, "
-            f"{len(self.field.terms)} covariates   method {self.method}   reports {self.n_observations:,}   "
-            f"privacy level {self.privacy_level:.4g}   converged {ending}",
-            "change of log-odds per unit of a covariate, given all other variables",
-        ]
-        for variable in self.field.variables:
-            effects = self.effects(variable, confidence)
-            cells = [f"{label}: {term}" for term in effects.terms for label in effects.labels]
-            heading = f"{variable} (against {effects.reference})"
-            width = max(map(len, [heading, *cells]))
-            interval = f"{100 * confidence:g} % interval"
-            lines += ["", f"{heading:<{width}}  {'effect':>9}  {'std. error':>10}  {interval:>19}"]
-            columns = (effects.estimate, effects.standard_error, effects.lower, effects.upper)
-            for cell, *numbers in zip(cells, *(each.ravel().tolist() for each in columns), strict=True):
-                estimate, error, low, high = numbers
-                lines.append(f"{cell:<{width}}  {estimate:>9.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>19}")
-        return "\n".join([*lines, "", *(f"note: {message}" for message in self.diagnostics.messages)])
-
-    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Plain values: parameters, effects, unbiased tables and diagnostics; tables given x come from `marginal`."""
-        content: dict[str, Any] = as_json(
-            {
-                **self._origin(),
-                "cliques": list(map(self._named, self.field.cliques)),
-                "covariates": self.field.terms,
-                "parameters": dict(zip(self.field.parameter_names, self.theta.tolist(), strict=True)),
-                "effects": [self.effects(variable, confidence).to_json() for variable in self.field.variables],
-                "raw_tables": [{"variables": names, "estimate": table} for names, table in self.raw_tables.items()],
-                "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
-                "messages": self.messages,
-            }
+    def table(self, confidence: float = 0.95) -> Table:
+        """The effect of every covariate on every variable."""
+        rows: list[tuple[Any, ...]] = []
+        for found in (self.effects(variable, confidence) for variable in self.model.variables):
+            heading = f"{found.variable} (against {found.reference})"
+            cells = [f"{label}: {term}" for term in found.terms for label in found.labels]
+            figures = (found.estimate, found.standard_error, found.lower, found.upper)
+            rows += zip([heading] * len(cells), cells, *(values.ravel().tolist() for values in figures), strict=True)
+        effects = estimate_columns(confidence, "effect", "decimal")
+        return Table(
+            (Column("variable", "heading"), Column("value: covariate", key="cell"), *effects),
+            rows,
+            title=self._line(f", {len(self.model.terms)} covariates"),
+            notes=[
+                "change of log-odds per unit of a covariate, given all other variables",
+                *fit_notes(self, confidence),
+            ],
+            alarms=self.alarms,
+            most_rows=len(rows),
         )
-        return content
+
+    def _details(self, confidence: float) -> dict[str, Any]:
+        """Parameters, effects and unbiased tables; tables given x come from `marginal`."""
+        return {
+            **super()._details(confidence),
+            "cliques": list(map(self._named, self.model.cliques)),
+            "covariates": self.model.terms,
+            "parameters": dict(zip(self.parameter_names, self.theta.tolist(), strict=True)),
+            "effects": [self.effects(variable, confidence).to_json() for variable in self.model.variables],
+            "raw_tables": [{"variables": names, "estimate": table} for names, table in self.raw_tables.items()],
+        }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
@@ -17,10 +17,12 @@ from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import InputError
 from askance.estimation.problems.field_tables import MeasuredField
-from askance.estimation.results.fit import NormalEstimate, normal_quantile
-from askance.estimation.results.results import Result, as_json
+from askance.estimation.results.fit import Fit, normal_quantile
+from askance.estimation.results.fit_table import fit_line, fit_notes
+from askance.estimation.results.results import Result
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.random_field import RandomField
+from askance.tables import Column, Table, estimate_columns
 
 #: A prior that moves no cell by more than this share of its standard error leaves 95 % intervals above 94 %.
 NOTICEABLE_PULL = 0.25
@@ -110,20 +112,27 @@ class MarginalTable(Result):
             yield labels, *values
 
 
-class FieldEstimate(NormalEstimate):
-    """What fits of random fields share, with covariates and without; attributes as in `FieldFit`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FieldEstimate(Fit):
+    """What fits of random fields share, with covariates and without.
 
-    field: RandomField
-    method: str
+    Attributes:
+        model: the field.
+        covariance_kind: "posterior": the prior has a part in every fit of a field.
+        prior_scale: standard deviation of the normal prior on every parameter.
+        measured: the variables of every table that was measured.
+        raw_statistics: their cells as they came out of the channel, unbiased, shape (m,).
+        raw_standard_errors: of these.
+        diagnostics: when and how much the repair acted.
+    """
+
+    model: RandomField
+    covariance_kind: str = "posterior"
     prior_scale: float
-    n_observations: int
-    converged: bool
-    log_likelihood: float
     measured: tuple[tuple[str, ...], ...]
     raw_statistics: FloatArray
     raw_standard_errors: FloatArray
-    channel: Mapping[str, Any]
-    privacy_level: float
+    diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,9 +144,14 @@ class FieldEstimate(NormalEstimate):
             )
 
     @property
+    def field(self) -> RandomField:
+        """The model."""
+        return self.model
+
+    @property
     def raw_tables(self) -> dict[tuple[str, ...], FloatArray]:
         """The unbiased tables as they came out of the channel; cells may be negative, and tables disagree."""
-        return split_tables(self.field, self.measured, self.raw_statistics)
+        return split_tables(self.model, self.measured, self.raw_statistics)
 
     @property
     def _has_covariance(self) -> bool:
@@ -145,23 +159,22 @@ class FieldEstimate(NormalEstimate):
 
     def _positions(self, variables: Sequence[int | str]) -> tuple[int, ...]:
         """Numbers of variables that are given by name or position."""
-        return tuple(self.field.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
+        return tuple(self.model.variables.index(v) if isinstance(v, str) else int(v) for v in variables)
 
     def _named(self, clique: Iterable[int]) -> tuple[str, ...]:
         """Names of variables."""
-        return tuple(self.field.variables[v] for v in clique)
+        return tuple(self.model.variables[v] for v in clique)
 
-    def _origin(self) -> dict[str, Any]:
-        """How the fit came about, for JSON."""
+    def _line(self, covariates: str = "") -> str:
+        """What was fitted to what, in one line."""
+        parts = f"{len(self.model.variables)} variables, {len(self.model.cliques)} cliques{covariates}"
+        return fit_line(self, f"field of {parts}")
+
+    def _details(self, confidence: float) -> dict[str, Any]:
         return {
-            "method": self.method,
-            "n": self.n_observations,
-            "privacy_level": self.privacy_level,
-            "channel": dict(self.channel),
             "prior_scale": self.prior_scale,
-            "converged": self.converged,
-            "log_likelihood": self.log_likelihood,
-            "variables": {name: list(known.labels) for name, known in self.field.categories.items()},
+            "variables": {name: list(known.labels) for name, known in self.model.categories.items()},
+            "diagnostics": self.diagnostics.to_json() | {"repaired": self.repaired},
         }
 
 
@@ -169,45 +182,15 @@ class FieldEstimate(NormalEstimate):
 class FieldFit(FieldEstimate):
     """θ̂ of a random field with its covariance, and the tables that follow from it.
 
-    Attributes:
-        field: what was fitted.
-        theta: θ̂, shape (d,). Tables of parameters overlap; the prior decides between equal ones, and single parameters
-            mean little: look at tables.
-        covariance: posterior covariance of θ, shape (d, d); NaN where none was worked out.
-        method: "moments", "ridge", "one-step" or "marginal".
-        prior_scale: standard deviation of the normal prior on every parameter.
-        n_observations: number of reports.
-        converged: whether the solver converged.
-        log_likelihood: Σ log P(o | which clique) at θ̂; −∞ where it is not known.
-        measured: the variables of every table that was measured.
-        raw_statistics: their cells as they came out of the channel, unbiased, shape (m,).
-        raw_standard_errors: of these.
-        channel: specification of the channel.
-        privacy_level: of the channel; infinite without one.
-        diagnostics: when and how much the repair acted.
-        alarm: why the reports cannot have come through the channel; empty where they can.
+    Tables of parameters overlap; the prior decides between equal ones, and single parameters mean little: look at
+    tables. The covariance is the posterior one; NaN where none was worked out. Methods are "moments", "ridge",
+    "one-step" and "marginal"; the log-likelihood is Σ log P(o | which clique) at θ̂.
     """
-
-    field: RandomField
-    theta: FloatArray
-    covariance: FloatArray
-    method: str
-    prior_scale: float
-    n_observations: int
-    converged: bool
-    log_likelihood: float
-    measured: tuple[tuple[str, ...], ...]
-    raw_statistics: FloatArray
-    raw_standard_errors: FloatArray
-    channel: Mapping[str, Any]
-    privacy_level: float
-    diagnostics: FieldDiagnostics = dataclass_field(default_factory=FieldDiagnostics)
-    alarm: str = ""
 
     @cached_property
     def statistics(self) -> FloatArray:
         """μ(θ̂): the cells of all cliques of the fitted field, shape (d,)."""
-        return self.field.mean_statistics(self.theta)
+        return self.model.mean_statistics(self.theta)
 
     # -- tables ----------------------------------------------------------------------------------------------------
 
@@ -215,12 +198,12 @@ class FieldFit(FieldEstimate):
     def tables(self, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The fitted table of every clique, by the names of its variables."""
         covariance, result = self._covariance_of_statistics, {}
-        for number, clique in enumerate(self.field.cliques):
-            part = slice(self.field.offsets[number], self.field.offsets[number + 1])
-            estimate = self.statistics[part].reshape([self.field.sizes[v] for v in clique])
+        for number, clique in enumerate(self.model.cliques):
+            part = slice(self.model.offsets[number], self.model.offsets[number + 1])
+            estimate = self.statistics[part].reshape([self.model.sizes[v] for v in clique])
             variances = np.diagonal(covariance)[part]
             result[self._named(clique)] = table_with_errors(
-                self.field, clique, estimate, variances, self.n_observations, confidence
+                self.model, clique, estimate, variances, self.n_observations, confidence
             )
         return result
 
@@ -229,26 +212,26 @@ class FieldFit(FieldEstimate):
         """I Σ I, shape (d, d)."""
         if not self._has_covariance:
             return self.covariance
-        information = self.field.total_information(self.theta)
+        information = self.model.total_information(self.theta)
         return np.asarray(information @ self.covariance @ information)
 
     @one_thread
     def marginal(self, variables: Sequence[int | str], confidence: float = 0.95) -> MarginalTable:
         """The joint distribution of any variables, with delta-method errors."""
-        estimate = self.field.marginal(self.theta, variables)  # refuses what are no variables
+        estimate = self.model.marginal(self.theta, variables)  # refuses what are no variables
         wanted = self._positions(variables)
         if not self._has_covariance:
             return table_with_errors(
-                self.field, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
+                self.model, wanted, estimate, np.full(estimate.size, np.nan), self.n_observations, confidence
             )
-        slopes = MeasuredField(self.field, [wanted]).jacobian(self.theta)
+        slopes = MeasuredField(self.model, [wanted]).jacobian(self.theta)
         variances = np.einsum("ij,jk,ik->i", slopes, self.covariance, slopes)
-        return table_with_errors(self.field, wanted, estimate, variances, self.n_observations, confidence)
+        return table_with_errors(self.model, wanted, estimate, variances, self.n_observations, confidence)
 
     @property
     def raw_errors(self) -> dict[tuple[str, ...], FloatArray]:
         """The standard errors of the unbiased tables."""
-        return split_tables(self.field, self.measured, self.raw_standard_errors)
+        return split_tables(self.model, self.measured, self.raw_standard_errors)
 
     def unbiased(self, variables: Sequence[str]) -> FloatArray:
         """The table of some variables as it came out of the channel, summed from a larger one where need be.
@@ -260,57 +243,45 @@ class FieldFit(FieldEstimate):
                 summed = table.sum(axis=tuple(i for i, name in enumerate(names) if name not in variables))
                 left = [name for name in names if name in variables]
                 return np.asarray(summed.transpose([left.index(name) for name in variables]))
-        sizes = dict(zip(self.field.variables, self.field.sizes, strict=True))
+        sizes = dict(zip(self.model.variables, self.model.sizes, strict=True))
         return np.full([sizes[name] for name in variables], np.nan)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
     def sample(self, size: int, rng: np.random.Generator) -> dict[str, AnyArray]:
         """Synthetic records drawn from the fitted field: columns of labels by the names of variables."""
-        return self.field.decode(self.field.sample(self.theta, size, rng))
+        return self.model.decode(self.model.sample(self.theta, size, rng))
 
     # -- for people and programs -----------------------------------------------------------------------------------
 
-    def summary(self, confidence: float = 0.95) -> str:
-        """A table for people: every cell of every clique, fitted and unbiased."""
-        level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
-        ending = "yes" if self.converged else "NO"
-        lines = [
-            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
-            f"field of {len(self.field.variables)} variables, {len(self.field.cliques)} cliques   method {self.method}"
-            f"   reports {self.n_observations:,}   privacy level {level}   converged {ending}",
+    def table(self, confidence: float = 0.95) -> Table:
+        """Every cell of every clique, fitted and unbiased."""
+        rows = [
+            (", ".join(names), ", ".join(map(str, labels)), *figures, unbiased)
+            for names, cells in self.tables(confidence).items()
+            for (labels, *figures), unbiased in zip(cells.rows(), self.unbiased(names).ravel().tolist(), strict=True)
         ]
-        for names, table in self.tables(confidence).items():
-            cells = [", ".join(map(str, labels)) for labels, *_ in table.rows()]
-            width = max(len(", ".join(names)), *map(len, cells))
-            lines += [
-                "",
-                f"{', '.join(names):<{width}}  {'share':>8}  {'std. error':>10}  "
-                f"{f'{100 * confidence:g} % interval':>17}  {'unbiased':>9}",
-            ]
-            unbiased = self.unbiased(names).ravel().tolist()
-            for cell, (_, share, error, low, high), before in zip(cells, table.rows(), unbiased, strict=True):
-                shown = "" if math.isnan(before) else f"{before:.4f}"
-                lines.append(
-                    f"{cell:<{width}}  {share:>8.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>17}  {shown:>9}"
-                )
-        return "\n".join([*lines, "", *(f"note: {message}" for message in self.diagnostics.messages)])
-
-    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Plain values: fitted and unbiased tables, and diagnostics; parameters and covariances are in files."""
-        content: dict[str, Any] = as_json(
-            {
-                **self._origin(),
-                "tables": [table.to_json() for table in self.tables(confidence).values()],
-                "raw_tables": [
-                    {"variables": names, "estimate": table, "standard_error": self.raw_errors[names]}
-                    for names, table in self.raw_tables.items()
-                ],
-                "diagnostics": self.diagnostics.to_json() | {"repaired": self.diagnostics.repaired},
-                "messages": (*self.alarms, *self.diagnostics.messages),
-            }
+        shares = estimate_columns(confidence, "share", "decimal")
+        return Table(
+            (Column("variables", "heading"), Column("cell"), *shares, Column("unbiased", "decimal")),
+            rows,
+            title=self._line(),
+            notes=fit_notes(self, confidence),
+            alarms=self.alarms,
+            most_rows=len(rows),
         )
-        return content
+
+    def _details(self, confidence: float) -> dict[str, Any]:
+        """Fitted and unbiased tables; parameters and covariances are in files."""
+        errors = self.raw_errors
+        return {
+            **super()._details(confidence),
+            "tables": [table.to_json() for table in self.tables(confidence).values()],
+            "raw_tables": [
+                {"variables": names, "estimate": table, "standard_error": errors[names]}
+                for names, table in self.raw_tables.items()
+            ],
+        }
 
 
 def enough_reports(informed: FloatArray, precision: float, parameters: int, n: int) -> int:

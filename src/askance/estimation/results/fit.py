@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance.channels.finite import FiniteChannel
-from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import InputError
 from askance.estimation.checks.sound import require_covariance, require_sound
+from askance.estimation.outcome import Diagnostics
+from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
-from askance.models.softmax import Softmax
+from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
 # Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
 _DEPENDENT = 1e-12
@@ -37,35 +37,6 @@ def normal_quantile(confidence: float) -> float:
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence!r}; allowed: above 0, below 1.", remedy="0.95 is usual.")
     return float(ndtri((1 + confidence) / 2))
-
-
-class NormalEstimate:
-    """θ̂, shape (d,), around which the truth is normal with a covariance, shape (d, d)."""
-
-    theta: FloatArray
-    covariance: FloatArray
-    n_observations: int
-    privacy_level: float
-    #: Why the reports cannot have come through the channel; empty where they can.
-    alarm: str
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """What a reader must know before anything else: the alarm, where there is one."""
-        return (self.alarm,) if self.alarm else ()
-
-    def __post_init__(self) -> None:
-        require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        """Square roots of the diagonal of the covariance, shape (d,)."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
-
-    def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """θ̂ ± z · standard error; see `covariance` for what it covers."""
-        reach = normal_quantile(confidence) * self.standard_errors
-        return Interval(self.theta - reach, self.theta + reach)
 
 
 @dataclass(frozen=True)
@@ -94,53 +65,9 @@ class ProbabilityTable:
     upper: FloatArray
 
 
-@dataclass(frozen=True)
-class LocalMaximum:
-    """One maximum of a non-convex likelihood: where, how high (total log-likelihood), how many starts ended there."""
-
-    theta: tuple[float, ...]
-    log_likelihood: float
-    starts: int
-
-
-@dataclass(frozen=True)
-class Diagnostics:
-    """What happened on the way.
-
-    Attributes:
-        iterations: steps of the solver.
-        repaired: whether a weak prior acted because the data alone led outside the model.
-        damped: whether the one-step estimator took less than its full step.
-        maxima: the different maxima found by the starts of a non-convex fit, best first.
-        escaped_starts: how many starts ran off to infinity.
-        messages: what a reader should know, in plain words.
-    """
-
-    iterations: int = 0
-    repaired: bool = False
-    damped: bool = False
-    maxima: tuple[LocalMaximum, ...] = ()
-    escaped_starts: int = 0
-    messages: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Outcome:
-    """What a method found; a problem makes a `Fit` of it. Attributes as in `Fit`."""
-
-    theta: FloatArray
-    covariance: FloatArray
-    method: str
-    covariance_kind: str
-    converged: bool
-    raw_statistics: FloatArray | None
-    diagnostics: Diagnostics
-    raw_covariance: FloatArray | None = None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fit(NormalEstimate):
-    """θ̂ with its covariance, and how it came about.
+class Fit(Tabulated):
+    """θ̂ with its covariance, and how it came about; what a model adds to it stands in the classes below.
 
     Attributes:
         model: what was fitted.
@@ -158,7 +85,7 @@ class Fit(NormalEstimate):
         alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
-    model: Enumerated | Softmax
+    model: Any
     theta: FloatArray
     covariance: FloatArray
     n_observations: int
@@ -169,8 +96,51 @@ class Fit(NormalEstimate):
     raw_statistics: FloatArray | None
     channel: Mapping[str, Any]
     privacy_level: float
-    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    diagnostics: Any = field(default_factory=Diagnostics)
     alarm: str = ""
+
+    def __post_init__(self) -> None:
+        require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
+
+    # -- what a reader should know -----------------------------------------------------------------------------------
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What a reader must know before anything else: the alarm, where there is one."""
+        return (self.alarm,) if self.alarm else ()
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What a reader should know, in plain words, alarms first."""
+        return (*self.alarms, *self.diagnostics.messages)
+
+    @property
+    def repaired(self) -> bool:
+        """Whether something beside the data decided, because they led outside the model: a prior, a ridge."""
+        return bool(self.diagnostics.repaired)
+
+    # -- errors and tests ----------------------------------------------------------------------------------------------
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Of the entries of θ̂."""
+        names: tuple[str, ...] = self.model.parameter_names
+        return names
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """θ̂, shape (d,), in the order of `parameter_names`, `standard_errors` and `confidence_interval`."""
+        return self.theta
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Square roots of the diagonal of the covariance, shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def confidence_interval(self, confidence: float = 0.95) -> Interval:
+        """θ̂ ± z · standard error; see `covariance` for what it covers."""
+        reach = normal_quantile(confidence) * self.standard_errors
+        return Interval(self.theta - reach, self.theta + reach)
 
     def wald_test(
         self,
@@ -206,7 +176,7 @@ class Fit(NormalEstimate):
         """L, one row per hypothesis on θ."""
         dimension = len(self.theta)
         if contrasts is None:
-            names = self.model.parameter_names if parameters is None else parameters
+            names = self.parameter_names if parameters is None else parameters
             names = (names,) if isinstance(names, str) else names
             if not len(names):
                 raise InputError("parameters is empty.", remedy="Name at least one, or leave it out to test all.")
@@ -224,41 +194,60 @@ class Fit(NormalEstimate):
         """Two-sided p-value of θ_j = 0 for each parameter, shape (d,)."""
         from scipy.special import erfc
 
-        return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
 
     def _position(self, name: str) -> int:
-        if name not in self.model.parameter_names:
+        if name not in self.parameter_names:
             raise InputError(
-                f"there is no parameter {name!r}; allowed: {', '.join(self.model.parameter_names)}.",
+                f"there is no parameter {name!r}; allowed: {', '.join(self.parameter_names)}.",
                 remedy="Parameters are named after statistics, or after category and term.",
             )
-        return self.model.parameter_names.index(name)
+        return self.parameter_names.index(name)
+
+    # -- for people and programs -------------------------------------------------------------------------------------
 
     def summary(self, confidence: float = 0.95) -> str:
-        """A table for people."""
-        lower, upper = self.confidence_interval(confidence)
-        width = max(len("parameter"), *(len(name) for name in self.model.parameter_names))
-        level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
-        height = f"log-likelihood {self.log_likelihood:.2f}   " if math.isfinite(self.log_likelihood) else ""
-        lines = [
-            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
-            f"method {self.method}   reports {self.n_observations:,}   privacy level {level}   {height}"
-            f"converged {'yes' if self.converged else 'NO'}",
-            "",
-            f"{'parameter':<{width}}  {'estimate':>10}  {'std. error':>10}  {'z':>8}  {'p':>8}  "
-            f"{f'{100 * confidence:g} % interval':>22}",
-        ]
-        rows = zip(
-            self.model.parameter_names, self.theta, self.standard_errors, self.p_values, lower, upper, strict=True
+        """The table for people."""
+        return self.table(confidence).to_text()
+
+    def table(self, confidence: float = 0.95) -> Table:
+        """Every parameter with its error, its test against 0 and its interval; what was fitted to what, and how."""
+        return Table(
+            (Column("parameter"), *estimate_columns(confidence, tests=True)),
+            self.coefficient_rows(confidence, self.parameter_names),
+            title=fit_line(self),
+            notes=fit_notes(self, confidence),
+            alarms=self.alarms,
         )
-        for name, estimate, error, p, low, high in rows:
-            lines.append(
-                f"{name:<{width}}  {estimate:>10.4f}  {error:>10.4f}  {estimate / error:>8.2f}  {p:>8.2g}  "
-                f"{f'{low:.4f} … {high:.4f}':>22}"
-            )
-        lines += ["", f"standard errors: {self.covariance_kind}"]
-        lines += [f"note: {message}" for message in self.diagnostics.messages]
-        return "\n".join(lines)
+
+    def coefficient_rows(self, confidence: float, *names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Names, θ̂, standard errors, z, p-values and intervals of all parameters."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = self.theta / self.standard_errors
+        figures = (self.theta, self.standard_errors, z, self.p_values, *self.confidence_interval(confidence))
+        return list(zip(*names, *(values.tolist() for values in figures), strict=True))
+
+    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Plain values: how the fit came about, and what its model says."""
+        content: dict[str, Any] = as_json(
+            {
+                "method": self.method,
+                "n": self.n_observations,
+                "privacy_level": self.privacy_level,
+                "channel": dict(self.channel),
+                "converged": self.converged,
+                "log_likelihood": self.log_likelihood,
+                "confidence": confidence,
+                **self._details(confidence),
+                "messages": self.messages,
+            }
+        )
+        return content
+
+    def _details(self, confidence: float) -> dict[str, Any]:
+        """What the model adds to `to_json`."""
+        return {"parameters": self.table(confidence).to_json()["rows"], "covariance_kind": self.covariance_kind}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -328,28 +317,3 @@ class DistributionFit(Fit):
         inner = inverse[:, 1:]
         variances = ((inner @ self.raw_covariance) * inner).sum(axis=1)
         return shares, np.sqrt(variances.clip(0.0))
-
-
-def distribution_fit(
-    model: Enumerated,
-    channel: FiniteChannel | StatisticsChannel,
-    n_observations: int,
-    outcome: Outcome,
-    log_likelihood: float,
-) -> DistributionFit:
-    """What a method found, from so many reports through a channel, put together."""
-    return DistributionFit(
-        model=model,
-        theta=outcome.theta,
-        covariance=outcome.covariance,
-        n_observations=n_observations,
-        method=outcome.method,
-        covariance_kind=outcome.covariance_kind,
-        converged=outcome.converged,
-        log_likelihood=log_likelihood,
-        raw_statistics=outcome.raw_statistics,
-        raw_covariance=outcome.raw_covariance,
-        channel=channel.specification(),
-        privacy_level=channel.privacy_level,
-        diagnostics=outcome.diagnostics,
-    )

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from askance._arrays import ArrayLike, FloatArray
 from askance.estimation.problems.moment_repair import MomentRepair
-from askance.estimation.results.fit import NormalEstimate
+from askance.estimation.results.fit import Fit
+from askance.estimation.results.fit_table import level_text
 from askance.models.linear import GaussianField
+from askance.tables import Column, Table, estimate_columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinearFit(NormalEstimate):
+class LinearFit(Fit):
     """Intercept and coefficients in the units of the data, and how they came about.
 
     Attributes:
-        field: columns, bounds and scales.
+        model: columns, bounds and scales.
         theta: intercept, then coefficients, shape (p + 1,).
         covariance: of theta by the delta method, shape (p + 1, p + 1): sampling of respondents and noise of the
             channel. When a repair acted it shows the spread around what the repair aims at, and says nothing of its
             bias.
-        raw_moments: E[z zᵀ] as it came out of the channel, unbiased, on the standard scale, z = (1, x, y).
+        raw_statistics: E[z zᵀ], shape (p + 2, p + 2), as it came out of the channel, unbiased, on the standard scale,
+            z = (1, x, y).
         repaired_moments: the same with A as it was used.
         repair: whether and how much the repair acted.
         n_observations: reports the moments come from.
@@ -31,23 +33,30 @@ class LinearFit(NormalEstimate):
         channel: specification of the channel; {} without noise.
         privacy_level: of every respondent; infinite without noise.
         weighted: whether devices shrank long vectors, so that far-out respondents weigh less.
-        messages: what a reader should know, in plain words.
+        diagnostics: whether the repair acted, and what a reader should know, in plain words.
         alarm: why the reports cannot have come through the channel; empty where they can.
     """
 
-    field: GaussianField
-    theta: FloatArray
-    covariance: FloatArray
-    raw_moments: FloatArray
+    model: GaussianField
+    method: str = "moments"
+    covariance_kind: str = "robust"
+    converged: bool = True
+    log_likelihood: float = -math.inf
+    raw_statistics: FloatArray
     repaired_moments: FloatArray
     repair: MomentRepair
-    n_observations: int
     pilot_observations: int = 0
-    channel: Mapping[str, Any]
-    privacy_level: float
     weighted: bool = False
-    messages: tuple[str, ...] = ()
-    alarm: str = ""
+
+    @property
+    def field(self) -> GaussianField:
+        """The model: columns, bounds and scales."""
+        return self.model
+
+    @property
+    def raw_moments(self) -> FloatArray:
+        """E[z zᵀ] as it came out of the channel: the raw statistics."""
+        return self.raw_statistics
 
     @property
     def intercept(self) -> float:
@@ -55,19 +64,14 @@ class LinearFit(NormalEstimate):
         return float(self.theta[0])
 
     @property
-    def coefficients(self) -> FloatArray:
-        """Per unit of each column of x, shape (p,)."""
+    def slopes(self) -> FloatArray:
+        """Per unit of each column of x, shape (p,): the coefficients without the intercept."""
         return self.theta[1:]
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Of the entries of theta."""
-        return ("Intercept", *self.field.feature_names)
-
-    @property
-    def repaired(self) -> bool:
-        """Whether a repair acted: intervals then do not cover at the nominal rate."""
-        return self.repair.acted
+        return ("Intercept", *self.model.feature_names)
 
     @property
     def intervals_cover(self) -> bool:
@@ -79,43 +83,28 @@ class LinearFit(NormalEstimate):
 
     def predict(self, x: ArrayLike) -> FloatArray:
         """Expected y for every row of x, in the units of the data; x is clipped as on the devices."""
-        return self.field.predict(self.theta, x)
+        return self.model.predict(self.theta, x)
 
-    def summary(self, confidence: float = 0.95) -> str:
-        """A table for people."""
-        lower, upper = self.confidence_interval(confidence)
-        width = max(len("parameter"), *(len(name) for name in self.parameter_names))
-        level = "none" if math.isinf(self.privacy_level) else f"{self.privacy_level:.4g}"
+    def table(self, confidence: float = 0.95) -> Table:
+        """Every coefficient with its error and interval, in the units of the data."""
         pilot = f" (and {self.pilot_observations:,} of a pilot)" if self.pilot_observations else ""
-        lines = [
-            *(f"ALARM: {alarm}\n" for alarm in self.alarms),
-            f"linear regression   reports {self.n_observations:,}{pilot}   privacy level {level}   "
-            f"repaired {'YES' if self.repaired else 'no'}",
-            "",
-            f"{'parameter':<{width}}  {'estimate':>11}  {'std. error':>11}  {f'{100 * confidence:g} % interval':>26}",
-        ]
-        rows = zip(self.parameter_names, self.theta, self.standard_errors, lower, upper, strict=True)
-        for name, estimate, error, low, high in rows:
-            lines.append(f"{name:<{width}}  {estimate:>11.5g}  {error:>11.5g}  {f'{low:.5g} … {high:.5g}':>26}")
-        return "\n".join([*lines, "", *(f"note: {message}" for message in self.messages)]).rstrip()
-
-    def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Plain values."""
         lower, upper = self.confidence_interval(confidence)
-        rows = zip(self.parameter_names, self.theta, self.standard_errors, lower, upper, strict=True)
-        fields = ("name", "estimate", "std_error", "lower", "upper")
+        level, acted = level_text(self.privacy_level), "YES" if self.repaired else "no"
+        reports = f"reports {self.n_observations:,}{pilot}"
+        return Table(
+            (Column("parameter", key="name"), *estimate_columns(confidence, kind="significant", digits=5)),
+            list(zip(self.parameter_names, self.theta, self.standard_errors, lower, upper, strict=True)),
+            title=f"linear regression   {reports}   privacy level {level}   repaired {acted}",
+            notes=[f"note: {message}" for message in self.diagnostics.messages],
+            alarms=self.alarms,
+        )
+
+    def _details(self, confidence: float) -> dict[str, Any]:
         return {
             "model": "gaussian-field",
-            "field": self.field.specification(),
-            "channel": dict(self.channel),
-            "n": self.n_observations,
+            "field": self.model.specification(),
             "pilot_n": self.pilot_observations,
-            "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level,
-            "confidence": confidence,
-            "parameters": [
-                {name: value if name == "name" else float(value) for name, value in zip(fields, row, strict=True)}
-                for row in rows
-            ],
+            "parameters": self.table(confidence).to_json()["rows"],
             "repair": {
                 "acted": self.repair.acted,
                 "ridge": self.repair.ridge,
@@ -125,7 +114,6 @@ class LinearFit(NormalEstimate):
             },
             "weighted": self.weighted,
             "intervals_cover": self.intervals_cover,
-            "raw_moments": self.raw_moments.tolist(),
-            "repaired_moments": self.repaired_moments.tolist(),
-            "messages": [*self.alarms, *self.messages],
+            "raw_moments": self.raw_moments,
+            "repaired_moments": self.repaired_moments,
         }

@@ -14,15 +14,16 @@ from askance._threads import one_thread
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, InputError, NotIdentifiedError
-from askance.estimation.checks.surprise import alarm_of
+from askance.estimation.checks.surprise import told_alarm
 from askance.estimation.results.fit import Interval, normal_quantile
-from askance.evidence.statistics_tally import StatisticsTally
-from askance.evidence.tally import Tally
+from askance.estimation.results.fit_table import level_text
+from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
+from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MeanStatistics:
+class MeanStatistics(Tabulated):
     """μ̂, unbiased, with standard errors.
 
     Attributes:
@@ -51,40 +52,35 @@ class MeanStatistics:
         return Interval(self.mean - reach, self.mean + reach)
 
     def summary(self, confidence: float = 0.95) -> str:
-        """A table for people."""
-        lower, upper = self.confidence_interval(confidence)
-        width = max(len("statistic"), *(len(name) for name in self.names))
-        lines = [
-            *([f"ALARM: {self.alarm}", ""] if self.alarm else []),
-            f"{self.channel['kind']}   reports {self.n_observations:,}   privacy level {self.privacy_level:.4g}",
-            "",
-            f"{'statistic':<{width}}  {'mean':>10}  {'std. error':>10}  {f'{100 * confidence:g} % interval':>22}",
-        ]
-        rows = zip(self.names, self.mean, self.standard_errors, lower, upper, strict=True)
-        lines += [
-            f"{name:<{width}}  {mean:>10.4f}  {error:>10.4f}  {f'{low:.4f} … {high:.4f}':>22}"
-            for name, mean, error, low, high in rows
-        ]
-        return "\n".join(lines)
+        """The table for people."""
+        return self.table(confidence).to_text()
+
+    def table(self, confidence: float = 0.95) -> Table:
+        """Every mean with its error and interval."""
+        figures = (self.mean, self.standard_errors, *self.confidence_interval(confidence))
+        level = level_text(self.privacy_level)
+        return Table(
+            (Column("statistic", key="name"), *estimate_columns(confidence, "mean", "decimal")),
+            list(zip(self.names, *(values.tolist() for values in figures), strict=True)),
+            title=f"{self.channel['kind']}   reports {self.n_observations:,}   privacy level {level}",
+            alarms=[self.alarm] if self.alarm else [],
+        )
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
-        lower, upper = self.confidence_interval(confidence)
-        rows = zip(self.names, self.mean, self.standard_errors, lower, upper, strict=True)
-        fields = ("name", "mean", "std_error", "lower", "upper")
-        return {
-            "channel": dict(self.channel),
-            "n": self.n_observations,
-            "privacy_level": self.privacy_level,
-            "averaging": self.averaging,
-            "confidence": confidence,
-            "alarm": self.alarm or None,
-            "messages": [self.alarm] if self.alarm else [],
-            "statistics": [
-                {field: value if field == "name" else float(value) for field, value in zip(fields, row, strict=True)}
-                for row in rows
-            ],
-        }
+        content: dict[str, Any] = as_json(
+            {
+                "channel": self.channel,
+                "n": self.n_observations,
+                "privacy_level": self.privacy_level,
+                "averaging": self.averaging,
+                "confidence": confidence,
+                "alarm": self.alarm or None,
+                "messages": [self.alarm] if self.alarm else [],
+                "statistics": self.table(confidence).to_json()["rows"],
+            }
+        )
+        return content
 
 
 def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
@@ -110,18 +106,18 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
     >>> estimate_mean(few).mean.round(4)
     array([ 0.9667,  0.0667, -0.0333])
     """
-    if isinstance(evidence, Tally):
+    if of_answers(evidence):
         with one_thread:
             return _unbiased_shares(evidence)
-    if not isinstance(evidence, StatisticsTally):
+    if not of_statistics(evidence):
         raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a StatisticsTally or a Tally.",
-            remedy="Sum reports with StatisticsTally(channel).add(reports), answers with Tally(channel).add(reports).",
+            f"evidence is {shown(evidence)}; allowed: a Tally.",
+            remedy="Add reports up with Tally(channel).add(reports).",
         )
     with one_thread:
         channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
     return MeanStatistics(
-        alarm=alarm_of(evidence),
+        alarm=told_alarm(evidence),
         names=channel.statistic_names,
         mean=mean,
         standard_errors=errors,
@@ -137,7 +133,7 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
     channel, n = tally.channel, tally.n_observations
     if not n:
         raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    alarm, weights = alarm_of(tally, stacklevel=4), tally.smoothed_frequencies
+    alarm, weights = told_alarm(tally), tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
     except NotIdentifiedError:

@@ -19,11 +19,12 @@ from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
 from askance.estimation.results import effects, prediction
 from askance.estimation.results.fit import Fit
+from askance.estimation.results.fit_table import regression_table
 from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
-from askance.estimation.results.regression_summary import regression_summary
 from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
+from askance.tables import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,7 +65,10 @@ class RegressionFit(Fit):
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
+        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports.
+
+        "one-step" ends within a tenth of a standard error of the maximum in every direction, where ℓ is lower by 0.005.
+        """
         return 2 * self.model.dimension - 2 * self.log_likelihood if self._is_maximum_likelihood else math.nan
 
     @property
@@ -76,11 +80,11 @@ class RegressionFit(Fit):
     @property
     def _is_maximum_likelihood(self) -> bool:
         free = not self.diagnostics.repaired and self.covariance_kind != "none"  # held by no prior and no ridge
-        return self.method in MAXIMISERS and free and not is_weighted(self)
+        return self.method in (*MAXIMISERS, "one-step") and free and not is_weighted(self)
 
-    def summary(self, confidence: float = 0.95) -> str:
-        """A table for people, at most 100 columns wide."""
-        return regression_summary(self, confidence)
+    def table(self, confidence: float = 0.95) -> Table:
+        """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
+        return regression_table(self, confidence)
 
     def prevalence(
         self,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 from askance._arrays import FloatArray
-from askance.estimation.results.result_tables import effects_summary, predictions_summary, prevalence_summary
+from askance.estimation.results.result_tables import (
+    effects_table,
+    one_share_text,
+    predictions_table,
+    prevalence_table,
+)
+from askance.tables import Table, Tabulated, as_json
+
+__all__ = ["as_json"]  # others know it from here
 
 #: What comes with every guess about a single respondent.
 POSTERIOR_WARNING = (
@@ -28,25 +32,8 @@ class Result:
         return {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
-def as_json(value: Any) -> Any:
-    """A value as plain JSON: arrays and tuples become lists, NaN and infinity null.
-
-    >>> as_json((np.array([1.0, np.nan]), "a"))
-    [[1.0, None], 'a']
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [as_json(item) for item in value]
-    return value
-
-
 @dataclass(frozen=True, eq=False)
-class Prevalence(Result):
+class Prevalence(Result, Tabulated):
     """Average probability of every output, overall or by group; arrays of shape (groups, m).
 
     Attributes:
@@ -73,13 +60,17 @@ class Prevalence(Result):
     population: bool
     by: str | None = None
 
+    def table(self) -> Table:
+        """Shares by group, in percent: of two answers the second alone, of more all."""
+        return prevalence_table(self)
+
     def summary(self) -> str:
-        """A table for people, in percent: of two answers the second alone, of more all."""
-        return prevalence_summary(self)
+        """The table for people; without groups, one line per answer."""
+        return one_share_text(self) if self.groups == ("all",) else super().summary()
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalEffects(Result):
+class MarginalEffects(Result, Tabulated):
     """Average effect of every column of x but the intercept; arrays of shape (terms, m); rows sum to 0.
 
     Attributes:
@@ -104,13 +95,13 @@ class MarginalEffects(Result):
     upper: FloatArray
     confidence: float
 
-    def summary(self) -> str:
-        """A table for people, in percentage points: of two answers the second alone, of more all."""
-        return effects_summary(self)
+    def table(self) -> Table:
+        """Effects in percentage points: of two answers the second alone, of more all."""
+        return effects_table(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions(Result):
+class Predictions(Result, Tabulated):
     """p_θ̂(y | x) of every row; arrays of shape (n, m).
 
     Attributes:
@@ -129,13 +120,13 @@ class Predictions(Result):
     upper: FloatArray
     confidence: float
 
-    def summary(self) -> str:
-        """A table for people, in percent: of two answers the second alone, of more all."""
-        return predictions_summary(self)
+    def table(self) -> Table:
+        """Probabilities of the rows, counted from 0, in percent: of two answers the second alone, of more all."""
+        return predictions_table(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Posteriors(Result):
+class Posteriors(Result, Tabulated):
     """P(hidden answer = y | x, o) of every row; arrays of shape (n, m). Read `message` before using it.
 
     Attributes:
@@ -159,6 +150,10 @@ class Posteriors(Result):
     confidence: float
     privacy_level: float
     message: str
+
+    def table(self) -> Table:
+        """Probabilities of the rows, counted from 0, in percent: of two answers the second alone, of more all."""
+        return predictions_table(self, "given covariates and report", f"note: {self.message}")
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.protocols import Objective
-from askance.estimation.solvers.parameter_scale import Standard
 
 # The longest step, in standardised parameters (log-odds).
 _LONGEST_STEP = 5.0

@@ -10,10 +10,10 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.errors import NotIdentifiedError
+from askance.estimation.outcome import Outcome
+from askance.estimation.parameter_scale import Standard
 from askance.estimation.protocols import MomentEquations
-from askance.estimation.results.fit import Outcome
 from askance.estimation.solvers.newton import Solution, newton
-from askance.estimation.solvers.parameter_scale import Standard
 
 
 class NoisyMoments:

@@ -169,14 +169,14 @@ class _Chunk:
     ) -> None:
         edges = potentials.factors
         if self.is_exact:
-            chain_sweep.compiled()(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
+            chain_sweep.sum_blocks(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
             # Sums too small for floating-point numbers: lattices scale every token, and take all there is.
             members, arcs = np.flatnonzero(np.isnan(value)), _LATTICE_OF_ALL
             candidates = np.ones(len(numbers) if len(members) else 0, dtype=bool)
         else:
             members, arcs, candidates = np.flatnonzero(self.used), self.arcs, self.candidates
         if len(members):
-            chain_lattice.compiled()(
+            chain_lattice.sum_lattices(
                 self.layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
             )
 
@@ -198,7 +198,7 @@ class _Chunk:
             self.candidates[cells] = candidates[cells]
             boundary = Boundary(np.ones(size), np.ones(size), np.empty(size), np.empty(size))
             value, pairs = np.full(len(self.used), np.nan), np.zeros(potentials.edges.shape)
-            chain_lattice.compiled()(
+            chain_lattice.sum_lattices(
                 layout, left, self.candidates, self.arcs, potentials.factors, boundary, plain.copy(), value, pairs,
                 np.zeros(len(value)),
             )  # fmt: skip

@@ -20,7 +20,8 @@ from askance._kernels import chain_rows
 from askance._threads import one_thread
 from askance.text.chain.inference import Sums, backward, forward
 from askance.text.chain.layout import Batch, ChainLayout
-from askance.text.chain.potentials import ChainPotentials, TokenPlaces, row_maxima
+from askance.text.chain.potentials import ChainPotentials, TokenPlaces
+from askance.text.node.tables import row_maxima
 
 # Work is divided into so many parts, whose results are added in order: the number of threads changes no bit of them.
 _PARTS = 4
@@ -71,7 +72,7 @@ class Gradient:
     def add_rows(self, tokens: IntArray, values: AnyArray) -> None:
         """Differences of posteriors and marginals of tokens, shape (n, K)."""
         for distance, table in self.tables.items():
-            chain_rows.compiled()(table, self.places.rows[distance][tokens], values)
+            chain_rows.add_rows(table, self.places.rows[distance][tokens], values)
         for where, total in ((self.places.is_first, self.first), (self.places.is_last, self.last)):
             total += values[where[tokens]].sum(axis=0, dtype=np.float64)
 
@@ -79,7 +80,7 @@ class Gradient:
         """Marginals of tokens, shape (n, K), and weights of these, shape (n, 1); None: 1."""
         weights = np.ones(len(tokens), dtype=marginals.dtype) if weight is None else weight[:, 0]
         for distance, table in self.spread.items():
-            chain_rows.compiled_spread()(table, self.places.rows[distance][tokens], marginals, weights)
+            chain_rows.add_spread(table, self.places.rows[distance][tokens], marginals, weights)
 
     def add(self, other: Gradient) -> None:
         """Add another."""
@@ -216,7 +217,7 @@ class _LabelJob:
     _cast: dict[str, dict[int, AnyArray]] = field(default_factory=dict)
 
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
-        from askance.text.node.solver import dot
+        from askance.text.node.tables import dot
 
         dtype = potentials.edges.dtype
         if dtype.str not in self._cast:

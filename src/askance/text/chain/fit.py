@@ -13,14 +13,14 @@ from askance.errors import InputError
 from askance.text.chain.evidence import ChainObjective, Gradient
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import add_multiple, dot, minimise
+from askance.text.node.solver import minimise
+from askance.text.node.tables import add_multiple, dot
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 # Steps remembered.
 _MEMORY = 8
-_FIRST_STEPS = 6
 _CURVATURE = 0.3
 # Features overlap, so that the guess for single ones misleads close to the optimum: its root does far better there.
 _MILD_FROM = 18
@@ -186,37 +186,6 @@ class ChainProblem:
         return ChainParameters(theta, point[self.edges].copy(), point[after].copy(), point[after + 1].copy())
 
 
-def fit_chain(
-    designs: dict[int, sparse.csr_array],
-    objective: ChainObjective,
-    *,
-    l2: float = 0.3,
-    l1: float = 0.0,
-    start: ChainParameters | None = None,
-    max_iterations: int = 100,
-    tolerance: float = 1e-3,
-    progress: Callable[[int, float], None] | None = None,
-    stop: Callable[[ChainParameters], bool] | None = None,
-) -> ChainFit:
-    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁.
-
-    Args:
-        designs: by distance, which word has which feature, shape (T + 1, columns); float32, or float64 for a fit in
-            double precision.
-        objective: L, the log-likelihood of all that is known.
-        l2: λ.
-        l1: μ.
-        start: where to start; default 0.
-        max_iterations: at most so many steps.
-        tolerance: the fit has converged when three steps gained less than this share of the objective each, and the
-            gradient promises little more.
-        progress: told step and objective.
-        stop: told the parameters after every step; True ends the fit.
-    """
-    problem = ChainProblem(designs, objective, l2, _FIRST_STEPS if start is None else 1, l1)
-    return descend(problem, start, max_iterations=max_iterations, tolerance=tolerance, progress=progress, stop=stop)
-
-
 def descend(
     problem: ChainProblem,
     start: ChainParameters | None,
@@ -226,7 +195,17 @@ def descend(
     progress: Callable[[int, float], None] | None = None,
     stop: Callable[[ChainParameters], bool] | None = None,
 ) -> ChainFit:
-    """The same for a problem that is ready; see `fit_chain`."""
+    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁.
+
+    Args:
+        problem: what is maximised.
+        start: where to start; default 0.
+        max_iterations: at most so many steps.
+        tolerance: the fit has converged when three steps gained less than this share of the objective each, and the
+            gradient promises little more.
+        progress: told step and objective.
+        stop: told the parameters after every step; True ends the fit.
+    """
     if start is None:
         start = ChainParameters.zeros(problem.features, problem.tags, problem.dtype)
     stopped = False

@@ -84,7 +84,7 @@ class ChainModel:
         edges = np.ascontiguousarray(potentials.edges)
         for starts in _pieces(corpus):
             tokens = np.arange(starts[0], starts[-1])
-            chain_viterbi.compiled()(
+            chain_viterbi.best_sequences(
                 starts - starts[0], potentials.scores(tokens), edges, codes[starts[0] : starts[-1]]
             )
         return codes
@@ -97,11 +97,7 @@ class ChainModel:
         """Log Z of every sentence, shape (sentences,)."""
         return self._sums(corpus)[1]
 
-    def edge_marginals(self, corpus: Corpus) -> FloatArray:
-        """How often each tag is expected to follow each other, over all sentences, shape (K, K)."""
-        return self._sums(corpus)[2]
-
-    def _sums(self, corpus: Corpus) -> tuple[AnyArray, FloatArray, FloatArray]:
+    def _sums(self, corpus: Corpus) -> tuple[AnyArray, FloatArray]:
         potentials, k = self.potentials(corpus), len(self.tagset)
         marginals = np.empty((corpus.n_tokens, k), dtype=potentials.edges.dtype)
         partition, pairs = np.zeros(len(corpus)), np.zeros((k, k))
@@ -111,7 +107,7 @@ class ChainModel:
             backward(batch, sums, potentials, pairs, None)
             marginals[batch.tokens] = sums.alpha * sums.beta
             partition[filled[batch.stretches]] = sums.log_partition(batch)
-        return marginals, partition, pairs * potentials.factors
+        return marginals, partition
 
     def log_likelihood(self, corpus: Corpus) -> FloatArray:
         """Log p(tags | words) of every sentence of a labelled corpus, shape (sentences,)."""
@@ -141,7 +137,7 @@ class ChainModel:
         filled = np.flatnonzero(corpus.lengths)
         for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
             alpha[batch.tokens] = forward(batch, *potentials.rows(batch.tokens), potentials).alpha
-        chain_viterbi.compiled_draws()(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
+        chain_viterbi.draw_sequences(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
         return codes
 
     def __repr__(self) -> str:

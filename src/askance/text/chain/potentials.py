@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from askance._arrays import AnyArray, IntArray
 from askance.text.corpus.corpus import Corpus
+from askance.text.node.tables import row_maxima
 
 #: Factors below this (relative to the largest of their row) are taken as this: no sequence is quite impossible, and the
 #: product of two such factors is still a number of 32 bits.
@@ -135,11 +136,3 @@ def _scaled(scores: AnyArray) -> tuple[AnyArray, AnyArray]:
     scores -= highest
     np.maximum(scores, scores.dtype.type(np.log(FLOOR)), out=scores)
     return np.exp(scores, out=scores), highest[:, 0]
-
-
-def row_maxima(scores: AnyArray) -> AnyArray:
-    """The largest entry of every row, shape (rows, 1): by halves, because NumPy is slow along short axes."""
-    while scores.shape[1] > 1:
-        half = (scores.shape[1] + 1) // 2
-        scores = np.maximum(scores[:, :half], scores[:, -half:])
-    return scores

@@ -23,7 +23,7 @@ from askance.text.chain.potentials import TokenPlaces
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
 from askance.text.node.training import NodeOptions, fit_counts, fit_moments
-from askance.text.training import Progress, Watch
+from askance.text.node.watch import Course, Progress, Watch
 
 #: "likelihood": edges are fitted with everything else. "cheap": pairs of tags expected given the counts, weighted.
 Edges: TypeAlias = Literal["likelihood", "cheap"]
@@ -174,20 +174,6 @@ def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, 
     return lambda step, value: progress(done + step, value)
 
 
-@dataclass(frozen=True)
-class TrainedChain:
-    """A chain and how it came about; attributes as in `Training`, the log-likelihood that of all regions."""
-
-    model: ChainModel
-    iterations: int
-    converged: bool
-    log_likelihood: float
-    exact_regions: int
-    edge_weight: float
-    held_out: float
-    stopped_early: bool
-
-
 class _Begun(NamedTuple):
     """Where the likelihood of a chain is climbed from.
 
@@ -213,11 +199,11 @@ def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _
     start.theta[: len(fit.theta)] = fit.theta
     if not (cheap or task.has_candidates):
         return _Begun(start, fit.iterations, math.nan, bool(fit.converged))
-    climbed = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
+    climbed, course = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
     start.theta[: len(fit.theta)] = climbed.theta
     tell("cheap edges", 0.4)
     start, weight = with_cheap_edges(task, start)
-    return _Begun(start, fit.iterations + climbed.fit.iterations, weight, bool(climbed.fit.converged))
+    return _Begun(start, fit.iterations + course.iterations, weight, course.converged)
 
 
 def train_chain(
@@ -228,7 +214,7 @@ def train_chain(
     *,
     cheap: bool = False,
     optional: bool = False,
-) -> TrainedChain:
+) -> tuple[ChainModel, Course]:
     """Train a chain from moments; where sums run over candidates, or edges are cheap, from the model without edges.
 
     Args:
@@ -246,7 +232,8 @@ def train_chain(
         task.prepare(start)
         value = task.log_likelihood(start)
         seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
-        return TrainedChain(task.model(start), steps, begun.converged, value, task.exact_regions, weight, seen, False)
+        value /= len(regions)
+        return task.model(start), Course(steps, begun.converged, value, task.exact_regions, weight, seen)
     watch = None
     if held_out is not None:
         watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
@@ -264,15 +251,13 @@ def train_chain(
             kept = watch.best
             task.prepare(kept)
             value = task.log_likelihood(kept)
-    return TrainedChain(
-        task.model(kept),
+    return task.model(kept), Course(
         steps,
         bool(chain.converged),
-        value,
+        value / len(regions),
         task.exact_regions,
-        math.nan,
-        math.nan if watch is None else watch.highest,
-        chain.stopped,
+        held_out=math.nan if watch is None else watch.highest,
+        stopped_early=chain.stopped,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -13,21 +14,16 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, IntArray
 from askance._checks import shown
 from askance._cores import processors
-from askance._kernels import (
-    region_beam,
-    region_collect,
-    region_independent,
-    region_prune,
-    region_sweep,
-    region_tilt,
-)
+from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
 from askance.text.corpus.region_groups import dp_cost, in_blocks, is_settled, lay_out
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, MiscountTotals, miscount_rates, miscount_totals
 
-Method = Literal["auto", "exact", "sinkhorn", "pruned", "beam"]
+Method = Literal["auto", "exact", "sinkhorn"]
+# Names of earlier versions, for sums that were neither quicker nor closer.
+_FORMER_METHODS = ("pruned", "beam")
 
 #: By default regions with more states × tags than this are not summed exactly; ten tokens with one
 #: count for every tag always are, unless people miscount: what was missed takes three times as many states.
@@ -55,10 +51,6 @@ class CountLikelihood:
     - ``exact``: dynamic programming over the numbers of tags used so far; ∏ (N_b + 1) states.
     - ``sinkhorn``: an upper bound instead of the log-likelihood: token distributions are tilted until their expected
       counts are right, and C are those. Cheap for regions of any length.
-    - ``pruned``: tilts first, drops tags with a tilted probability below 0.01, and sums exactly over what is left;
-      where that has more than `budget` states × tags the tilted distributions stay. Which tags are dropped depends on
-      p, so the result is not quite smooth in p.
-    - ``beam``: exact sums in which only the 500 best states survive each token, for comparison.
     - ``auto``: exact where states × tags do not exceed the budget, else sinkhorn.
 
     Tags that were not looked for count as one, whose share is split in proportion to p. Where tokens are independent
@@ -91,8 +83,6 @@ class CountLikelihood:
         budget: float = DEFAULT_BUDGET,
         threads: int | None = None,
         tolerance: float = 1e-4,
-        prune_below: float = 0.01,
-        beam: int = 500,
     ) -> None:
         """Prepare all that does not depend on p.
 
@@ -101,18 +91,16 @@ class CountLikelihood:
             method: as above.
             miscounts: how often people miscount, for all or by annotator ("" for regions without one; an annotator
                 without an entry does not miscount); None: never.
-            budget: states × tags up to which ``auto`` sums exactly; for ``pruned``, of what is left after dropping.
+            budget: states × tags up to which ``auto`` sums exactly.
             threads: at most this many; default: one per processor that this process may use.
             tolerance: by how much expected counts of tilted distributions may be off.
-            prune_below: for ``pruned``, tilted probabilities that are dropped.
-            beam: for ``beam``, states that are kept.
         """
+        method = current_method(method)
         if method not in get_args(Method):
             raise InputError(
                 f"method is {shown(method)}; allowed: {', '.join(get_args(Method))}.", remedy="Choose one."
             )
         self.method, self.budget, self.tolerance = method, float(budget), tolerance
-        self.prune_below, self.beam = prune_below, beam
         self.threads = threads or processors()
         self.shape = len(regions.corpus.words), len(regions.tagset)
         self._regions = regions.with_positive_weight()
@@ -151,7 +139,7 @@ class CountLikelihood:
             "label": np.flatnonzero(labels),
             "independent": np.flatnonzero(settled & ~labels),
             "exact": np.flatnonzero(summed),
-            "sinkhorn" if self.method in ("auto", "exact") else self.method: np.flatnonzero(rest),
+            "sinkhorn": np.flatnonzero(rest),
         }
         self._summed_exactly = settled | summed
         self._unlabelled = np.flatnonzero(~labels)
@@ -161,7 +149,7 @@ class CountLikelihood:
             raise InputError(
                 f"region {r} of {self._layout.length[r]} tokens has about {self._cost[r]:.0e} states × tags; allowed "
                 f"for method exact: {LARGEST_COST:.0e}.",
-                remedy="Use method auto, pruned or sinkhorn, or shorter regions.",
+                remedy="Use method auto or sinkhorn, or shorter regions.",
             )
 
     def _collect_labels(self) -> None:
@@ -194,10 +182,10 @@ class CountLikelihood:
         np.exp(given, out=p)
         self._normalise(p)
         self._sum_exactly(p)
-        self._approximate(p)
+        self._approximate(p, self._treatments["sinkhorn"])
         weights = self._regions.weights
         self._run(
-            region_collect.compiled(),
+            region_collect.collect,
             [
                 (self._layout, p, self._posterior, weights, self._unlabelled, part, self._parts, self._counts)
                 for part in range(self._parts)
@@ -232,7 +220,7 @@ class CountLikelihood:
     def _normalise(self, p: AnyArray) -> None:
         regions = self._treatments["independent"]
         self._split(
-            region_independent.compiled(),
+            region_independent.normalise,
             self._layout.length[regions] * self._groups[regions] * 10.0,
             (self._layout, p, regions),
             (self._posterior, self._value),
@@ -242,7 +230,7 @@ class CountLikelihood:
         first = self._members[self._ends[:-1]]
         cost = self._cost[first] * np.diff(self._ends)
         self._split(
-            region_sweep.compiled(),
+            region_sweep.sum_blocks,
             cost,
             (self._layout, p, self._members, self._ends),
             (self._posterior, self._value),
@@ -251,35 +239,23 @@ class CountLikelihood:
         if len(lost):  # sums too small for floating-point numbers: tilted first, they are not
             self._tilts[_ranges(self._layout.offsets[lost], self._groups[lost])] = np.nan
             self._tilt(p, lost)
-            self._prune(lost, 0.0, np.inf)
+            self._split(
+                region_tilted.sum_tilted,
+                self._cost[lost],
+                (self._layout, lost),
+                (self._tilts, self._posterior, self._value),
+            )
 
-    def _approximate(self, p: AnyArray) -> None:
-        none = np.zeros(0, dtype=np.int64)
-        tilted, pruned, beam = (self._treatments.get(name, none) for name in ("sinkhorn", "pruned", "beam"))
-        self._tilt(p, tilted)
-        self._tilt(p, pruned)
-        self._prune(pruned, self.prune_below, self.budget)
-        self._split(
-            region_beam.compiled(),
-            np.minimum(self._cost[beam], self._layout.length[beam] * self.beam * 100.0),
-            (self._layout, p, beam),
-            (self.beam, self._posterior, self._value),
-        )
+    def _approximate(self, p: AnyArray, regions: IntArray) -> None:
+        """What is done with regions that are not summed exactly."""
+        self._tilt(p, regions)
 
     def _tilt(self, p: AnyArray, regions: IntArray) -> None:
         self._split(
-            region_tilt.compiled(),
+            region_tilt.tilt_regions,
             self._layout.length[regions] * self._groups[regions] * float(_COST_OF_TILTING),
             (self._layout, p, regions),
             (self.tolerance, self._tilts, self._posterior, self._value),
-        )
-
-    def _prune(self, regions: IntArray, threshold: float, most_cost: float) -> None:
-        self._split(
-            region_prune.compiled(),
-            np.minimum(self._cost[regions], most_cost),
-            (self._layout, regions),
-            (threshold, most_cost, self._tilts, self._posterior, self._value),
         )
 
     def _split(
@@ -316,6 +292,14 @@ class CountLikelihood:
 
     def __repr__(self) -> str:
         return f"CountLikelihood({len(self.exact):,} regions, {int(self.exact.sum()):,} of them exact, {self.method})"
+
+
+def current_method(method: Method) -> Method:
+    """A method as it is called now: what took the place of one of an earlier version, with a warning."""
+    if method not in _FORMER_METHODS:
+        return method
+    warnings.warn(f"method {method!r} is no longer there; 'auto' takes its place.", FutureWarning, stacklevel=3)
+    return "auto"
 
 
 def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:

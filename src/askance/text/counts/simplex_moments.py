@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._kernels.simplex_step import compiled, project_rows
+from askance._kernels.simplex_step import descend, project_rows
 from askance.text.counts.equations import CountEquations
 
 
@@ -40,12 +40,12 @@ def simplex_least_squares(equations: CountEquations, start: AnyArray, pull: floa
     curvature = transposed @ (equations.row_weights * lengths) + pull
     step = np.where(curvature > 0, 1 / np.maximum(curvature, 1e-30), 0).astype(start.dtype)
     current = project_rows(start)
-    ahead, move, age = current.copy(), compiled(), 1.0
+    ahead, age = current.copy(), 1.0
     for _ in range(iterations):
         misfit = matrix @ ahead
         misfit -= equations.response
         if weights is not None:
             misfit *= weights
         older, age = age, (1 + np.sqrt(1 + 4 * age * age)) / 2
-        move(ahead, transposed @ misfit, current, start, dtype(pull), step, dtype((older - 1) / age))
+        descend(ahead, transposed @ misfit, current, start, dtype(pull), step, dtype((older - 1) / age))
     return current

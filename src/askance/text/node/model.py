@@ -22,9 +22,9 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike
 from askance._checks import as_count, as_floats, shown
 from askance.errors import EmptyDataError, InputError, ShapeError
-from askance.text.chain.potentials import row_maxima
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import add_multiple, dot, minimise
+from askance.text.node.solver import minimise
+from askance.text.node.tables import add_multiple, dot, row_maxima
 
 if TYPE_CHECKING:
     from scipy import sparse

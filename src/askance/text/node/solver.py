@@ -18,6 +18,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance.text.node.orthants import L1Penalty
+from askance.text.node.tables import add_multiple, dot
 
 #: Value and gradient at a point.
 Function: TypeAlias = Callable[[AnyArray], tuple[float, AnyArray]]
@@ -27,8 +28,6 @@ _SUFFICIENT = 1e-4
 # Over so many steps a gain is averaged before it is called small: single steps are uneven.
 _STEPS = 3
 _MOST_TRIALS = 25
-# Entries of a sum that are added in the type of the array.
-_PIECE = 4096
 
 
 @dataclass(frozen=True)
@@ -48,25 +47,6 @@ class Minimum:
     iterations: int
     evaluations: int
     converged: bool
-
-
-def dot(left: AnyArray, right: AnyArray) -> float:
-    """Sum of products of two tables: pieces in the type of the tables, their sum in float64.
-
-    >>> dot(np.ones((100_000, 2), dtype=np.float32), np.full((100_000, 2), 0.5, dtype=np.float32))
-    100000.0
-    """
-    flat, other = left.reshape(-1), right.reshape(-1)
-    whole = len(flat) - len(flat) % _PIECE
-    pieces = np.vecdot(flat[:whole].reshape(-1, _PIECE), other[:whole].reshape(-1, _PIECE))
-    return float(pieces.sum(dtype=np.float64)) + float(np.dot(flat[whole:], other[whole:]))
-
-
-def add_multiple(factor: float, left: AnyArray, right: AnyArray) -> None:
-    """Add factor · left to right, in place, without a copy."""
-    from scipy.linalg.blas import daxpy, saxpy
-
-    (saxpy if right.dtype == np.float32 else daxpy)(left.reshape(-1), right.reshape(-1), a=factor)
 
 
 def minimise(

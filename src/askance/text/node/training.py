@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moments import MomentMethod, moment_counts
 from askance.text.node.model import NodeFit, fit_node, log_probabilities
-from askance.text.training import Progress, Watch
+from askance.text.node.watch import Course, Progress, Watch
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -77,27 +77,6 @@ def fit_moments(
     )
 
 
-@dataclass(frozen=True)
-class CountFit:
-    """A node model fitted to the likelihood of counts.
-
-    Attributes:
-        fit: where the climb ended.
-        theta: θ, that of the best look at held-out regions where there are any.
-        log_likelihood: at θ, per region.
-        exact_regions: how many regions the likelihood was exact for.
-        held_out: highest log-likelihood of held-out regions, per region; NaN without them.
-        stopped_early: whether they stopped the climb.
-    """
-
-    fit: NodeFit
-    theta: AnyArray
-    log_likelihood: float
-    exact_regions: int
-    held_out: float
-    stopped_early: bool
-
-
 def fit_counts(
     regions: RegionCounts,
     features: TokenFeatures,
@@ -106,8 +85,8 @@ def fit_counts(
     options: NodeOptions,
     held_out: RegionCounts | None,
     tell: Progress,
-) -> CountFit:
-    """Climb the likelihood of counts from a start."""
+) -> tuple[NodeFit, Course]:
+    """Climb the likelihood of counts from a start; θ is that of the best look at held-out regions, if there are any."""
     likelihood = CountLikelihood(regions, method=options.counts, tolerance=_TILT_TOLERANCE, miscounts=options.miscounts)
     watch = None if held_out is None else Watch(_held_out_value(held_out, features, options), start)
     fit = (_climb_by_em if options.optimiser == "em" else fit_node)(
@@ -124,13 +103,13 @@ def fit_counts(
         value = fit.objective + 0.5 * options.l2 * float(np.sum(theta.astype(np.float64) ** 2))
     else:
         value, _ = likelihood(log_probabilities(design, theta))
-    return CountFit(
-        fit,
-        theta,
+    return replace(fit, theta=theta), Course(
+        fit.iterations,
+        bool(fit.converged),
         value / len(likelihood.exact),
         int(likelihood.exact.sum()),
-        math.nan if watch is None else watch.highest,
-        watch is not None and watch.stopped,
+        held_out=math.nan if watch is None else watch.highest,
+        stopped_early=watch is not None and watch.stopped,
     )
 
 

@@ -19,7 +19,7 @@ from askance.text.chain.fit import ChainParameters
 from askance.text.chain.model import ChainModel
 from askance.text.counts.miscounts import Miscounts, MiscountsBy
 from askance.text.tagger.tagger import CountTagger
-from askance.text.training import Training
+from askance.text.tagger.training import Training
 
 TAGGER_FORMAT = "tagger/1"
 # Of a file, in bytes.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +25,19 @@ from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.regions import RegionCounts
 from askance.text.corpus.word_classes import WordClasses
 from askance.text.counts.likelihood import Method as CountMethod
+from askance.text.counts.likelihood import current_method
 from askance.text.counts.miscount_estimate import estimate_above_zero
 from askance.text.counts.miscounts import MiscountsBy, require_rates
 from askance.text.counts.moments import MomentMethod
 from askance.text.node.model import log_probabilities
 from askance.text.node.training import NodeOptions, Optimiser, fit_counts, fit_moments
+from askance.text.node.watch import Course, Progress, rising
 from askance.text.tagger.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
 from askance.text.tagger.evidence import checked_held_out, token_weights
 from askance.text.tagger.method_choice import choose_method
 from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, usual_penalty
 from askance.text.tagger.options import TaggerMethod as TaggerMethod
-from askance.text.training import Progress, Training, rising
+from askance.text.tagger.training import Training
 
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 
@@ -59,12 +61,14 @@ class _Task(NamedTuple):
 
 
 class _Trained(NamedTuple):
-    """What training finds: the model, and the fields of `Training` that it knows."""
+    """What training finds: the model, how many features it has, its kind of edges, and how training went."""
 
     features: TokenFeatures
     theta: npt.NDArray[np.float32]
     chain: ChainModel | None
-    found: dict[str, Any]
+    n_features: int
+    edges: str
+    course: Course
 
 
 class CountTagger:
@@ -148,6 +152,7 @@ class CountTagger:
         max_iterations: int | None = None,
         tolerance: float | None = None,
     ) -> None:
+        counts = current_method(counts)
         check_options({name: value for name, value in locals().items() if name != "self"})
         self.method: TaggerMethod = method
         self.l2 = None if l2 is None else float(l2)
@@ -189,22 +194,16 @@ class CountTagger:
         covered = np.flatnonzero(regions.token_counts)
         single = int((regions.lengths == 1).sum())
         training = Training(
-            **{
-                "method": method,
-                "regions": len(regions) - single,
-                "labelled_tokens": regions.labelled,
-                "single_tokens": single - regions.labelled,
-                "tokens": int(regions.lengths.sum()),
-                "types": len(covered),
-                "log_likelihood": math.nan,
-                "exact_regions": 0,
-                "edges": "none",
-                "edge_weight": math.nan,
-                "held_out": math.nan,
-                "stopped_early": False,
-                "seconds": time.process_time() - started,
-                **trained.found,
-            }
+            method=method,
+            regions=len(regions) - single,
+            labelled_tokens=regions.labelled,
+            single_tokens=single - regions.labelled,
+            tokens=int(regions.lengths.sum()),
+            types=len(covered),
+            features=trained.n_features,
+            edges=trained.edges,
+            seconds=time.process_time() - started,
+            **vars(trained.course),
         )
         tell("done", 1.0)
         # All together, and last: whatever goes wrong before leaves the tagger as it was.
@@ -243,23 +242,13 @@ class CountTagger:
         _require_features(learned)
         design, options = learned.matrix(words), self._node_options(task)
         fit = fit_moments(regions, design, options, tell, rough=task.method == "node")
-        found: dict[str, Any] = {
-            "features": len(fit.theta),
-            "iterations": fit.iterations,
-            "converged": bool(fit.converged),
-        }
         if task.method == "moments":
-            return _Trained(learned, fit.theta, None, found)
-        climbed = fit_counts(regions, learned, design, fit.theta, options, task.held_out, tell)
-        found |= {
-            "iterations": fit.iterations + climbed.fit.iterations,
-            "converged": bool(climbed.fit.converged),
-            "log_likelihood": climbed.log_likelihood,
-            "exact_regions": climbed.exact_regions,
-            "held_out": climbed.held_out,
-            "stopped_early": climbed.stopped_early,
-        }
-        return _Trained(learned, climbed.theta, None, found)
+            return _Trained(
+                learned, fit.theta, None, len(fit.theta), "none", Course(fit.iterations, bool(fit.converged))
+            )
+        climbed, course = fit_counts(regions, learned, design, fit.theta, options, task.held_out, tell)
+        course = replace(course, iterations=fit.iterations + course.iterations)
+        return _Trained(learned, climbed.theta, None, len(fit.theta), "none", course)
 
     def _train_chain(self, task: _Task) -> _Trained:
         """A chain by likelihood, or with cheap edges."""
@@ -282,7 +271,7 @@ class CountTagger:
         radius = radius if self.radius is None else self.radius
         learned = ChainFeatures.learn(words, self.features, self.neighbours, radius, classes)
         _require_features(learned.word)
-        trained = train_chain(
+        model, course = train_chain(
             ChainTask(regions, learned, options),
             node,
             task.held_out,
@@ -290,18 +279,8 @@ class CountTagger:
             cheap=edges == "cheap",
             optional=self.method == "auto",
         )
-        found = {
-            "features": len(learned),
-            "iterations": trained.iterations,
-            "converged": trained.converged,
-            "log_likelihood": trained.log_likelihood / len(regions),
-            "exact_regions": trained.exact_regions,
-            "edges": edges if trained.model.parameters.edges.any() else "none",
-            "edge_weight": trained.edge_weight,
-            "held_out": trained.held_out,
-            "stopped_early": trained.stopped_early,
-        }
-        return _Trained(learned.word, trained.model.parameters.theta, trained.model, found)
+        fitted = edges if model.parameters.edges.any() else "none"
+        return _Trained(learned.word, model.parameters.theta, model, len(learned), fitted, course)
 
     # -- tagging ---------------------------------------------------------------------------------------------------
 

@@ -7,30 +7,51 @@ counts any more are dropped, so some sequence always survives. With a beam as wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from askance._kernels import region_layout, splitmix
-from askance._kernels.compiler import compile_loop
-from askance._kernels.splitmix import GAMMA
+from askance._arrays import AnyArray, IntArray
+from askance._kernels.compiler import compiled
+from askance._kernels.region_layout import load_weights
+from askance._kernels.splitmix import GAMMA, mix
+from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.likelihood import CountLikelihood
 
 
-@cache
-def compiled() -> Callable[..., None]:
-    """Compile the loop, or load it from the cache of an earlier run."""
-    globals()["_load_weights"], globals()["_mix"] = region_layout.compiled_load(), splitmix.compiled_mix()
-    for helper in (_names, _extend, _merge, _go_back):
-        globals()[helper.__name__] = compile_loop(helper)
-    return compile_loop(_beam)
+class BeamLikelihood(CountLikelihood):
+    """The likelihood of counts as the paper has it: `width` states are kept after every token.
+
+    >>> from askance.text.corpus.corpus import Corpus
+    >>> from askance.text.corpus.regions import Region
+    >>> corpus = Corpus.of([["the", "dog"]])
+    >>> likelihood = BeamLikelihood(RegionCounts.of(corpus, "DN", [Region(0, 0, 2, {"D": 1, "N": 1})]), 500)
+    >>> print(f"{np.exp(likelihood(np.log([[0.9, 0.1], [0.2, 0.8]]))[0]):.2f}")  # 0.9 · 0.8 + 0.1 · 0.2
+    0.74
+    """
+
+    def __init__(self, regions: RegionCounts, width: int, **options: Any) -> None:
+        """Prepare all that does not depend on p.
+
+        Args:
+            regions: the counts.
+            width: states that are kept.
+            options: as `CountLikelihood` has them; the method is a beam.
+        """
+        super().__init__(regions, method="sinkhorn", **options)
+        self.width = width
+
+    def _approximate(self, p: AnyArray, regions: IntArray) -> None:
+        self._split(
+            search,
+            np.minimum(self._cost[regions], self._layout.length[regions] * self.width * 100.0),
+            (self._layout, p, regions),
+            (self.width, self._posterior, self._value),
+        )
 
 
-_load_weights, _mix = region_layout.load_weights, splitmix.mix
-
-
-def _beam(
+@compiled
+def search(
     layout: Any, probabilities: Any, members: Any, first: Any, last: Any, width: Any, posterior: Any, value: Any
 ) -> None:
     """Sum over the sequences that a beam keeps, for regions members[first] … members[last − 1].
@@ -50,7 +71,7 @@ def _beam(
         begin, end, length = layout.offsets[region], layout.offsets[region + 1], layout.length[region]
         low, high, groups = layout.low[begin:end], layout.high[begin:end], end - begin
         names, weights = _names(groups), np.empty(length * groups)
-        _load_weights(layout, probabilities, region, weights, 0, groups, 1)
+        load_weights(layout, probabilities, region, weights, 0, groups, 1)
         keys, digits, forward = np.zeros(1, dtype=np.uint64), np.zeros((1, groups), dtype=np.int32), np.ones(1)
         # The transitions of all tokens: which state, which group, to which state, and how much.
         ends, logarithm = np.zeros(length + 1, dtype=np.int64), 0.0
@@ -81,14 +102,16 @@ def _beam(
         _go_back(ends, origin, group, target, flow, reached, groups, posterior[at : at + length * groups])
 
 
+@compiled
 def _names(groups: Any) -> Any:
     """A number for each group: `splitmix.scattered`."""
     names = np.empty(groups, dtype=np.uint64)
     for j in range(groups):
-        names[j] = _mix(np.uint64(j + 1) * GAMMA)
+        names[j] = mix(np.uint64(j + 1) * GAMMA)
     return names
 
 
+@compiled
 def _extend(digits: Any, low: Any, high: Any, left: Any, origin: Any, group: Any) -> Any:
     """All ways on from the states, with `left` tokens after this one; returns how many there are."""
     count = 0
@@ -103,6 +126,7 @@ def _extend(digits: Any, low: Any, high: Any, left: Any, origin: Any, group: Any
     return count
 
 
+@compiled
 def _merge(into: Any, moves: Any, width: Any, target: Any) -> Any:
     """Equal states made one, and the `width` largest kept: a transition to each, and their sums."""
     order = np.argsort(into)
@@ -124,6 +148,7 @@ def _merge(into: Any, moves: Any, width: Any, target: Any) -> Any:
     return chosen[:states], sums[:states]
 
 
+@compiled
 def _go_back(
     ends: Any, origin: Any, group: Any, target: Any, flow: Any, reached: Any, groups: Any, posterior: Any
 ) -> None:

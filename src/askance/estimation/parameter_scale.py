@@ -12,6 +12,8 @@ from askance._arrays import FloatArray
 #: Standard deviation of the weak prior, in log-odds: across the range of a statistic, or per standard deviation of a
 #: covariate. It may well change the odds a hundredfold.
 PRIOR_SCALE = 5.0
+#: Of the prior on every cell of every table of parameters of a random field, in log-odds.
+FIELD_PRIOR_SCALE = 1.0
 
 # θ has run off to infinity when the information in some direction is below this share of that at θ = 0: some outputs
 # have then become impossible for all that fewer than 10⁸ reports can tell. Looked at only where θ is large.

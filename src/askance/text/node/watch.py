@@ -1,11 +1,11 @@
-"""How a tagger came about, and how one is told what is going on."""
+"""How one is told what is going on in a training, and when it has gone on for long enough."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
 
 #: What is going on, and how far it is (0 to 1).
 Progress: TypeAlias = Callable[[str, float], None]
@@ -15,51 +15,26 @@ _PATIENCE = 5
 
 
 @dataclass(frozen=True)
-class Training:
-    """How a tagger came about.
+class Course:
+    """How a training went.
 
     Attributes:
-        method: "moments", "node" or "chain".
-        regions: how many stretches of two tokens or more were used.
-        labelled_tokens: single tokens with a label.
-        single_tokens: what else is known of single tokens: lists of allowed tags, answers about some tags.
-        tokens: tokens in all of these.
-        types: different words among these.
-        features: of the words, and of the words around them.
         iterations: of the convex fit and of the likelihood.
         converged: whether the last of them did.
         log_likelihood: of what is known, per region (NaN for moments).
         exact_regions: how many of them, single tokens included, the likelihood was exact for.
-        edges: "none", "cheap" (pairs of tags expected given the counts, weighted) or "likelihood".
-        edge_weight: that weight, chosen on held-out regions; NaN where there is none.
-        held_out: log-likelihood of the held-out regions, per region; NaN without them.
+        edge_weight: of cheap edges, chosen on held-out regions; NaN where there are none.
+        held_out: highest log-likelihood of the held-out regions, per region; NaN without them.
         stopped_early: whether they stopped the training.
-        seconds: of processor time.
     """
 
-    method: str
-    regions: int
-    labelled_tokens: int
-    single_tokens: int
-    tokens: int
-    types: int
-    features: int
     iterations: int
     converged: bool
-    log_likelihood: float
-    exact_regions: int
-    edges: str
-    edge_weight: float
-    held_out: float
-    stopped_early: bool
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        missing = {
-            name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
-        }
-        return asdict(self) | dict.fromkeys(missing)
+    log_likelihood: float = math.nan
+    exact_regions: int = 0
+    edge_weight: float = math.nan
+    held_out: float = math.nan
+    stopped_early: bool = False
 
 
 def rising(progress: Progress | None) -> Progress:

@@ -1,0 +1,163 @@
+"""Reports of a channel: a few named columns, one row per respondent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+import numpy as np
+
+from askance._arrays import AnyArray
+from askance._checks import shown
+from askance._kernels import bits
+from askance.errors import InputError, ShapeError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from askance.channels.finite import FiniteChannel
+    from askance.channels.statistics.base import StatisticsChannel
+
+    #: The family of the channel; that of statistics where nothing is said.
+    C = TypeVar("C", bound=FiniteChannel | StatisticsChannel, default=StatisticsChannel, covariant=True)
+    OneChannel = TypeVar("OneChannel", bound=FiniteChannel | StatisticsChannel)
+else:  # what a type is where nothing is said is known to Python from 3.13 on
+    from typing import TypeVar
+
+    C = TypeVar("C")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a report.
+
+    Attributes:
+        name: its name in files.
+        kind: "bits" (packed, least significant first), "integer" (one whole number), "integers" (several) or "seed"
+            (64 random bits).
+        width: number of bits or integers in a report (1 for "integer" and "seed").
+        limit: integers lie in 0 … limit − 1.
+        description: what it says, for the published schema.
+    """
+
+    name: str
+    kind: Literal["bits", "integer", "integers", "seed"]
+    width: int = 1
+    limit: int = 1 << 62
+    description: str = ""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """How it is held in memory: words of bits, the smallest integers that fit, words of seeds."""
+        if self.kind in ("bits", "seed"):
+            return np.dtype(np.uint64)
+        return np.min_scalar_type(max(self.limit - 1, 1))
+
+    def empty(self, n: int) -> AnyArray:
+        """Room for n reports: (n, words of bits), (n,), (n, width) or (n,)."""
+        if self.kind == "bits":
+            return np.zeros((n, bits.words_for(self.width)), dtype=np.uint64)
+        return np.zeros((n, self.width) if self.kind == "integers" else n, dtype=self.dtype)
+
+    def check(self, values: AnyArray, n: int) -> AnyArray:
+        """Refuse an array of another shape, integers out of range, and bits where there are none."""
+        wanted = self.empty(0).shape[1:]
+        if values.dtype.kind not in ("u" if self.kind in ("bits", "seed") else "iub"):
+            raise InputError(
+                f"column {self.name!r} holds {values.dtype}; allowed: whole numbers"
+                f"{' without sign' if self.kind in ('bits', 'seed') else ''}.",
+                remedy="Take the columns as the channel gives them.",
+            )
+        if values.shape != (n, *wanted):
+            raise ShapeError(
+                f"column {self.name!r} has shape {values.shape}; allowed: {(n, *wanted)}.",
+                remedy="Take the columns as the channel gives them.",
+            )
+        if self.kind == "bits":
+            beyond = values[:, -1] & np.uint64(2**64 - 1 - bits.last_word_mask(self.width))
+            if beyond.any():
+                row = int(np.argmax(beyond != 0))
+                raise InputError(
+                    f"report {row} has bits set beyond its {self.width} in column {self.name!r}.",
+                    remedy="It was cut, padded or made by another channel; leave it out.",
+                )
+        elif self.kind != "seed" and values.size:
+            wrong = (values < 0) | (values >= self.limit)
+            if wrong.any():
+                row = int(np.argwhere(wrong)[0][0])
+                raise InputError(
+                    f"report {row} has {shown(np.atleast_1d(values[row]).tolist())} in column {self.name!r}; allowed: "
+                    f"0 to {self.limit - 1}.",
+                    remedy="It was made by another channel, or damaged; leave it out.",
+                )
+        return values.astype(self.dtype, copy=False)
+
+
+class Reports(Generic[C]):
+    """What n respondents sent, by column: noised statistics, or noised answers as codes of the observations.
+
+    Reports are checked once, here. They are sequences: `len`, slices, and `Reports.join`.
+
+    Attributes:
+        channel: what made them.
+        columns: {name: array}; the shapes are those of `Column.empty`.
+    """
+
+    def __init__(self, channel: C, columns: Mapping[str, AnyArray]) -> None:
+        wanted = [column.name for column in channel.columns]
+        if sorted(columns) != sorted(wanted):
+            raise InputError(
+                f"the reports have columns {shown(sorted(columns))}; allowed with {channel.kind}: {', '.join(wanted)}.",
+                remedy="Take them as the channel gives them.",
+            )
+        arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in columns.items()}
+        n = len(next(iter(arrays.values())))
+        self.channel = channel
+        self.columns = {column.name: column.check(arrays[column.name], n) for column in channel.columns}
+        channel.check_reports(self.columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, rows: slice) -> Reports[C]:
+        if not isinstance(rows, slice):
+            raise InputError(f"the index is {shown(rows)}; allowed: a slice.", remedy="Write reports[3:4] for one.")
+        return Reports(self.channel, {name: values[rows] for name, values in self.columns.items()})
+
+    @classmethod
+    def join(cls, parts: Sequence[Reports[C]]) -> Reports[C]:
+        """All reports of the parts, in order; refused when they come from different channels."""
+        if not parts:
+            raise InputError("there are no reports to join.", remedy="Give at least one Reports.")
+        first = parts[0]
+        for part in parts[1:]:
+            first.channel.require_same(part.channel)
+        return cls(first.channel, {name: np.concatenate([p.columns[name] for p in parts]) for name in first.columns})
+
+    def for_purpose(self, purpose: str) -> Reports[C]:
+        """These reports, of that question: where nothing says of which they are; refused where they are of another."""
+        return Reports(self.channel.named(purpose), self.columns)  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Reports)
+            and self.channel == other.channel
+            and all(np.array_equal(values, other.columns[name]) for name, values in self.columns.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Reports({len(self)} through {self.channel!r})"
+
+
+def require_reports(reports: object, channel: OneChannel) -> Reports[OneChannel]:
+    """Refuse what is no `Reports`, and reports of another channel."""
+    if not isinstance(reports, Reports):
+        raise InputError(
+            f"reports is {shown(reports)}; allowed: Reports.",
+            remedy="Take what randomize returned, or read a file with read_reports.",
+        )
+    channel.require_same(reports.channel)
+    return reports

@@ -1,0 +1,207 @@
+"""From what a method found to the fit that a user sees: in the units and names of the model and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.estimation.outcome import Diagnostics, Outcome
+from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
+from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.moment_repair import MomentRepair
+from askance.estimation.problems.responses_problem import ResponsesProblem
+from askance.estimation.problems.statistics_problem import StatisticsProblem
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
+from askance.estimation.results.field_fit import FieldFit
+from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.solvers.noisy import with_unbiased_moments
+from askance.models.linear import GaussianField
+from askance.models.random_field import RandomField
+
+
+@singledispatch
+def fit_of(problem: Any, outcome: Outcome, alarm: str = "") -> Any:
+    """The fit of a problem's kind.
+
+    Args:
+        problem: model and evidence.
+        outcome: what a method found, in the coordinates of the problem.
+        alarm: why the reports cannot have come through the channel; empty where they can.
+    """
+    raise TypeError(f"no fit is made of a {type(problem).__name__}")
+
+
+@fit_of.register
+def _(problem: TallyProblem, outcome: Outcome, alarm: str = "") -> DistributionFit:
+    return _distribution_fit(problem, with_unbiased_moments(outcome, lambda: problem.moments("best")), alarm)
+
+
+@fit_of.register
+def _(problem: StatisticsProblem, outcome: Outcome, alarm: str = "") -> DistributionFit:
+    return _distribution_fit(problem, outcome, alarm)
+
+
+def _distribution_fit(problem: TallyProblem | StatisticsProblem, outcome: Outcome, alarm: str) -> DistributionFit:
+    return DistributionFit(
+        model=problem.model,
+        raw_covariance=outcome.raw_covariance,
+        channel=problem.channel.specification(),
+        privacy_level=problem.channel.privacy_level,
+        **_shared(problem, outcome, alarm),
+    )
+
+
+def _shared(problem: TallyProblem | StatisticsProblem | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
+    """What fits with and without covariates have."""
+    return {
+        "theta": outcome.theta,
+        "covariance": outcome.covariance,
+        "n_observations": problem.n_observations,
+        "method": outcome.method,
+        "covariance_kind": outcome.covariance_kind,
+        "converged": outcome.converged,
+        "log_likelihood": problem.log_likelihood(outcome.theta),
+        "raw_statistics": outcome.raw_statistics,
+        "diagnostics": outcome.diagnostics,
+        "alarm": alarm,
+    }
+
+
+@fit_of.register
+def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> RegressionFit:
+    clustered = outcome.covariance_kind == "robust" and problem.has_clusters
+    basis, told = problem.rows.basis, _shared(problem, outcome, alarm)
+    if basis is not None:
+        told |= _outward(outcome, basis)
+    if clustered:
+        told["covariance_kind"] = "cluster-robust"
+    return RegressionFit(
+        model=problem.model,
+        channel=problem.channel.specification(),
+        privacy_level=problem.channel.privacy_level,
+        evidence=problem.evidence,
+        in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
+        **told,
+    )
+
+
+def _outward(outcome: Outcome, basis: Basis) -> dict[str, Any]:
+    """What an outcome about θ̃ says about θ."""
+    maxima = tuple(
+        replace(maximum, theta=tuple(basis.parameters(np.array(maximum.theta)).tolist()))
+        for maximum in outcome.diagnostics.maxima
+    )
+    raw = outcome.raw_statistics
+    return {
+        "theta": basis.parameters(outcome.theta),
+        "covariance": basis.covariance(outcome.covariance),
+        "raw_statistics": None if raw is None else basis.statistics(raw),
+        "diagnostics": replace(outcome.diagnostics, maxima=maxima),
+    }
+
+
+@fit_of.register
+def _(problem: FieldProblem, outcome: Outcome, alarm: str = "") -> FieldFit:
+    field, evidence = problem.measured.field, problem.evidence
+    fit = FieldFit(
+        theta=outcome.theta,
+        covariance=outcome.covariance,
+        n_observations=evidence.n_observations,
+        raw_statistics=evidence.statistics,
+        raw_standard_errors=evidence.standard_errors,
+        channel=evidence.channel,
+        privacy_level=evidence.privacy_level,
+        **_of_field(field, evidence.cliques, outcome, alarm),
+    )
+    if problem.measured.whole is field:  # the solver ended with them; the field would plan its sums anew
+        vars(fit)["statistics"] = problem.measured.own_mean(outcome.theta)
+    return fit
+
+
+@fit_of.register
+def _(problem: ConditionalFieldProblem, outcome: Outcome, alarm: str = "") -> ConditionalFieldFit:
+    field, channel, transform = problem.field, problem.channel, problem.design.to_theta
+    own, factor, covariance = outcome.covariance, None, outcome.covariance
+    if outcome.covariance_kind != "none":
+        covariance = np.asarray(transform @ own @ transform.T)
+        values, vectors = np.linalg.eigh((own + own.T) / 2)
+        factor = np.asarray(transform @ (vectors * np.sqrt(values.clip(0.0))))
+    raw, errors = problem.raw_tables
+    return ConditionalFieldFit(
+        theta=np.asarray(transform @ outcome.theta),
+        covariance=covariance,
+        x=field.distinct_rows(problem.x),
+        n_observations=problem.n_observations,
+        raw_statistics=raw,
+        raw_standard_errors=errors,
+        channel=channel.specification(),
+        privacy_level=channel.privacy_level,
+        factor=factor,
+        **_of_field(field, channel.tables.cliques, outcome, alarm),
+    )
+
+
+def _of_field(field: RandomField, cliques: Sequence[tuple[int, ...]], outcome: Outcome, alarm: str) -> Any:
+    """What fits of fields with and without covariates have."""
+    return {
+        "model": field,
+        "method": outcome.method,
+        "prior_scale": outcome.prior_scale,
+        "converged": outcome.converged,
+        "log_likelihood": outcome.log_likelihood,
+        "measured": tuple(tuple(field.variables[v] for v in clique) for clique in cliques),
+        "diagnostics": outcome.diagnostics,
+        "alarm": alarm,
+    }
+
+
+@fit_of.register
+def _(problem: LinearProblem, outcome: Outcome, alarm: str = "") -> LinearFit:
+    release, repair = problem.release, outcome.diagnostics.repair
+    return linear_fit(
+        release.field,
+        outcome.theta,
+        outcome.covariance,
+        problem.gram,
+        repair,
+        n_observations=problem.tested.n_observations,
+        pilot_observations=release.pilot_observations,
+        channel=release.channel.specification(),
+        privacy_level=release.privacy_level,
+        weighted=release.shrinks,
+        diagnostics=Diagnostics(repaired=repair.acted, messages=outcome.diagnostics.messages),
+        alarm=alarm,
+    )
+
+
+def linear_fit(
+    field: GaussianField,
+    standard: FloatArray,
+    covariance: FloatArray,
+    gram: FloatArray,
+    repair: MomentRepair,
+    **known: Any,
+) -> LinearFit:
+    """Back to the units of the data."""
+    matrix, offset = field.to_original()
+    repaired = gram.copy()
+    repaired[:-1, :-1] = repair.repaired
+    return LinearFit(
+        model=field,
+        theta=matrix @ standard + offset,
+        covariance=matrix @ covariance @ matrix.T,
+        raw_statistics=gram,
+        repaired_moments=repaired,
+        repair=repair,
+        **known,
+    )

@@ -1,0 +1,31 @@
+"""A linear model and the noised second moments of its columns, as a problem to solve."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from askance._arrays import FloatArray
+from askance.channels.statistics.reports import Reports
+from askance.errors import EmptyDataError
+from askance.estimation.moment_release import MomentRelease
+from askance.evidence.tally import StatisticsTally, of_statistics
+
+
+class LinearProblem:
+    """A `MomentRelease`, which says how a linear model was asked about, and the reports of its devices.
+
+    Attributes:
+        release: columns, scales and channel.
+        tested: sums of the reports.
+    """
+
+    def __init__(self, release: MomentRelease, evidence: Reports | StatisticsTally) -> None:
+        self.release = release
+        self.tested = evidence if of_statistics(evidence) else StatisticsTally(release.channel).add(evidence)
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """E[z zᵀ] as it came out of the channel, on the standard scale; unbiased, and not always that of any vector."""
+        if not self.tested.n_observations:
+            raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
+        return self.release.gram(self.tested)

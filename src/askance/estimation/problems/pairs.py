@@ -1,0 +1,103 @@
+"""Which evidence tells about which model: one table of pairs, from which the refusals follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from askance._checks import shown
+from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.reports import Reports
+from askance.errors import InputError
+from askance.estimation.moment_release import MomentRelease
+from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
+from askance.estimation.problems.field_evidence import NoisyTables
+from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.responses_problem import ResponsesProblem
+from askance.estimation.problems.statistics_problem import StatisticsProblem
+from askance.estimation.problems.tally_problem import TallyProblem
+from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import Responses
+from askance.evidence.tally import StatisticsTally, Tally
+from askance.models.enumerated import Enumerated
+from askance.models.random_field import RandomField
+from askance.models.softmax import Softmax
+
+
+class Pair(NamedTuple):
+    """A kind of model with a kind of evidence.
+
+    Attributes:
+        model: class of the model.
+        evidence: class of the evidence.
+        of_statistics: whether the channel of the evidence noises statistics rather than answers; None: it has none.
+        problem: class of the problem they make.
+        build: makes it.
+    """
+
+    model: type
+    evidence: type
+    of_statistics: bool | None
+    problem: type
+    build: Callable[[Any, Any], Any]
+
+    def fits(self, evidence: object) -> bool:
+        """Whether evidence is of this kind."""
+        channel = getattr(evidence, "channel", None)
+        of_statistics = None if self.of_statistics is None else isinstance(channel, StatisticsChannel)
+        return isinstance(evidence, self.evidence) and of_statistics is self.of_statistics
+
+
+PAIRS = (
+    Pair(Enumerated, Tally, False, TallyProblem, TallyProblem),
+    Pair(Enumerated, StatisticsTally, True, StatisticsProblem, StatisticsProblem),
+    Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
+    Pair(RandomField, StatisticsTally, True, FieldProblem, FieldProblem.of),
+    Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
+    Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
+    Pair(RandomField, FieldResponses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
+    Pair(MomentRelease, StatisticsTally, True, LinearProblem, LinearProblem),
+    Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
+)
+
+# How evidence of a model is collected.
+_COLLECTED = {
+    Enumerated: "Tally(channel).add(reports)",
+    Softmax: "Responses(channel).add(x, reports)",
+    RandomField: "StatisticsTally(channel).add(reports)",
+    MomentRelease: "StatisticsTally(release.channel).add(reports)",
+}
+
+
+def problem_of(model: object, evidence: object) -> Any:
+    """Model and evidence as a problem that methods solve; refused where they do not go together.
+
+    >>> from askance import Warner
+    >>> design = Warner("3/4")
+    >>> type(problem_of(Enumerated.saturated(design.outputs), Tally(design, [60, 40]))).__name__
+    'TallyProblem'
+    """
+    return pair_of(model, evidence).build(model, evidence)
+
+
+def pair_of(model: object, evidence: object) -> Pair:
+    """The row of the table; refuses what is no model or no evidence, the two in the wrong order, and other evidence."""
+    rows = [pair for pair in PAIRS if isinstance(model, pair.model)]
+    if not rows:
+        swapped = isinstance(evidence, tuple(_COLLECTED))
+        raise InputError(
+            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, a RandomField, or the MomentRelease "
+            "of a linear model.",
+            remedy="Give the model first, then the evidence: estimate(model, tally)."
+            if swapped
+            else "Build one, such as Enumerated.saturated(channel.outputs).",
+        )
+    for pair in rows:
+        if pair.fits(evidence):
+            return pair
+    names = " or ".join(dict.fromkeys(pair.evidence.__name__ for pair in rows))
+    raise InputError(
+        f"evidence is {shown(evidence)}; allowed with {rows[0].model.__name__}: {names}.",
+        remedy=f"Collect the reports with {_COLLECTED[rows[0].model]}.",
+    )
