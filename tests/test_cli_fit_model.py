@@ -175,3 +175,26 @@ def test_refusals(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
     Path("two.json").write_text('{"kind": "saturated", "outputs": ["no", "yes"]}', encoding="utf-8")
     assert_one_line(call("estimate", *arguments), words)
     assert not list(Path().glob(".*"))
+
+
+# -- how version 0.1 spelt it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("fit", "--state", "lax.state"), ("estimate", "lax.state")),
+        (
+            ("fit", "--json", "--state=lax.state", "--state", "strict.state"),
+            ("estimate", "lax.state", "strict.state", "--json"),
+        ),
+        (("fit", "--state", "no.state"), ("estimate", "no.state")),
+        (("fit", "--state", "lax.state", "--release", "no.json"), ("fit-linear", "lax.state", "--release", "no.json")),
+    ],
+)
+def test_the_old_spelling_works_and_says_so(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    before, after = call(*old), call(*new)
+    assert (before.code, before.out) == (after.code, after.out)
+    first, _, rest = before.err.partition("\n")
+    assert rest == after.err
+    assert f"`askance fit --state STATE` is now `askance {new[0]} STATE`" in first
