@@ -337,7 +337,7 @@ def test_projection_of_a_state(folder: Path) -> None:
     found = json.loads(call("estimate", "rare.state", "--method", "projection", "--json").out)
     assert found["method"] == "projection"
     assert [row["std_error"] for row in found["shares"]] == [None, None]
-    assert "unknown" in call("estimate", "rare.state", "--method", "projection").out
+    assert "–" in call("estimate", "rare.state", "--method", "projection").out
 
 
 def test_tags_as_conllu(folder: Path) -> None:

@@ -191,7 +191,8 @@ def _refuse_combinations(dev: Path | None, given: dict[str, Any]) -> None:
     other = "--method moments" if method == "moments" else "--edges cheap" if given["edges"] == "cheap" else None
     if dev is not None and other is not None:
         raise InputError(f"--dev is given with {other}, which stops by itself.", remedy="Leave --dev out.")
-    idle = [name for name in ("radius", "edges", "l1", "bare", "classes") if given[name] not in (None, (), 0, "none")]
+    unused = {"radius": (None,), "edges": (None,), "l1": (0,), "bare": ((),), "classes": (None, "none")}
+    idle = [name for name, values in unused.items() if given[name] not in values]
     if idle and method in ("node", "moments"):
         raise InputError(
             f"--{idle[0]} is given with --method {method}, which is no chain.", remedy="Leave it out, or train a chain."
