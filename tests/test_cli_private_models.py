@@ -145,7 +145,10 @@ def test_public_scales_are_taken(folder: Path) -> None:
         (("fit-linear", "--release", "r.json"), "STATE... is missing"),
         (("fit-linear", "s", "--release", "r", "--save", "f"), "has no option '--save'"),
         (("fit-linear", "s", "--release", "people.toml"), "people.toml is not JSON"),
-        (("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c.toml"), "--channel is"),
+        (
+            ("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c.toml"),
+            "--channel is 'x'",
+        ),
         (("plan", "field", "people.toml", "--privacy-level", "1", "-o", "c.toml"), "has 'outcome'"),
     ],
 )  # fmt: skip
