@@ -197,7 +197,7 @@ RANDOMIZE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "nothing": ((), TABLE, ("--record", "--input", "nothing")),
     "both": (("--record", "1,0,0", *INPUT), TABLE, ("--record and --input",)),
     "nowhere to": (("--input", "people.csv"), TABLE, ("-o",)),
-    "an output for one": (("--record", "1,0,0", "-o", "out.jsonl"), TABLE, ("--output", "--input")),
+    "an output for one": (("--record", "1,0,0", "-o", "out.jsonl"), TABLE, ("-o is given without --input",)),
     "an id for many": ((*INPUT, "--id", "x"), TABLE, ("--id", "--record")),
     "columns of one": (("--record", "1,0,0", "--columns", "a"), TABLE, ("--columns", "--input")),
     "two numbers": (("--record", "1,0"), TABLE, ("--record has 2 numbers", "3")),

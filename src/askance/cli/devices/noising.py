@@ -56,9 +56,10 @@ def noise_table(
     with progress() as doing:
         doing(f"reading {input}")
         table = read_people(input, texts=texts)
+        of_ids = None if id_column is None else table[id_column]
         columns = choose(table)
         kept = complete_rows(columns, input, drop=missing == "drop")
-        ids = None if id_column is None else read_ids(table[id_column], input, kept)
+        ids = None if of_ids is None else read_ids(of_ids, input, kept)
         channel, noised = noiser(columns, kept)
         written = write_noised(
             output, channel, noised, len(kept), ids, doing=lambda row: doing(f"noising {input}: {row}")
