@@ -43,7 +43,7 @@ def complete_rows(columns: Sequence[Column], path: Path, *, drop: bool) -> list[
     if not drop:
         for column in columns:
             require_complete(column, path)
-    return np.flatnonzero(~missing).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(~missing).tolist()
 
 
 def _refuse_headless(table: Columns, path: Path) -> None:
