@@ -41,6 +41,7 @@ from askance.formats import (
 )
 from askance.formats.field_fit_file import field_for, read_field, read_field_fit
 from askance.formats.release_file import read_regression, read_release, write_release
+from askance.formats.states import read_states
 from askance.geometry.picture import Picture
 from askance.planning.model_file import read_model
 from askance.text import (
@@ -238,6 +239,7 @@ READERS: dict[str, Reader] = {
         lambda path: aggregate(path, skip_bad=True),
         lambda folder: [*_reports(folder), *_golden(".tally", ".statistics")],
     ),
+    "askance.formats.states.read_states": Reader(read_states, lambda _: _golden(".tally", ".statistics")),
     "askance.planning.model_file.read_model": Reader(read_model, _one("model.json", of_json, *_MODELS)),
     "askance.experiments.runner.read_result": Reader(lambda path: read_result(path, "simplex"), _result),
     "askance.text.io.annotation_tools.read_annotations": Reader(

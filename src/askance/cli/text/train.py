@@ -111,7 +111,7 @@ def train_command(
     evaluate` measures it. There is no chance in training: the same files give the same tagger.
     """
     from askance.text.io.region_file import read_regions
-    from askance.text.io.training_files import LabelledFiles, join_known, read_held_out, require_region_files
+    from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
     from askance.text.tagger.training_summary import left_open, training_as_json, training_rows
 
     _refuse_combinations(dev, given)
@@ -123,7 +123,7 @@ def train_command(
     with working("reading regions") as (told, doing):
         read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
         known = join_known(read, labels, given["labelled"], given["bare"], weight=weight, doing=doing)
-        held_out = None if dev is None else read_held_out(dev, labels, read, skip_bad, may_miscount)
+        held_out = None if dev is None else held_out_regions(dev, labels, read, skip_bad, may_miscount)
         refuse_idle(labels)
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
         doing("writing")

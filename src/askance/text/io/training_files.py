@@ -149,7 +149,7 @@ def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> Regio
     return known
 
 
-def read_held_out(
+def held_out_regions(
     path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool
 ) -> RegionCounts:
     """Regions, or labelled sentences where the file is no file of regions."""
