@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance.cli.command import askance
-from askance.cli.text.tag import evaluate_command, tag_command
+from askance.cli.text.evaluate import evaluate_command
+from askance.cli.text.tag import tag_command
 from askance.cli.text.train import train_command
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.text import CountTagger, read_annotations, sample_regions, write_annotations, write_regions

@@ -328,7 +328,7 @@ def test_estimates_of_private_regressions() -> None:
 )
 def test_the_command_says_so_first(tally: Tally | StatisticsTally, options: list[str], tmp_path: Path) -> None:
     save(tally, tmp_path / "a.state")
-    command = ["fit", "--state", str(tmp_path / "a.state"), *options]
+    command = ["estimate", str(tmp_path / "a.state"), *options]
     plain = call(*command)
     assert plain.code == 0
     assert plain.out.startswith("ALARM: these reports cannot have come through this channel")
@@ -341,7 +341,7 @@ def test_the_command_says_so_first(tally: Tally | StatisticsTally, options: list
 
 def test_the_command_shows_a_doubtful_fit(tmp_path: Path) -> None:
     save(Tally(DESIGN, [92, 4]), tmp_path / "a.state")
-    command = ["fit", "--state", str(tmp_path / "a.state"), "--method", "unbiased"]
+    command = ["estimate", str(tmp_path / "a.state"), "--method", "unbiased"]
     shown = call(*command)
     assert "fit of the channel: p ≤ 0.00" in shown.out
     assert "ALARM" not in shown.out

@@ -1,4 +1,4 @@
-"""`askance fit --state … [--model …]`: several states as one, and models of one's own."""
+"""`askance estimate … [--model …]`: several states as one, and models of one's own."""
 
 from __future__ import annotations
 
@@ -71,18 +71,18 @@ def expect(content: dict[str, Any], fit: DistributionFit, confidence: float = 0.
 
 def test_tallies_of_several_channels_are_pooled() -> None:
     both = pool([tally(LAX, 1), tally(STRICT, 2)])
-    content = parsed(call("fit", "--state", "lax.state", "--state", "strict.state", "--json"))
+    content = parsed(call("estimate", "lax.state", "strict.state", "--json"))
     expected = estimate(Enumerated.saturated(4), both)
     assert content["n"] == 40_000
     assert content["privacy_level"] == 2.0
     assert numbers(content["shares"], "share") == expected.probabilities().estimate.tolist()
-    text = call("fit", "--state", "lax.state", "--state", "strict.state").out
+    text = call("estimate", "lax.state", "strict.state").out
     assert "40,000 reports through 2 channels" in " ".join(text.split())
 
 
 def test_tallies_of_one_channel_are_added() -> None:
     save(tally(LAX, 3), "more.state")
-    content = parsed(call("fit", "--state", "lax.state", "--state", "more.state", "--json"))
+    content = parsed(call("estimate", "lax.state", "more.state", "--json"))
     expected = estimate(Enumerated.saturated(4), tally(LAX, 1) + tally(LAX, 3))
     assert numbers(content["shares"], "std_error") == expected.probabilities().standard_error.tolist()
     assert content["channel"]["kind"] == "randomized-response"
@@ -93,23 +93,20 @@ def test_sums_of_one_channel_are_added_and_others_refused() -> None:
     parts = [StatisticsTally(channel).add(channel.simulate(rng.integers(0, 2, (50, 2)), rng)) for _ in range(2)]
     for name, part in zip(("a.state", "b.state"), parts, strict=True):
         save(part, name)
-    content = parsed(call("fit", "--state", "a.state", "--state", "b.state", "--json"))
+    content = parsed(call("estimate", "a.state", "b.state", "--json"))
     assert numbers(content["statistics"], "mean") == estimate_mean(parts[0] + parts[1]).mean.tolist()
     save(StatisticsTally(PerValue(2, 1)), "c.state")
-    assert_one_line(call("fit", "--state", "a.state", "--state", "c.state"), ("c.state", "another channel", "a.state"))
-    assert_one_line(call("fit", "--state", "lax.state", "--state", "a.state"), ("lax.state counts answers", "a.state"))
-    assert_one_line(
-        call("fit", "--state", "a.state", "--state", "b.state", "--release", "r.json"), ("2 times", "askance aggregate")
-    )
+    assert_one_line(call("estimate", "a.state", "c.state"), ("c.state", "another channel", "a.state"))
+    assert_one_line(call("estimate", "lax.state", "a.state"), ("lax.state counts answers", "a.state"))
 
 
 def test_states_that_do_not_belong_together_are_refused() -> None:
     save(Tally(RandomizedResponse("1/2", outputs=["no", "yes"]), [5, 6]), "other.state")
     assert_one_line(
-        call("fit", "--state", "lax.state", "--state", "other.state"),
+        call("estimate", "lax.state", "other.state"),
         ("lax.state is about 4 codes", "other.state about ['no', 'yes']"),
     )
-    assert_one_line(call("fit", "--state", "lax.state", "--state", "./lax.state"), ("given twice",))
+    assert_one_line(call("estimate", "lax.state", "./lax.state"), ("given twice",))
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
@@ -118,7 +115,7 @@ def test_states_that_do_not_belong_together_are_refused() -> None:
 @pytest.mark.parametrize("method", ["one-step", "moments", "marginal"])
 def test_a_model_of_ones_own(method: str) -> None:
     arguments = ("--model", "model.json", "--method", method, "--confidence", "0.9", "--json")
-    content = parsed(call("fit", "--state", "lax.state", *arguments, "--save", "kept.fit"))
+    content = parsed(call("estimate", "lax.state", *arguments, "--save", "kept.fit"))
     fit = estimate(MODEL, tally(LAX, 1), method)
     expect(content, fit, 0.9)
     assert [row["name"] for row in content["parameters"]] == ["first", "second"]
@@ -129,7 +126,7 @@ def test_a_model_of_ones_own(method: str) -> None:
 
 
 def test_a_model_of_several_states() -> None:
-    content = parsed(call("fit", "--state", "lax.state", "--state", "strict.state", "--model", "model.json", "--json"))
+    content = parsed(call("estimate", "lax.state", "strict.state", "--model", "model.json", "--json"))
     expect(content, estimate(MODEL, pool([tally(LAX, 1), tally(STRICT, 2)])))
 
 
@@ -138,13 +135,13 @@ def test_the_likelihood_where_there_is_no_unbiased_beta() -> None:
     Path("best.toml").write_text(channel_to_toml(BEST), encoding="utf-8")
     reports = tally(read_answer_channel("best.toml"), 4)
     save(reports, "best.state")
-    outcome = call("fit", "--state", "best.state", "--model", "model.json", "--json")
+    outcome = call("estimate", "best.state", "--model", "model.json", "--json")
     assert "no unbiased β" in outcome.err
     assert "--method marginal is taken" in outcome.err
     expect(json.loads(outcome.out), estimate(MODEL, reports, "marginal"))
-    assert call("fit", "--state", "best.state", "--model", "model.json", "--method", "marginal").err == ""
-    assert_one_line(call("fit", "--state", "best.state"), ("--model model.json",))
-    one_step = call("fit", "--state", "best.state", "--model", "model.json", "--method", "one-step")
+    assert call("estimate", "best.state", "--model", "model.json", "--method", "marginal").err == ""
+    assert_one_line(call("estimate", "best.state"), ("--model model.json",))
+    one_step = call("estimate", "best.state", "--model", "model.json", "--method", "one-step")
     assert_one_line(one_step, ("cannot see",))
 
 
@@ -153,11 +150,11 @@ def test_a_model_of_noised_statistics() -> None:
     y = MODEL.sample([1.0, -1.0], 5000, rng)
     sums = StatisticsTally(channel).add(channel.simulate(MODEL.statistics(y), rng))
     save(sums, "sums.state")
-    expect(parsed(call("fit", "--state", "sums.state", "--model", "model.json", "--json")), estimate(MODEL, sums))
+    expect(parsed(call("estimate", "sums.state", "--model", "model.json", "--json")), estimate(MODEL, sums))
 
 
 def test_the_tables_for_people() -> None:
-    text = call("fit", "--state", "lax.state", "--model", "model.json").out
+    text = call("estimate", "lax.state", "--model", "model.json").out
     for word in ("randomized-response: 20,000 reports", "parameter", "first", "second", "answer", "95 % interval"):
         assert word in text
 
@@ -165,17 +162,39 @@ def test_the_tables_for_people() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--model", "model.json"), ("--model is given without --state",)),
-        (("--state", "lax.state", "--model", "no.json"), ("no.json",)),
-        (("--state", "lax.state", "--model", "model.json", "--names", "a,b"), ("--names is given with --model",)),
-        (("--state", "lax.state", "--model", "model.json", "--field"), ("--model is given with --field",)),
-        (("--state", "lax.state", "--model", "two.json"), ("the model is about", "4 codes")),
-        (("--state", "lax.state", "--save", "no/kept.fit"), ("--save no/kept.fit", "no folder no")),
-        (("--state", "lax.state", "--save", "."), ("--save . is a folder",)),
-        (("answers.csv", "--formula", "a ~ b", "--plot", "picture"), ("--plot is picture", ".png or .svg or .pdf")),
+        (("--model", "model.json"), ("STATE", "missing")),
+        (("lax.state", "--model", "no.json"), ("no.json",)),
+        (("lax.state", "--model", "model.json", "--names", "a,b"), ("--names is given with --model",)),
+        (("lax.state", "--model", "model.json", "--field"), ("--model is given with --field",)),
+        (("lax.state", "--model", "two.json"), ("the model is about", "4 codes")),
+        (("lax.state", "--save", "no/kept.fit"), ("--save no/kept.fit", "no folder no")),
+        (("lax.state", "--save", "."), ("--save . is a folder",)),
     ],
 )
 def test_refusals(arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
     Path("two.json").write_text('{"kind": "saturated", "outputs": ["no", "yes"]}', encoding="utf-8")
-    assert_one_line(call("fit", *arguments), words)
+    assert_one_line(call("estimate", *arguments), words)
     assert not list(Path().glob(".*"))
+
+
+# -- how version 0.1 spelt it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("fit", "--state", "lax.state"), ("estimate", "lax.state")),
+        (
+            ("fit", "--json", "--state=lax.state", "--state", "strict.state"),
+            ("estimate", "lax.state", "strict.state", "--json"),
+        ),
+        (("fit", "--state", "no.state"), ("estimate", "no.state")),
+        (("fit", "--state", "lax.state", "--release", "no.json"), ("fit-linear", "lax.state", "--release", "no.json")),
+    ],
+)
+def test_the_old_spelling_works_and_says_so(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    before, after = call(*old), call(*new)
+    assert (before.code, before.out) == (after.code, after.out)
+    first, _, rest = before.err.partition("\n")
+    assert rest == after.err
+    assert f"`askance fit --state STATE` is now `askance {new[0]} STATE`" in first

@@ -92,7 +92,10 @@ def test_the_fit_of_a_pilot(model: str, tmp_path: Path) -> None:
         (["MODEL", "--theta", "5,-1", "--privacy-level", "0"], "--privacy-level is 0"),
         (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "--by", "mom"], "Did you mean 'moments'"),
         (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "--for", "all"], "allowed: parameters, shares"),
-        (["--share", "a=0.5", "--share", "b=0.5", "--theta", "1", "--privacy-level", "1"], "--theta is given too"),
+        (
+            ["--share", "a=0.5", "--share", "b=0.5", "--theta", "1", "--privacy-level", "1"],
+            "--share is given with --theta",
+        ),
         (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "-o", "c.json"], ".toml"),
     ],
 )

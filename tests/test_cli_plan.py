@@ -146,7 +146,7 @@ def test_plot(tmp_path: Path) -> None:
         (["--power", "0.8"], "no effect is given"),
         (["--effect", "0"], "detects that"),
         (["--respondents", "100", "--coefficient", "age"], "no coefficient 'age'"),
-        (["--respondents", "100", "--coefficient", "age", "--share"], "both given"),
+        (["--respondents", "100", "--coefficient", "age", "--share"], "--coefficient is given with --share"),
         (["--respondents", "100", "--effects", "age"], "NAME=NUMBER"),
         (["--respondents", "100", "--effects", "age=1/0"], "NAME=NUMBER"),
         (["--respondents", "100", "--effects", "age=1"], "an effect of 'age'"),

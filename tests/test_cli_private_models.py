@@ -62,19 +62,19 @@ def test_from_a_pilot_to_coefficients(folder: Path) -> None:
     told = done("randomize", "release", "pilot.json", "--input", "first.csv", "-o", "pilot.jsonl")
     assert told["reports"] == 4000
     assert done("aggregate", "pilot.jsonl", "-o", "pilot.state")["reports"] == 4000
-    scales = {c["name"]: c for c in done("fit", "--state", "pilot.state", "--release", "pilot.json")["columns"]}
+    scales = {c["name"]: c for c in done("fit-linear", "pilot.state", "--release", "pilot.json")["columns"]}
     assert abs(scales["age"]["centre"] - 45) < 5
     assert 5 < scales["age"]["scale"] < 20
     done(*plan, "--pilot-state", "pilot.state", "--respondents", "16000", "-o", "release.json")
     done("randomize", "release", "release.json", "--input", "others.csv", "-o", "reports.jsonl")
     done("aggregate", "reports.jsonl", "-o", "all.state")
-    fit = done("fit", "--state", "all.state", "--release", "release.json")
+    fit = done("fit-linear", "all.state", "--release", "release.json")
     found = {row["name"]: row for row in fit["parameters"]}
     assert list(found) == ["Intercept", "age", "income"]
     # Six standard errors: a false alarm in fewer than one run of 1e8. The model is linear: shrinking moves nothing.
     for name, value in zip(found, TRUE, strict=True):
         assert abs(found[name]["estimate"] - value) < 6 * found[name]["std_error"]
-    text = call("fit", "--state", "all.state", "--release", "release.json")
+    text = call("fit-linear", "all.state", "--release", "release.json")
     assert "linear regression   reports 16,000 (and 4,000 of a pilot)   privacy level 8" in text.out
 
 
@@ -142,11 +142,14 @@ def test_public_scales_are_taken(folder: Path) -> None:
             ("plan", "regression", "people.toml", "--privacy-level", "1", "--pilot", "--channel", "moments", "-o", "r"),
             "--pilot is given with",
         ),
-        (("fit", "--release", "r.json"), "--release is given without --state"),
-        (("fit", "--state", "s", "--release", "r", "--save", "f"), "--save is given with --release"),
-        (("fit", "--state", "s", "--release", "people.toml"), "people.toml is not JSON"),
-        (("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c"), "--channel is 'x'"),
-        (("plan", "field", "people.toml", "--privacy-level", "1", "-o", "c"), "has 'outcome'"),
+        (("fit-linear", "--release", "r.json"), "STATE... is missing"),
+        (("fit-linear", "s", "--release", "r", "--save", "f"), "has no option '--save'"),
+        (("fit-linear", "s", "--release", "people.toml"), "people.toml is not JSON"),
+        (
+            ("plan", "field", "health.toml", "--privacy-level", "1", "--channel", "x", "-o", "c.toml"),
+            "--channel is 'x'",
+        ),
+        (("plan", "field", "people.toml", "--privacy-level", "1", "-o", "c.toml"), "has 'outcome'"),
     ],
 )  # fmt: skip
 def test_commands_that_are_refused(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -160,7 +163,7 @@ def test_another_state_is_no_state_of_the_release(folder: Path) -> None:
         done("plan", "regression", "people.toml", "--privacy-level", level, "-o", f"{level}.json")
     done("randomize", "release", "1.json", "--input", "people.csv", "-o", "r.jsonl")
     done("aggregate", "r.jsonl", "-o", "one.state")
-    assert_one_line(call("fit", "--state", "one.state", "--release", "2.json"), "channel")
+    assert_one_line(call("fit-linear", "one.state", "--release", "2.json"), "channel")
     plan = ("plan", "regression", "people.toml", "--privacy-level", "1", "--pilot-state", "one.state", "-o", "x.json")
     assert_one_line(call(*plan), "is not the pilot of 3 columns")
 
@@ -185,7 +188,7 @@ def test_releases_survive_the_disk_and_changes_are_noticed(folder: Path) -> None
         ({"thresholds": "x"}, "does not describe a release"),
     ):
         (folder / "release.json").write_text(json.dumps(content | changed), encoding="utf-8")
-        assert_one_line(call("fit", "--state", "s", "--release", "release.json"), said)
+        assert_one_line(call("fit-linear", "s", "--release", "release.json"), said)
     assert isinstance(read_release_of(folder, regression_release(field, 1)), MomentRelease)
 
 
@@ -208,7 +211,7 @@ def test_from_a_description_to_tables(folder: Path) -> None:
     records = ("randomize", "records", "channel.toml", "--variables", "health.toml", "--input", "people.csv")
     assert done(*records, "-o", "reports.jsonl")["reports"] == 8000
     done("aggregate", "reports.jsonl", "-o", "all.state")
-    fit = done("fit", "--state", "all.state", "--field", "--variables", "health.toml")
+    fit = done("estimate", "all.state", "--field", "--variables", "health.toml")
     assert fit["n"] == 8000
     table = fit["tables"][0]
     # Six standard errors: a false alarm in fewer than one run of 1e8.

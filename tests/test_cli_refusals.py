@@ -39,10 +39,12 @@ WORKING: dict[str, str] = {
     "randomize release": "randomize release IN:release.json --input people.csv -o OUT:new.jsonl",
     "fit": f"fit IN:people.csv {DESIGN} --save OUT:new.fit",
     "fit, drawn": f"fit IN:people.csv {DESIGN} --plot OUT:new.png",
-    "fit a state": "fit --state IN:answers.state --save OUT:new.fit",
-    "fit a model": "fit --state answers.state --model IN:model.json --save OUT:new.fit",
-    "fit a field": "fit --state cliques.state --field --variables IN:field.toml --save OUT:new.field",
-    "fit tables": "fit --state IN:cliques.state --field --variables field.toml --tables OUT:new.csv",
+    "fit a state": "estimate IN:answers.state --save OUT:new.fit",
+    "fit a model": "estimate answers.state --model IN:model.json --save OUT:new.fit",
+    "fit a field": "estimate cliques.state --field --variables IN:field.toml --save OUT:new.field",
+    "fit tables": "estimate IN:cliques.state --field --variables field.toml --tables OUT:new.csv",
+    "fit a release": "fit-linear IN:linear.state --release release.json",
+    "by a release": "fit-linear linear.state --release IN:release.json",
     "sensitivity": f"sensitivity IN:people.csv {DESIGN} --share 0.1 --plot OUT:new.png",
     "optimal": "optimal IN:model.json --theta 0 --privacy-level 1 -o OUT:new.toml",
     "plan model": "plan model IN:model.json --theta 0 --privacy-level 1 --respondents 900 --plot OUT:new.png",
@@ -93,6 +95,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     (folder / "filled.csv").write_text("id,sentence,D,N,annotator,comment\n1,[[ a dog ]] barks,1,1,ann,\n")
     for words in (
         f"plan regression {folder}/linear.toml --privacy-level 4 -o {folder}/release.json",
+        f"randomize release {folder}/release.json --input {folder}/people.csv -o {folder}/linear.jsonl",
+        f"aggregate {folder}/linear.jsonl -o {folder}/linear.state",
         f"randomize file {folder}/forced.toml --input {folder}/people.csv --columns answer -o {folder}/answers.jsonl",
     ):
         assert call(*words.split()).code == 0
@@ -238,7 +242,7 @@ def test_empty_files_are_replaced(name: str, folder: Path) -> None:
 def test_tables_or_fit_but_never_half(flag: str, folder: Path) -> None:
     other = {"--tables": "--save", "--save": "--tables"}[flag]
     names = {"--tables": "t.csv", "--save": "f.field"}
-    words = ["fit", "--state", "cliques.state", "--field", flag, f"nowhere/{names[flag]}", other, names[other]]
+    words = ["estimate", "cliques.state", "--field", flag, f"nowhere/{names[flag]}", other, names[other]]
     before = content_of(folder)
     assert_one_line(call(*words), ("nowhere",))
     assert content_of(folder) == before
@@ -247,8 +251,8 @@ def test_tables_or_fit_but_never_half(flag: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "fit --state cliques.state --field --save one.csv --tables one.csv",
-        "fit --state cliques.state --field --save folder/../one.csv --tables one.csv",
+        "estimate cliques.state --field --save one.csv --tables one.csv",
+        "estimate cliques.state --field --save folder/../one.csv --tables one.csv",
         f"fit people.csv {DESIGN} --save one.png --plot one.png",
     ],
 )
@@ -281,16 +285,17 @@ SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "another name in Python": ("optimal model.json --theta 0 --privacy-level 0", ("askance: --privacy-level is 0",)),
     "what Python calls it": ("audit warner --question 2/3 --confidence 2", ("askance: --confidence is 2",)),
+    "an ending": (f"fit people.csv {DESIGN} --plot picture", ("--plot is picture", ".png or .svg or .pdf")),
     "what is typed": ("audit per-value --dim 3 --privacy-level 0", ("at all",)),
     "a vector": ("optimal model.json --theta 0,0,0 --privacy-level 1", ("--theta has 3 numbers; allowed: 1",)),
-    "no number": ("fit --state answers.state --confidence high", ("--confidence is 'high'; allowed: a number",)),
+    "no number": ("estimate answers.state --confidence high", ("--confidence is 'high'; allowed: a number",)),
     "no whole number": (
         "synth people.field -n 1e3 --seed 1 -o x.csv",
         ("--records is '1e3'; allowed: a whole number, 1",),
     ),
     "beside a state": (
-        f"fit people.csv {DESIGN} --state answers.state",
-        ("--state is given with", "DATA", "--truth, --yes"),
+        f"estimate answers.state {DESIGN}",
+        ("`askance estimate` has no option '--formula'",),
     ),
     "two ways": ("fit people.csv --formula said~age", ("neither --design nor --channel is given",)),
     "a design for numbers": (
@@ -319,20 +324,20 @@ def test_words(words: str, said: tuple[str, ...], folder: Path) -> None:
 
 def test_warnings_are_in_the_json_and_on_standard_error(folder: Path) -> None:
     save(Tally(FORCED, [59, 1]), folder / "rare.state")  # fewer than the sixth that are told to say yes
-    outcome = call("fit", "--state", "rare.state", "--method", "moments", "--json")
+    outcome = call("estimate", "rare.state", "--method", "moments", "--json")
     assert outcome.code == 0
     found: dict[str, Any] = json.loads(outcome.out)
     assert found["warnings"]
     assert outcome.err == "".join(f"askance: warning: {text}\n" for text in found["warnings"])
-    assert parsed(call("fit", "--state", "answers.state", "--json"))["warnings"] == []
+    assert parsed(call("estimate", "answers.state", "--json"))["warnings"] == []
 
 
 def test_projection_of_a_state(folder: Path) -> None:
     save(Tally(FORCED, [59, 1]), folder / "rare.state")
-    found = json.loads(call("fit", "--state", "rare.state", "--method", "projection", "--json").out)
+    found = json.loads(call("estimate", "rare.state", "--method", "projection", "--json").out)
     assert found["method"] == "projection"
     assert [row["std_error"] for row in found["shares"]] == [None, None]
-    assert "unknown" in call("fit", "--state", "rare.state", "--method", "projection").out
+    assert "–" in call("estimate", "rare.state", "--method", "projection").out
 
 
 def test_tags_as_conllu(folder: Path) -> None:

@@ -95,7 +95,7 @@ def test_regions_refuses(corpus: Path, tmp_path: Path, options: list[str], error
 def test_regions_never_replaces_the_corpus(tmp_path: Path) -> None:
     corpus = tmp_path / "a.jsonl"
     corpus.write_text('{"tokens": ["a"], "tags": ["A"]}\n')
-    for output, words in ((corpus, "would be replaced"), (tmp_path / "r.tsv", "ending in .jsonl")):
+    for output, words in ((corpus, "would be replaced"), (tmp_path / "r.tsv", "ends in .jsonl")):
         result = run(corpus, "--window", 5, "-o", output)
         with pytest.raises(InputError, match=words):
             raise result.exception or AssertionError(result.output)

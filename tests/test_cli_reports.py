@@ -16,10 +16,10 @@ from askance import PerValue, StatisticsTally, Tally, Warner, load
 from askance.channels import AnyChannel, ChannelEntry, StatisticsChannel, build_channel, entries
 from askance.channels.purposes import purpose_of_columns
 from askance.cli.command import askance as root
-from askance.cli.devices import record_tables as people_module
 from askance.cli.shared import progress as progress_module
 from askance.formats import channel_to_toml, line_schema, read_reports, write_reports
 from askance.formats.report_schema import ReportSchema
+from askance.survey import record_tables as people_module
 
 from .report_examples import is_published, satisfies, truths
 from .test_cli import Outcome, assert_one_line, call, flags, parsed, spawn
@@ -197,7 +197,7 @@ RANDOMIZE: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "nothing": ((), TABLE, ("--record", "--input", "nothing")),
     "both": (("--record", "1,0,0", *INPUT), TABLE, ("--record and --input",)),
     "nowhere to": (("--input", "people.csv"), TABLE, ("-o",)),
-    "an output for one": (("--record", "1,0,0", "-o", "out.jsonl"), TABLE, ("--output", "--input")),
+    "an output for one": (("--record", "1,0,0", "-o", "out.jsonl"), TABLE, ("-o is given without --input",)),
     "an id for many": ((*INPUT, "--id", "x"), TABLE, ("--id", "--record")),
     "columns of one": (("--record", "1,0,0", "--columns", "a"), TABLE, ("--columns", "--input")),
     "two numbers": (("--record", "1,0"), TABLE, ("--record has 2 numbers", "3")),

@@ -1,4 +1,4 @@
-"""Fitted fields on disk, `askance fit --state --field` and `askance synth`."""
+"""Fitted fields on disk, `askance estimate --field` and `askance synth`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 from askance import CliqueRelease, PerValue, StatisticsTally, save
 from askance.categories import LabelSet
 from askance.cli.devices.synth import synth_command
-from askance.cli.survey.fit_field import fit_field
 from askance.errors import FormatError, InputError
 from askance.estimation.field import estimate_field
 from askance.estimation.results.field_fit import FieldFit
@@ -27,7 +26,7 @@ from askance.formats.fit_file import fit_from_parts
 from askance.models.random_field import RandomField
 
 from .golden.contents import FOLDER
-from .test_cli import assert_one_line, call
+from .test_cli import assert_one_line, call, parsed
 
 DESCRIPTION = """
 [variables]
@@ -163,20 +162,17 @@ def test_fields_from_channels_and_descriptions(description: Path, tmp_path: Path
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def test_fit_prints_saves_and_writes_tables(
-    tally: StatisticsTally, description: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved, tables = tmp_path / "people.field", tmp_path / "tables.csv"
-    fit_field(tally, description, None, 0.9, saved, tables, False)
-    assert "90 % interval" in capsys.readouterr().out
+def test_fit_prints_saves_and_writes_tables(tally: StatisticsTally, description: Path, tmp_path: Path) -> None:
+    state, saved, tables = (tmp_path / name for name in ("all.state", "people.field", "tables.csv"))
+    save(tally, state)
+    fields = ("estimate", str(state), "--field")
+    files = ("--variables", str(description), "--save", str(saved), "--tables", str(tables))
+    assert "90 % interval" in call(*fields, *files, "--confidence", "0.9").out
     assert read_field_fit(saved).method == "moments"
     assert tables.read_text(encoding="utf-8").startswith("table,variables,cell,share")
-    fit_field(tally, None, "ridge", 0.95, None, None, True)
-    assert json.loads(capsys.readouterr().out)["method"] == "ridge"
-    with pytest.raises(InputError, match=r"\.csv or \.json"):
-        fit_field(tally, None, None, 0.95, None, tmp_path / "tables.xlsx", True)
-    with pytest.raises(InputError, match="moments"):
-        fit_field(tally, None, "best", 0.95, None, None, True)
+    assert parsed(call(*fields, "--method", "ridge", "--json"))["method"] == "ridge"
+    assert_one_line(call(*fields, "--tables", str(tmp_path / "tables.xlsx")), (".csv or .json",))
+    assert_one_line(call(*fields, "--method", "best"), ("moments",))
 
 
 def test_synth_writes_labels(fit: FieldFit, tmp_path: Path) -> None:
@@ -234,10 +230,10 @@ def test_a_state_becomes_a_field_and_synthetic_records(tmp_path: Path) -> None:
     save(StatisticsTally(channel).add(channel.simulate(rng.integers(0, [2, 3], (20_000, 2)), rng)), state)
     (tmp_path / "v.toml").write_text('[variables]\nsmokes = ["no", "yes"]\nage = ["young", "middle", "old"]\n')
     named = ("--variables", str(tmp_path / "v.toml"))
-    outcome = call("fit", "--state", state, "--field", *named, "--save", kept, "--tables", tables)
+    outcome = call("estimate", state, "--field", *named, "--save", kept, "--tables", tables)
     assert (outcome.code, "smokes" in outcome.out) == (0, True)
     assert call("synth", kept, "-n", "50", "--seed", "1", "-o", made).code == 0
     assert Path(made).read_text().splitlines()[0] == "smokes,age"
-    assert_one_line(call("fit", "--state", state, *named), ("--field",))
-    assert_one_line(call("fit", "--field"), ("--state",))
-    assert_one_line(call("fit", "--state", state, "--field", "--names", "a"), ("--names",))
+    assert_one_line(call("estimate", state, *named), ("--field",))
+    assert_one_line(call("estimate", "--field"), ("STATE", "missing"))
+    assert_one_line(call("estimate", state, "--field", "--names", "a"), ("--names",))

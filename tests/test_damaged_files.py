@@ -41,6 +41,7 @@ from askance.formats import (
 )
 from askance.formats.field_fit_file import field_for, read_field, read_field_fit
 from askance.formats.release_file import read_regression, read_release, write_release
+from askance.formats.states import read_states
 from askance.geometry.picture import Picture
 from askance.planning.model_file import read_model
 from askance.text import (
@@ -238,6 +239,7 @@ READERS: dict[str, Reader] = {
         lambda path: aggregate(path, skip_bad=True),
         lambda folder: [*_reports(folder), *_golden(".tally", ".statistics")],
     ),
+    "askance.formats.states.read_states": Reader(read_states, lambda _: _golden(".tally", ".statistics")),
     "askance.planning.model_file.read_model": Reader(read_model, _one("model.json", of_json, *_MODELS)),
     "askance.experiments.runner.read_result": Reader(lambda path: read_result(path, "simplex"), _result),
     "askance.text.io.annotation_tools.read_annotations": Reader(
@@ -420,11 +422,11 @@ def test_files_that_were_seen(what: str, tmp_path: Path) -> None:
 #: Commands and the readers whose files they are given in place of FILE.
 COMMANDS: dict[str, str] = {
     "aggregate FILE -o out.state": "askance.formats.reports.aggregate",
-    "fit --state FILE": "askance.formats.files.load",
+    "estimate FILE": "askance.formats.files.load",
     "synth FILE -n 3 --seed 1 -o out.csv": "askance.formats.field_fit_file.read_field_fit",
     "certify file FILE": "askance.formats.channel_file.read_answer_channel",
     "randomize file FILE --header": "askance.formats.channel_file.read_channel",
-    "fit --state golden.state --release FILE": "askance.formats.release_file.read_release",
+    "fit-linear golden.state --release FILE": "askance.formats.release_file.read_release",
     "plan regression FILE --privacy-level 1 -o out.json": "askance.formats.release_file.read_regression",
     "plan field FILE --privacy-level 1 -o out.toml": "askance.formats.field_fit_file.read_field",
     "optimal FILE --privacy-level 1 --theta 0,0": "askance.planning.model_file.read_model",

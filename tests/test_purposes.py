@@ -26,11 +26,11 @@ from askance import (
 )
 from askance.channels import AnyChannel, Reports, build_channel
 from askance.channels.purposes import purpose_of_columns
-from askance.cli.devices.record_tables import read_ids
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.estimation import TwoStage, combine_means, estimate_mean
 from askance.evidence import Responses, pool
 from askance.formats import aggregate, channel_to_toml, read_channel, read_reports, write_reports
+from askance.survey.record_tables import read_ids
 from askance.survey.tables import Column
 
 from .report_examples import EXAMPLES, every_channel, evidence_of, some_reports
@@ -266,25 +266,24 @@ def test_the_purpose_of_unnamed_states(tmp_path: Path) -> None:
     old, new = str(tmp_path / "old.state"), str(tmp_path / "new.state")
     save(Tally(RandomizedResponse("1/2", outputs=["no", "yes"]), [60, 40]), old)
     save(Tally(SMOKES, [60, 40]), new)
-    states = ("--state", old, "--state", new)
-    assert_one_line(call("fit", *states), ("'smokes'", "None", "--purpose-of-unnamed smokes"))
-    told = parsed(call("fit", *states, "--purpose-of-unnamed", "smokes", "--json"))
+    states = (old, new)
+    assert_one_line(call("estimate", *states), ("'smokes'", "None", "--purpose-of-unnamed smokes"))
+    told = parsed(call("estimate", *states, "--purpose-of-unnamed", "smokes", "--json"))
     assert (told["n"], told["channel"]["purpose"]) == (200, "smokes")
-    assert_one_line(call("fit", *states, "--purpose-of-unnamed", "drinks"), ("'smokes'", "'drinks'"))
-    assert_one_line(call("fit", "a.csv", "--formula", "a ~ b", "--purpose-of-unnamed", "x"), ("without --state",))
+    assert_one_line(call("estimate", *states, "--purpose-of-unnamed", "drinks"), ("'smokes'", "'drinks'"))
     sums = [str(tmp_path / f"{i}.sums") for i in range(2)]
     for path, channel in zip(sums, (PerValue(2, 1), PerValue(2, 1).for_purpose("a,b")), strict=True):
         save(StatisticsTally(channel, [5, 4], 10), path)
-    states = ("--state", sums[0], "--state", sums[1])
-    assert_one_line(call("fit", *states), ("another channel", "--purpose-of-unnamed a,b"))
-    assert parsed(call("fit", *states, "--purpose-of-unnamed", "a,b", "--json"))["n"] == 20
+    states = (sums[0], sums[1])
+    assert_one_line(call("estimate", *states), ("another channel", "--purpose-of-unnamed a,b"))
+    assert parsed(call("estimate", *states, "--purpose-of-unnamed", "a,b", "--json"))["n"] == 20
 
 
 def test_the_channel_after_a_pilot_has_its_purpose(tmp_path: Path) -> None:
     model, fit, state, out = (str(tmp_path / name) for name in ("m.json", "p.fit", "p.state", "c.toml"))
     Path(model).write_text('{"kind": "saturated", "outputs": ["no", "yes"]}')
     save(Tally(SMOKES, [600, 400]), state)
-    assert call("fit", "--state", state, "--save", fit).code == 0
+    assert call("estimate", state, "--save", fit).code == 0
     guess = ("optimal", model, "--fit", fit, "--privacy-level", "1", "-o", out)
     assert call(*guess).code == 0
     assert read_channel(out).purpose == "smokes"
@@ -304,11 +303,11 @@ def test_a_purpose_that_contradicts_the_columns(tmp_path: Path) -> None:
     assert not Path(output).exists()
     assert call(*flags, "--purpose", "a,b", "--columns", "a,b").code == 0
     assert call("aggregate", output, "-o", state).code == 0
-    told = parsed(call("fit", "--state", state, "--json"))
+    told = parsed(call("estimate", state, "--json"))
     assert [row["name"] for row in told["statistics"]] == ["a", "b"]
     assert told["alarm"] is None
-    assert_one_line(call("fit", "--state", state, "--names", "b,a"), ("the reports are of the columns a,b",))
-    assert "purpose: a,b" in call("fit", "--state", state).out
+    assert_one_line(call("estimate", state, "--names", "b,a"), ("the reports are of the columns a,b",))
+    assert "purpose: a,b" in call("estimate", state).out
 
 
 @pytest.mark.parametrize("first", ["hiv", "none"])

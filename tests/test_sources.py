@@ -175,7 +175,7 @@ def test_states_that_share_a_file(tmp_path: Path) -> None:
     )
     assert call("aggregate", monday, tuesday, "-o", week).code == 0
     assert_one_line(call("aggregate", week, tuesday, "-o", week), (week, tuesday, TWICE))
-    assert_one_line(call("fit", "--state", week, "--state", tuesday), (week, tuesday, TWICE))
+    assert_one_line(call("estimate", week, tuesday), (week, tuesday, TWICE))
     assert call("aggregate", week, wednesday, "-o", week).code == 0
     assert load(week).n_observations == 15
     for join in (lambda one, other: one + other, lambda one, other: pool([one, other])):

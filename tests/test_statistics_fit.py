@@ -123,21 +123,21 @@ def test_a_fit_of_statistics_is_saved_and_loaded(tmp_path: Path) -> None:
 def test_fit_of_a_state_of_statistics_prints_means(tmp_path: Path) -> None:
     tally = _tally(CHANNELS["coordinate-release"], 1000, np.random.default_rng(0))
     save(tally, tmp_path / "a.state")
-    content = parsed(call("fit", "--state", str(tmp_path / "a.state"), "--json"))
+    content = parsed(call("estimate", str(tmp_path / "a.state"), "--json"))
     assert [row["mean"] for row in content["statistics"]] == tally.mean().tolist()
     assert content["privacy_level"] == 1.0
-    assert "statistic 0" in call("fit", "--state", str(tmp_path / "a.state")).out
+    assert "statistic 0" in call("estimate", str(tmp_path / "a.state")).out
 
 
 def test_fit_of_a_state_of_answers_prints_shares(tmp_path: Path) -> None:
     tally = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"])).add(["a"] * 50 + ["b"] * 30 + ["c"] * 20)
     save(tally, tmp_path / "a.state")
     kept = tmp_path / "kept.fit"
-    shares = parsed(call("fit", "--state", str(tmp_path / "a.state"), "--json", "--save", str(kept)))["shares"]
+    shares = parsed(call("estimate", str(tmp_path / "a.state"), "--json", "--save", str(kept)))["shares"]
     expected = estimate(Enumerated.saturated(["a", "b", "c"]), tally).probabilities()
     assert [row["share"] for row in shares] == expected.estimate.tolist()
     assert kept.exists()
-    assert "interval" in call("fit", "--state", str(tmp_path / "a.state")).out
+    assert "interval" in call("estimate", str(tmp_path / "a.state")).out
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_fit_of_a_state_of_answers_prints_shares(tmp_path: Path) -> None:
 )
 def test_options_that_make_no_sense_with_a_state_are_refused(tmp_path: Path, extra: list[str], words: str) -> None:
     save(_tally(CHANNELS["per-value"], 100, np.random.default_rng(0)), tmp_path / "a.state")
-    assert_one_line(call("fit", "--state", str(tmp_path / "a.state"), *extra), (words,))
+    assert_one_line(call("estimate", str(tmp_path / "a.state"), *extra), (words,))
     assert not Path("a.fit").exists()
 
 
 def test_unbiased_shares_of_a_state_of_answers(tmp_path: Path) -> None:
     channel = RandomizedResponse("1/2", outputs=["a", "b", "c"])
     save(Tally(channel, [650, 200, 150]), tmp_path / "a.state")
-    state = ("fit", "--state", str(tmp_path / "a.state"))
+    state = ("estimate", str(tmp_path / "a.state"))
     found = parsed(call(*state, "--method", "unbiased", "--json"))
     assert found["method"] == "unbiased"
     assert [row["share"] for row in found["shares"]] == pytest.approx([0.65 * 2 - 1 / 3, 0.4 - 1 / 3, 0.3 - 1 / 3])
@@ -173,7 +173,7 @@ def test_unbiased_shares_of_a_state_of_answers(tmp_path: Path) -> None:
 def test_many_answers_are_not_fitted_unless_asked_for(tmp_path: Path) -> None:
     channel = RandomizedResponse.for_privacy_level(1, outputs=300)
     save(Tally(channel, [10] * 300), tmp_path / "a.state")
-    outcome = call("fit", "--state", str(tmp_path / "a.state"))
+    outcome = call("estimate", str(tmp_path / "a.state"))
     assert (outcome.code, outcome.err) == (0, "")
     assert "method unbiased" in outcome.out
     assert "--method one-step" in outcome.out
@@ -184,7 +184,7 @@ def test_shares_that_nobody_can_tell_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotIdentifiedError, match="not every answer has an unbiased share"):
         estimate_mean(Tally(channel, [50, 60]))
     save(Tally(channel, [50, 60]), tmp_path / "a.state")
-    state = ("fit", "--state", str(tmp_path / "a.state"), "--method", "unbiased")
+    state = ("estimate", str(tmp_path / "a.state"), "--method", "unbiased")
     assert_one_line(call(*state), ("not every answer", "--model"))
 
 
@@ -200,4 +200,4 @@ def test_repaired_fits_keep_their_unbiased_shares_in_files(tmp_path: Path) -> No
 
 def test_a_saved_fit_is_no_state(tmp_path: Path) -> None:
     save(estimate(Enumerated.saturated(2), Tally(Warner("2/3", outputs=2)).add([0, 1] * 500)), tmp_path / "a.fit")
-    assert_one_line(call("fit", "--state", str(tmp_path / "a.fit")), ("aggregate",))
+    assert_one_line(call("estimate", str(tmp_path / "a.fit")), ("aggregate",))

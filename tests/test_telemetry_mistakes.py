@@ -122,10 +122,10 @@ def test_lines_of_single_devices_add_up(tmp_path: Path) -> None:
 def test_statistics_get_names_on_request(reports: Path) -> None:
     state = reports.with_name("a.state")
     call("aggregate", str(reports), "-o", str(state))
-    named = parsed(call("fit", "--state", str(state), "--names", "a, b,c", "--json"))
+    named = parsed(call("estimate", str(state), "--names", "a, b,c", "--json"))
     assert [row["name"] for row in named["statistics"]] == ["a", "b", "c"]
-    assert_one_line(call("fit", "--state", str(state), "--names", "a,b"), ("2 names", "3"))
-    assert_one_line(call("fit", "--names", "a,b"), ("without --state",))
+    assert_one_line(call("estimate", str(state), "--names", "a,b"), ("2 names", "3"))
+    assert_one_line(call("estimate", "--names", "a,b"), ("STATE", "missing"))
 
 
 @pytest.mark.parametrize("entry", entries("statistics"), ids=lambda entry: entry.kind)

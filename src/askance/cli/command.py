@@ -17,20 +17,25 @@ from askance.cli.planning.optimal import optimal_command
 from askance.cli.planning.plan import plan_group
 from askance.cli.shared.errors import run_or_exit
 from askance.cli.shared.guided import GuidedGroup
+from askance.cli.survey.estimate import estimate_command
 from askance.cli.survey.fit import fit_command
+from askance.cli.survey.fit_linear import fit_linear_command
+from askance.cli.survey.old_spelling import respelt
 from askance.cli.survey.sensitivity import sensitivity_command
+from askance.cli.text.evaluate import evaluate_command
 from askance.cli.text.questions import questions_command
 from askance.cli.text.regions import regions_command
-from askance.cli.text.tag import evaluate_command, tag_command
+from askance.cli.text.tag import tag_command
 from askance.cli.text.train import train_command
 
 
 @click.group(
     cls=GuidedGroup,
+    respelt=respelt,
     context_settings={"help_option_names": ["-h", "--help"]},
     sections={
         "Surveys": ["plan", "fit", "sensitivity", "optimal"],
-        "Devices that send noised records": ["randomize", "aggregate", "synth"],
+        "Devices that send noised records": ["randomize", "aggregate", "estimate", "fit-linear", "synth"],
         "Taggers from counts": ["questions", "regions", "train", "tag", "evaluate"],
         "Channels": ["channels", "certify", "audit"],
         "To see it work": ["demo", "reproduce"],
@@ -60,23 +65,28 @@ def askance() -> None:
     """
 
 
-askance.add_command(aggregate_command)
-askance.add_command(channels_command)
-askance.add_command(certify_group)
-askance.add_command(audit_group)
-askance.add_command(demo_command)
-askance.add_command(fit_command)
-askance.add_command(optimal_command)
-askance.add_command(plan_group)
-askance.add_command(questions_command)
-askance.add_command(randomize_group)
-askance.add_command(regions_command)
-askance.add_command(reproduce_command)
-askance.add_command(sensitivity_command)
-askance.add_command(synth_command)
-askance.add_command(train_command)
-askance.add_command(tag_command)
-askance.add_command(evaluate_command)
+for _command in (
+    aggregate_command,
+    audit_group,
+    certify_group,
+    channels_command,
+    demo_command,
+    estimate_command,
+    evaluate_command,
+    fit_command,
+    fit_linear_command,
+    optimal_command,
+    plan_group,
+    questions_command,
+    randomize_group,
+    regions_command,
+    reproduce_command,
+    sensitivity_command,
+    synth_command,
+    tag_command,
+    train_command,
+):
+    askance.add_command(_command)
 
 
 def run() -> None:

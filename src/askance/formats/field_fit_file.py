@@ -31,7 +31,7 @@ def read_field_fit(path: str | Path) -> FieldFit:
     if not isinstance(fit, FieldFit):
         raise FormatError(
             f"{path} holds a {type(fit).__name__}; allowed: a fitted field.",
-            remedy="Make one with `askance fit --state STATE --field --save FIT`.",
+            remedy="Make one with `askance estimate STATE --field --save FIT`.",
         )
     return fit
 

@@ -24,7 +24,7 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
 from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 from askance.tables import as_json
@@ -193,7 +193,7 @@ def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
     fields = Fields(content, name)
     try:
         model = model_from_json(fields.inner("model"))
-        size = model.n_features + 1 if isinstance(model, GaussianField) else model.dimension
+        size = model.n_features + 1 if isinstance(model, LinearModel) else model.dimension
         common = {
             "model": model,
             "theta": _array(fields, "theta", (size,)),
@@ -218,7 +218,7 @@ def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFi
     if isinstance(model, RandomField):
         return _field_fields(model, fields)
     diagnostics = _diagnostics(Diagnostics, fields.inner("diagnostics"))
-    if isinstance(model, GaussianField):
+    if isinstance(model, LinearModel):
         square = (model.width, model.width)
         return LinearFit, {
             "diagnostics": diagnostics,

@@ -9,11 +9,11 @@ from askance.channels.registry import labels_as_json
 from askance.errors import FormatError
 from askance.formats.fields import REWRITE, Fields
 from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-FittedModel: TypeAlias = Enumerated | Softmax | RandomField | GaussianField
+FittedModel: TypeAlias = Enumerated | Softmax | RandomField | LinearModel
 
 #: Kinds of models in files, and the fields of each with their types.
 _MODEL_FIELDS: dict[str, dict[str, type]] = {
@@ -34,7 +34,7 @@ def model_to_json(model: FittedModel) -> dict[str, Any]:
     """A model as plain JSON values."""
     if isinstance(model, Softmax):
         return {"kind": "softmax", "outputs": labels_as_json(model.outputs), "terms": list(model.terms)}
-    if isinstance(model, GaussianField):
+    if isinstance(model, LinearModel):
         return {"kind": "linear", **model.specification()}
     if isinstance(model, RandomField):
         labels = [known.labels for known in model.categories.values()]
@@ -80,6 +80,6 @@ def model_from_json(fields: Fields) -> FittedModel:
         covariates = fields.read("covariates", list) if "covariates" in fields.content else None
         return RandomField(**content, covariates=covariates)
     try:
-        return GaussianField.from_specification(content)
+        return LinearModel.from_specification(content)
     except (TypeError, IndexError, ValueError) as error:
         raise FormatError(f"{fields.name} does not describe a model: {error}", remedy=REWRITE) from None

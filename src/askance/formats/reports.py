@@ -320,7 +320,7 @@ def aggregate(
     purpose_of_unnamed = as_purpose(purpose_of_unnamed)
     evidence: Evidence | None = None
     refusals, seen, sources = Refusals(skip=skip_bad), _SeenIds(), SeenSources()
-    for path in _as_paths(paths):
+    for path in listed_paths(paths):
         doing(f"reading {path}")
         with opened(path) as file:
             if kind_of(file) == "other":
@@ -347,7 +347,8 @@ def aggregate(
     return Aggregation(evidence.from_sources(sources.all()), refusals.counts, refusals.first)
 
 
-def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+def listed_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    """One or several paths as a list; one that comes twice is refused."""
     listed = [as_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     if not listed:
         raise InputError("no files are given.", remedy="Give at least one file of reports, or state.")

@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from askance.cli.devices.channel_options import PURPOSE_OF_UNNAMED_OPTION
 from askance.cli.devices.channel_summary import channel_as_json, channel_rows
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-from askance.cli.shared.write_guards import refuse_other, require_writable
+from askance.cli.shared.write_guards import OutputFile
 from askance.errors import FormatError
 
-if TYPE_CHECKING:
-    from askance.formats.reports import Aggregation
 
-
-@click.command(
+@command(
     "aggregate",
-    cls=GuidedCommand,
-    short_help="Add up reports to a state.",
+    "Add up reports to a state.",
     examples=[
         "askance aggregate reports.jsonl -o all.state",
         "askance aggregate monday.jsonl tuesday.parquet last-week.state -o all.state --skip-bad",
         "askance aggregate new.jsonl of-version-0.1.state -o all.state --purpose-of-unnamed smokes",
     ],
 )
-@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", metavar="STATE", required=True, type=click.Path(path_type=Path), help="where the state goes"
-)
-@click.option("--skip-bad", is_flag=True, help="leave bad reports out and count them, instead of stopping at the first")
+@click.argument("reports", nargs=-1, required=True, type=FILE)
+@option("-o, --output STATE", "where the state goes", OutputFile("state", updates=True), required=True)
+@option("--skip-bad", "leave bad reports out and count them, instead of stopping at the first")
 @PURPOSE_OF_UNNAMED_OPTION
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@JSON
 def aggregate_command(
     reports: tuple[Path, ...], output: Path, skip_bad: bool, purpose_of_unnamed: str, as_json: bool
 ) -> None:
     """Add up REPORTS, files of reports (.jsonl, .parquet) or states of one channel, to one state.
 
     A state holds sums only: it does not grow with the number of reports, and states of many machines are added up by
-    this same command. `askance fit --state STATE` estimates from it. A report is bad when it comes from another
+    this same command. `askance estimate` estimates from it. A report is bad when it comes from another
     channel, is for another purpose, repeats an id, or is malformed.
 
     A state also keeps digests of the files it was made from: files that are in it already are refused. It keeps no
@@ -50,8 +44,6 @@ def aggregate_command(
     """
     from askance.formats import aggregate, save
 
-    require_writable(output, "-o")
-    refuse_other(output, "state")
     with progress() as doing:
         found = aggregate(reports, skip_bad, purpose_of_unnamed=purpose_of_unnamed, doing=doing)
         if found.refused and not found.evidence.n_observations:
@@ -61,30 +53,20 @@ def aggregate_command(
                 remedy="No state was written.",
             )
         save(found.evidence, output)
-    _print(found, output, as_json)
-
-
-def _print(found: Aggregation, output: Path, as_json: bool) -> None:
     channel, n = found.evidence.channel, found.evidence.n_observations
-    if as_json:
-        print_json(
-            {
-                "reports": n,
-                "refused": dict(found.refused),
-                "first_refused": dict(found.first_refused),
-                "sources": len(found.evidence.sources),
-                "output": str(output),
-                **channel_as_json(channel),
-            }
-        )
-        return
+    content = {
+        "reports": n,
+        "refused": dict(found.refused),
+        "first_refused": dict(found.first_refused),
+        "sources": len(found.evidence.sources),
+        "output": str(output),
+        **channel_as_json(channel),
+    }
     rows = [
         ("reports", f"{n:,}"),
         ("files", f"{len(found.evidence.sources):,}"),
         *channel_rows(channel),
         ("refused", f"{sum(found.refused.values()):,}"),
+        *((f"  {why}", f"{count:,}; first: {found.first_refused[why]}") for why, count in found.refused.items()),
     ]
-    rows += [
-        (f"  {reason}", f"{count:,}; first: {found.first_refused[reason]}") for reason, count in found.refused.items()
-    ]
-    print_table(f"state written to {output}", ["", ""], rows)
+    show(Card(f"state written to {output}", rows, content), as_json)

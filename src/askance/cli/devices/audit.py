@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
-
 import click
 
 from askance.channels.registry import AnyChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
+from askance.cli.devices.channel_summary import shown_level
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.numbers import NUMBER, WholeNumber
-from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import JSON, confidence_option, option
+from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-
-if TYPE_CHECKING:
-    from askance.design.audit import Audit
 
 # Said here once more, so that help needs no mathematics to be loaded; a test compares the two.
 _DEFAULT_TRIALS = 200_000
@@ -46,10 +42,18 @@ def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> 
 
     with progress() as doing:
         found = audit(channel, trials, confidence, progress=doing)
-    if as_json:
-        print_json({"channel": channel.specification(), **found.to_json()})
-    else:
-        _print_audit(channel, found)
+    verdict = "nothing found against it" if found.holds else "EXCEEDED"
+    rows = [
+        ("level at least", f"{found.lower_bound:.6g} (with confidence {found.confidence:.12g})"),
+        ("stated level", f"{shown_level(found.stated_level)} ({verdict})"),
+        ("level of the thresholds", shown_level(found.privacy_level)),
+        ("told apart by", found.event),
+        ("seen with", f"{found.frequencies[0]:.4%} of {found.likelier}"),
+        ("and with", f"{found.frequencies[1]:.4%} of {found.rarer}"),
+        ("reports drawn", f"{found.trials:,}"),
+    ]
+    content = {"channel": channel.specification(), **found.to_json()}
+    show(Card(f"audit of {channel.kind}", rows, content), as_json)
     if found.holds:
         return 0
     click.echo(
@@ -60,46 +64,14 @@ def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> 
     return 1
 
 
-def _print_audit(channel: AnyChannel, found: Audit) -> None:
-    verdict = "nothing found against it" if found.holds else "EXCEEDED"
-    rows = [
-        ("level at least", f"{found.lower_bound:.6g} (with confidence {found.confidence:.12g})"),
-        ("stated level", f"{_level(found.stated_level)} ({verdict})"),
-        ("level of the thresholds", _level(found.privacy_level)),
-        ("told apart by", found.event),
-        ("seen with", f"{found.frequencies[0]:.4%} of {found.likelier}"),
-        ("and with", f"{found.frequencies[1]:.4%} of {found.rarer}"),
-        ("reports drawn", f"{found.trials:,}"),
-    ]
-    print_table(f"audit of {channel.kind}", ["", ""], rows)
-
-
-def _level(value: float) -> str:
-    return "unbounded" if math.isinf(value) else f"{value:.10g}"
-
-
 add_channel_commands(
     audit_group,
     ChannelTask(
         _run,
         options=[
-            click.option(
-                "--trials",
-                type=WholeNumber(),
-                metavar="N",
-                default=_DEFAULT_TRIALS,
-                show_default=True,
-                help="reports to draw, 1000 or more",
-            ),
-            click.option(
-                "--confidence",
-                type=NUMBER,
-                metavar="P",
-                default=0.999,
-                show_default=True,
-                help="probability that the lower bound is right, 0.5 to 1",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="print JSON"),
+            option("--trials N", "reports to draw, 1000 or more", WholeNumber(), default=_DEFAULT_TRIALS),
+            confidence_option("probability that the lower bound is right, 0.5 to 1", default=0.999),
+            JSON,
         ],
         file_help="Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file.",
         file_examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],

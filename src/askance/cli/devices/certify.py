@@ -12,8 +12,10 @@ from askance.channels.registry import AnyChannel
 from askance.channels.thresholds import exceeds
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
+from askance.cli.devices.channel_summary import shown_level
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.options import JSON, option
+from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
 
 
@@ -54,16 +56,11 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
     with progress() as doing:
         doing("proving the level")
         certificate = certify(channel)
-    if as_json:
-        named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
-        print_json({**named, **certificate.to_json(), "thresholds": channel.thresholds(), "of": 2**62})
-        return certificate.privacy_level
-    level = "unbounded" if math.isinf(certificate.privacy_level) else f"{certificate.privacy_level:.10g}"
     rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
     hidden = "no, not of every output (of the statistics of a model, perhaps)"
     possible = "yes, of every statistic" if certificate.unbiased else hidden
     rows = [
-        ("privacy level", level),
+        ("privacy level", shown_level(certificate.privacy_level)),
         (
             "most revealing observations",
             f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
@@ -75,7 +72,9 @@ def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
         *([("purpose", channel.purpose)] if channel.purpose else []),
         ("proved by", certificate.proved_by),
     ]
-    print_table(f"certificate of {channel.kind}", ["", ""], rows)
+    named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
+    content = {**named, **certificate.to_json(), "thresholds": channel.thresholds() if as_json else (), "of": 2**62}
+    show(Card(f"certificate of {channel.kind}", rows, content), as_json)
     return certificate.privacy_level
 
 
@@ -84,12 +83,8 @@ add_channel_commands(
     ChannelTask(
         _run,
         options=[
-            click.option(
-                "--at-most",
-                metavar="LEVEL",
-                help="exit with code 1 when the privacy level is larger; above 0, at most 30",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="print JSON"),
+            option("--at-most LEVEL", "exit with code 1 when the privacy level is larger; above 0, at most 30"),
+            JSON,
         ],
         file_help="Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a "
         "file.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +19,7 @@ from askance.cli.devices.channel_options import (
     with_purpose,
 )
 from askance.cli.shared.guided import GuidedCommand, GuidedGroup
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+from askance.cli.shared.options import FILE, Decorator, options
 
 
 class ChannelTask(NamedTuple):
@@ -31,6 +30,7 @@ class ChannelTask(NamedTuple):
         options: the flags that all subcommands have beside those of their channel.
         file_help: the help of the subcommand for channels in files.
         file_examples: how that is called.
+        needs: as for `GuidedCommand`.
         note: stands below what a channel does, in the help of its subcommand.
         section: what the options are listed under, and their names; below those of the channel without it.
         example: follows the flags of the channel in the example of its subcommand.
@@ -40,6 +40,7 @@ class ChannelTask(NamedTuple):
     options: Sequence[Decorator]
     file_help: str
     file_examples: Sequence[str]
+    needs: Mapping[str, Sequence[str]] | None = None
     note: str = ""
     section: tuple[str, Sequence[str]] | None = None
     example: str = ""
@@ -64,6 +65,7 @@ def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask) -> click.Comman
         help="\n\n".join(filter(None, [summary_of(entry), task.note])),
         short_help=entry.summary,
         sections={} if task.section is None else dict([task.section]),
+        needs=task.needs,
         examples=[f"askance {verb} {entry.kind} {example_flags(entry)} {task.example}".rstrip()],
     )(channel_options(entry)(_decorated(command, task)))
 
@@ -79,11 +81,10 @@ def _of_file(task: ChannelTask) -> click.Command:
         cls=GuidedCommand,
         help=task.file_help,
         short_help="a channel described in a TOML file",
+        needs=task.needs,
         examples=list(task.file_examples),
-    )(click.argument("path", type=click.Path(path_type=Path))(_decorated(command, task)))
+    )(click.argument("path", type=FILE)(_decorated(command, task)))
 
 
 def _decorated(command: Callable[..., Any], task: ChannelTask) -> Callable[..., Any]:
-    for option in reversed([PURPOSE_OPTION, *task.options]):
-        command = option(command)
-    return command
+    return options(PURPOSE_OPTION, *task.options)(command)

@@ -11,6 +11,7 @@ import click
 from askance.channels import registry
 from askance.channels.registry import AnyChannel, ChannelEntry, Parameter, ParameterKind
 from askance.cli.shared.errors import in_flags
+from askance.cli.shared.options import option
 from askance.errors import InputError
 
 # Channels that are told one label of each respondent.
@@ -101,16 +102,15 @@ def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Calla
 
 
 #: Which question a channel answers.
-PURPOSE_OPTION: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
-    "--purpose", metavar="NAME", help="which question is answered: reports for different purposes do not mix"
+PURPOSE_OPTION: Callable[[Callable[..., Any]], Callable[..., Any]] = option(
+    "--purpose NAME", "which question is answered: reports for different purposes do not mix"
 )
 
 #: Which question reports and states answer that do not say so.
-PURPOSE_OF_UNNAMED_OPTION = click.option(
-    "--purpose-of-unnamed",
-    metavar="NAME",
+PURPOSE_OF_UNNAMED_OPTION = option(
+    "--purpose-of-unnamed NAME",
+    "take reports and states without a purpose, as version 0.1 wrote them, to be for this one",
     default="",
-    help="take reports and states without a purpose, as version 0.1 wrote them, to be for this one",
 )
 
 

@@ -9,18 +9,18 @@ import click
 from askance.channels import registry
 from askance.channels.registry import ChannelEntry
 from askance.cli.devices.channel_options import flag, need
-from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import JSON
 from askance.cli.shared.printing import print_file, print_json, print_table
 
 
-@click.command(
+@command(
     "channels",
-    cls=GuidedCommand,
-    short_help="List the channels, or show one in full.",
+    "List the channels, or show one in full.",
     examples=["askance channels", "askance channels forced-response"],
 )
 @click.argument("kind", required=False)
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@JSON
 def channels_command(kind: str | None, as_json: bool) -> None:
     """List the channels, or show one (KIND) with its parameters, when to use it, and an example as a TOML file.
 

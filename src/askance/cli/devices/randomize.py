@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +18,11 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.channel_summary import channel_as_json, channel_rows
-from askance.cli.devices.randomize_records import randomize_records
-from askance.cli.devices.randomize_release import randomize_release
-from askance.cli.devices.record_tables import (
-    label_of,
-    pieces_of,
-    read_ids,
-    read_labels,
-    read_people,
-    refuse_answers_as_names,
-    refuse_other_columns,
-    refuse_place,
-    require_complete,
-    require_numbers,
-)
+from askance.cli.devices.noising import REPORTS, noise_table, show_reports
+from askance.cli.devices.randomize_planned import randomize_records, randomize_release
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.printing import print_file, print_json, print_table
-from askance.cli.shared.progress import progress
+from askance.cli.shared.options import FILE, option
+from askance.cli.shared.printing import print_file
 from askance.errors import InputError, LabelError, ShapeError
 
 if TYPE_CHECKING:
@@ -80,10 +68,6 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
             f"given: {' and '.join(chosen) or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
             remedy="Give --record for one respondent, --input for a table.",
         )
-    needs = {"--id": "--record", "--columns": "--input", "--id-column": "--input", "--output": "--input"}
-    for name, mode in needs.items():
-        if given[name[2:].replace("-", "_")] is not None and mode != chosen[0]:
-            raise InputError(f"{name} is given with {chosen[0]}; allowed: with {mode}.", remedy="Leave it out.")
     if header:
         _print_header(channel)
     elif record is not None:
@@ -109,6 +93,7 @@ def _print_header(channel: AnyChannel) -> None:
 
 def _print_record(channel: AnyChannel, text: str, id: str | None) -> None:
     from askance.formats.report_schema import ReportSchema, json_line
+    from askance.survey.record_tables import label_of
 
     report: Any
     labels = _labels_of(channel)
@@ -166,27 +151,32 @@ def _named(names: Sequence[str] = ()) -> Spelling:
 def _noise_table(
     channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None, as_json: bool
 ) -> None:
-    """Noise the rows of a table into a file of reports."""
-    from askance.formats.reports import report_writer
+    """Noise the rows of a table into a file of reports.
 
-    refuse_place(output, [path])
-    with progress() as doing:
-        doing(f"reading {path}")
-        labels = _labels_of(channel)
-        # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
-        table = read_people(path, texts=labels is not None and all(isinstance(label, str) for label in labels))
-        ids = None if id_column is None else read_ids(table[id_column], path)
+    The columns are told in their order: reports hold no names, and `askance estimate --names` wants them so.
+    """
+    from askance.survey.record_tables import refuse_answers_as_names, refuse_other_columns
+
+    labels = _labels_of(channel)
+
+    def choose(table: Columns) -> list[Column]:
         chosen = _chosen(table, names, id_column, channel, path)
         if names is None:
             refuse_answers_as_names(chosen, labels, path)
-        told = [column.name for column in chosen]
-        refuse_other_columns(told, channel.purpose, table.names, path)
-        channel = channel.named(channel.purpose or purpose_of_columns(told))
-        with report_writer(output, channel, ids=ids is not None) as writer:
-            for rows in pieces_of(len(table), len(chosen)):
-                doing(f"noising {path}: row {rows.start + 1:,} of {len(table):,}")
-                writer.write(_noised(channel, chosen, rows, path), None if ids is None else ids[rows])
-    _print_summary(channel, writer.written, [column.name for column in chosen], output, as_json)
+        refuse_other_columns([column.name for column in chosen], channel.purpose, table.names, path)
+        return chosen
+
+    def noiser(columns: Sequence[Column], _: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
+        told.extend(column.name for column in columns)
+        named = channel.named(channel.purpose or purpose_of_columns(told))
+        return named, partial(_noised, named, columns, path)
+
+    told: list[str] = []
+    # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
+    texts = labels is not None and all(isinstance(label, str) for label in labels)
+    named, found = noise_table(path, output, choose, noiser, id_column=id_column, texts=texts)
+    written = {"reports": found["reports"], "columns": told}
+    show_reports(named, output, as_json, written, {"of the columns": shorten(told)})
 
 
 def _chosen(
@@ -205,6 +195,8 @@ def _chosen(
         raise InputError(
             f"--columns names {shown(max(found, key=found.count))} twice.", remedy="Name every column once."
         )
+    from askance.survey.record_tables import require_complete, require_numbers
+
     columns = [table[name] for name in found]
     for column in columns:
         require_complete(column, path)
@@ -213,13 +205,15 @@ def _chosen(
     return columns
 
 
-def _noised(channel: AnyChannel, columns: Sequence[Column], rows: slice, path: Path) -> Any:
+def _noised(channel: AnyChannel, columns: Sequence[Column], path: Path, rows: slice) -> Any:
     """The reports of some rows; what is wrong is told by row and column of the table."""
     import numpy as np
 
+    from askance.survey.record_tables import read_labels
+
     labels = _labels_of(channel)
     if labels is not None:
-        return channel.randomize(read_labels(columns[0], labels, rows, path))
+        return channel.randomize(read_labels(columns[0], labels, range(rows.start, rows.stop), path))
     truth = np.column_stack([column.values[rows] for column in columns]).astype(np.float64)
     try:
         return channel.randomize(truth)
@@ -248,19 +242,6 @@ def _first_refused(randomize: Callable[[Any], Any], truth: AnyArray) -> tuple[in
     return good, error
 
 
-# -- what was done -----------------------------------------------------------------------------------------------------
-
-
-def _print_summary(channel: AnyChannel, written: int, columns: list[str], output: Path, as_json: bool) -> None:
-    """With the columns in their order: reports hold no names, and `askance fit --names` wants them so."""
-    if as_json:
-        print_json({"reports": written, "columns": columns, "output": str(output), **channel_as_json(channel)})
-        return
-    rows = [("reports", f"{written:,}"), ("of the columns", shorten(columns)), *channel_rows(channel)]
-    print_table(f"reports written to {output}", ["", ""], rows)
-
-
-_FILE = click.Path(path_type=Path)
 randomize_group.add_command(randomize_records)
 randomize_group.add_command(randomize_release)
 add_channel_commands(
@@ -268,29 +249,14 @@ add_channel_commands(
     ChannelTask(
         _randomize,
         options=[
-            click.option(
-                "--record", metavar="X,X,…|ANSWER", help="one respondent: print their report as one line of JSON"
-            ),
-            click.option("--id", metavar="TEXT", help="with --record: the id of the report"),
-            click.option(
-                "--input",
-                metavar="FILE",
-                type=_FILE,
-                help="a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)",
-            ),
-            click.option(
-                "--columns",
-                metavar="A,B,…",
-                help="with --input: the columns that are noised  [default: all but the ids]",
-            ),
-            click.option("--id-column", metavar="NAME", help="with --input: the column of ids"),
-            click.option(
-                "-o", "--output", metavar="FILE", type=_FILE, help="with --input: where reports go (.jsonl, .parquet)"
-            ),
-            click.option(
-                "--header", is_flag=True, help="print the line that a file of single reports must begin with, and stop"
-            ),
-            click.option("--json", "as_json", is_flag=True, help="with --input: print the summary as JSON"),
+            option("--record X,X,…|ANSWER", "one respondent: print their report as one line of JSON"),
+            option("--id TEXT", "with --record: the id of the report"),
+            option("--input FILE", "a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)", FILE),
+            option("--columns A,B,…", "with --input: the columns that are noised  [default: all but the ids]"),
+            option("--id-column NAME", "with --input: the column of ids"),
+            option("-o, --output FILE", "with --input: where reports go (.jsonl, .parquet)", REPORTS),
+            option("--header", "print the line that a file of single reports must begin with, and stop"),
+            option("--json", "with --input: print the summary as JSON", name="as_json"),
         ],
         file_help="Noise records through the channel that the TOML file PATH describes, such as one of "
         f"`askance optimal -o`.\n\n{_SOURCE}",
@@ -298,6 +264,7 @@ add_channel_commands(
             "askance randomize file my-channel.toml --record yes",
             "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
         ],
+        needs={"id": ("record",), **dict.fromkeys(("columns", "id_column", "output"), ("input",))},
         note=_SOURCE,
         section=(
             "What is noised, and where it goes",

@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import SEED, WholeNumber
+from askance.cli.shared.guided import command
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import FILE, JSON, option, seed_option
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from askance.experiments.tables import Table
-
 # Simulated people, all in memory.
 _MOST = 10**7
 
 
-@click.command(
+@command(
     "demo",
-    cls=GuidedCommand,
-    short_help="Show what can be learned from noised answers and counts.",
+    "Show what can be learned from noised answers and counts.",
     examples=["askance demo", "askance demo --out demo-output --seed 1 --respondents 5000"],
 )
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    default=Path("demo-output"),
-    show_default=True,
-    help="where numbers, pictures and report.html go",
-)
-@click.option(
-    "--respondents",
-    metavar="N",
-    type=WholeNumber(100, _MOST, "The default is 20000."),
+@option("--out FOLDER", "where numbers, pictures and report.html go", FILE, default=Path("demo-output"))
+@option(
+    "--respondents N",
+    "how many simulated people answer the survey, 100 or more",
+    WholeNumber(100, _MOST, "The default is 20000."),
     default=20_000,
-    show_default=True,
-    help="how many simulated people answer the survey, 100 or more",
 )
-@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is drawn")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@seed_option("seed of everything that is drawn")
+@JSON
 def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
 
@@ -57,6 +45,7 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     from rich.console import Console
 
     from askance.experiments.demo_report import PARTS, require_places, write_demo
+    from askance.experiments.demo_stories import STORIES
     from askance.formats.disk import as_path
 
     require_places(as_path(out))
@@ -67,7 +56,10 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     if as_json:
         print_json({**_for_programs(results), "warnings": told})
         return
-    _print_results(results)
+    for name, story in STORIES.items():
+        click.echo(f"{story.heading(results[name]['config'])}\n")
+        for table in story.tables(results[name]):
+            print_table(table.title, table.columns, table.rows, whole=True)
     for name in PARTS:
         click.echo(f"picture  {out / name}.png\nnumbers  {out / name}.json")
     click.echo(f"report   {page}")
@@ -75,31 +67,17 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
 
 def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
     """Results and pictures of all parts; on a terminal, a line on standard error for each."""
-    from askance.experiments.demo_regression import RegressionConfig, draw_regression, run_regression
     from askance.experiments.demo_report import narrow_name
-    from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger
-    from askance.experiments.survey import SurveyConfig, draw_survey, run_survey
+    from askance.experiments.demo_stories import STORIES
 
-    survey = replace(SurveyConfig(), seed=seed, respondents=respondents)
-    regression, tagger = replace(RegressionConfig(), seed=seed), replace(TaggerConfig(), seed=seed)
-    runs: dict[str, Callable[[Callable[[str], None]], dict[str, Any]]] = {
-        "survey": lambda tell: run_survey(survey, tell),
-        "regression": lambda tell: run_regression(regression, tell),
-        "tagger": lambda tell: run_tagger(tagger, tell),
-    }
-    draws: dict[str, Callable[..., bytes]] = {
-        "survey": draw_survey,
-        "regression": draw_regression,
-        "tagger": draw_tagger,
-    }
     results, pictures = {}, {}
-    for number, (name, run) in enumerate(runs.items(), start=1):
-        title = f"{number}/{len(runs)} {name}"
+    for number, (name, story) in enumerate(STORIES.items(), start=1):
+        title = f"{number}/{len(STORIES)} {name}"
         with console.status(title) as status:
-            results[name] = run(lambda step, status=status, title=title: status.update(f"{title}: {step}"))  # type: ignore[misc]
+            results[name] = story.run(seed, respondents, lambda step: status.update(f"{title}: {step}"))  # noqa: B023
             status.update(f"{title}: drawing")
-            pictures[name] = draws[name](results[name])
-            pictures[narrow_name(name)] = draws[name](results[name], narrow=True)
+            pictures[name] = story.draw(results[name])
+            pictures[narrow_name(name)] = story.draw(results[name], narrow=True)
         if console.is_terminal:
             console.print(f"{title}: done", highlight=False)
     return results, pictures
@@ -108,26 +86,3 @@ def _run(seed: int, respondents: int, console: Console) -> tuple[dict[str, dict[
 def _for_programs(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The survey's own keys, as they were before there were other parts, and one key for each of these."""
     return {**results["survey"], "regression": results["regression"], "tagger": results["tagger"]}
-
-
-def _print_results(results: Mapping[str, Mapping[str, Any]]) -> None:
-    from askance.experiments.demo_regression import regression_tables
-    from askance.experiments.demo_tagger import tagger_tables
-    from askance.experiments.survey import survey_tables
-
-    survey, regression, tagger = results["survey"], results["regression"], results["tagger"]
-    config = survey["config"]
-    click.echo(f"“{config['question']}”  {config['respondents']:,} simulated respondents, seed {config['seed']}\n")
-    _print_tables(survey_tables(survey))
-    config = regression["config"]
-    columns = ", ".join(config["columns"])
-    click.echo(f"{config['outcome']} by {columns}  {config['respondents']:,} simulated respondents, all private\n")
-    _print_tables(regression_tables(regression))
-    config = tagger["config"]
-    click.echo(f"a tagger from counts  one in each of {config['sentences']:,} sentences of a made-up language\n")
-    _print_tables(tagger_tables(tagger)[:1])  # the examples are in the report
-
-
-def _print_tables(tables: list[Table]) -> None:
-    for table in tables:
-        print_table(table.title, table.columns, table.rows, whole=True)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance._checks import did_you_mean
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import SEED, WholeNumber
+from askance.cli.shared.guided import command
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import FILE, option, seed_option
 from askance.cli.shared.printing import print_json, print_table
 from askance.cli.shared.progress import one_line_warnings, progress
 from askance.errors import InputError
@@ -23,10 +24,9 @@ _MOST_WORKERS = 1024
 _VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
 
 
-@click.command(
+@command(
     "reproduce",
-    cls=GuidedCommand,
-    short_help="Compute the figures of the paper again.",
+    "Compute the figures of the paper again.",
     examples=[
         "askance reproduce all --quick",
         "askance reproduce efficiency --quick --json",
@@ -34,24 +34,15 @@ _VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
     ],
 )
 @click.argument("experiment", default="all", metavar="[efficiency|simplex|nonconvex|privacy|tagging|all]")
-@click.option(
-    "--out",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    default=Path("reproduce-output"),
-    show_default=True,
-    help="folder for results, figures and report.html",
-)
-@click.option("--quick", is_flag=True, help="smaller configs on generated data: minutes in all")
-@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of everything that is random")
-@click.option("--json", "as_json", is_flag=True, help="print the numbers of the figures as JSON")
-@click.option("--replot", is_flag=True, help="draw again from the results in --out, however they were run; run nothing")
-@click.option(
-    "--workers",
-    metavar="N",
-    type=WholeNumber(1, _MOST_WORKERS, "Leave it out to use all processors."),
-    default=None,
-    help="processes, each with one thread; results do not depend on how many  [default: one for each processor]",
+@option("--out FOLDER", "folder for results, figures and report.html", FILE, default=Path("reproduce-output"))
+@option("--quick", "smaller configs on generated data: minutes in all")
+@seed_option("seed of everything that is random")
+@option("--json", "print the numbers of the figures as JSON", name="as_json")
+@option("--replot", "draw again from the results in --out, however they were run; run nothing")
+@option(
+    "--workers N",
+    "processes, each with one thread; results do not depend on how many  [default: one for each processor]",
+    WholeNumber(1, _MOST_WORKERS, "Leave it out to use all processors."),
 )
 def reproduce_command(
     experiment: str, out: Path, quick: bool, seed: int, as_json: bool, replot: bool, workers: int | None

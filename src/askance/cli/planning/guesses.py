@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance._checks import as_fraction
-from askance.cli.planning.plan_common import numeric_columns
 from askance.cli.shared.numbers import read_number
+from askance.cli.shared.options import FILE, Decorator, option, options
 from askance.errors import InputError, ProbabilityError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.models.enumerated import Enumerated
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 # How far shares may be from a sum of 1; and how far without a word.
 _SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
 
 
-def guess_options(function: _Function) -> _Function:
-    """--theta, --fit and --prior."""
-    for option in reversed(
-        [
-            click.option("--theta", metavar="X,X,…", help="guess: one number per parameter, as in 5,-1"),
-            click.option(
-                "--fit",
-                metavar="FILE",
-                type=click.Path(path_type=Path),
-                help="guess: the fit of a pilot (`askance fit --save`), with what it leaves open",
-            ),
-            click.option(
-                "--prior",
-                metavar="FILE",
-                type=click.Path(path_type=Path),
-                help="guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
-            ),
-        ]
-    ):
-        function = option(function)
-    return function
+#: --theta, --fit and --prior.
+guess_options = options(
+    option("--theta X,X,…", "guess: one number per parameter, as in 5,-1"),
+    option("--fit FILE", "guess: the fit of a pilot (`askance estimate --save`), with what it leaves open", FILE),
+    option(
+        "--prior FILE",
+        "guess: a CSV file of what may be true, a column per parameter; errors are averaged over rows",
+        FILE,
+    ),
+)
+
+
+def shares_option(help: str, **more: Any) -> Decorator:
+    """--share."""
+    return option("--share LABEL=P", help, name="shares", multiple=True, **more)
 
 
 def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
     """The one guess that was given, by the name that Python has for it: of --theta, --fit, --prior (and --minimax)."""
+    from askance.survey.number_tables import read_points
+
     allowed = [name for name in ("theta", "fit", "prior", "minimax") if name in given]
     flags = [name for name in allowed if given[name] is not None]
     if len(flags) != 1:
@@ -60,7 +54,7 @@ def read_guess(model: Enumerated, given: dict[str, Any]) -> dict[str, Any]:
         return {"theta": read_numbers(given["theta"])}
     if given["fit"] is not None:
         return {"fit": _read_fit(model, given["fit"])}
-    return {flags[0]: _read_points(model, given[flags[0]], f"--{flags[0]}")}
+    return {flags[0]: read_points(given[flags[0]], model.parameter_names, f"--{flags[0]}")}
 
 
 def read_numbers(text: str) -> list[float]:
@@ -88,44 +82,6 @@ def _read_fit(model: Enumerated, path: Path) -> Any:
     return fit
 
 
-def _read_points(model: Enumerated, path: Path, flag: str) -> FloatArray:
-    """Columns by the names of the parameters, shape (rows, d); other columns do not matter.
-
-    Never by position: a file without a first line of names would lose a row, and swapped columns would go unnoticed.
-    """
-    import numpy as np
-
-    from askance.survey import read_table
-
-    wanted = model.parameter_names
-    remedy = f"The first line must name the columns: {','.join(wanted)}."
-    try:
-        table = read_table(path)
-    except InputError as error:
-        raise InputError(f"{flag} {path}: {error.message}", remedy=f"{error.remedy} {remedy}") from None
-    names = table.names
-    missing = [name for name in wanted if name not in names]
-    if missing and all(map(_is_number, names)):
-        raise InputError(
-            f"{flag} {path} starts with {','.join(names)}, which are numbers, not names of columns.", remedy=remedy
-        )
-    if missing:
-        raise InputError(
-            f"{flag} {path} has the columns {', '.join(names)}, but none for {', '.join(missing)}.", remedy=remedy
-        )
-    remedy = f"Give one column of numbers for each of {', '.join(wanted)}."
-    columns = numeric_columns(table, path, wanted, flag, remedy)
-    return np.column_stack(list(columns.values()))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _read_share(text: str) -> tuple[str, Fraction]:
     """LABEL=P, where P is a decimal, a fraction or a percentage."""
     label, _, number = text.rpartition("=")
@@ -142,7 +98,18 @@ def _read_share(text: str) -> tuple[str, Fraction]:
     return label, share
 
 
-def read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
+def guess_of_shares(texts: tuple[str, ...]) -> tuple[Enumerated, FloatArray, dict[str, float]]:
+    """Every distribution over the answers of --share; its parameters at the guess; and the guessed shares."""
+    import numpy as np
+
+    from askance.models.enumerated import Enumerated
+
+    shares = {label: float(share) for label, share in _read_shares(texts).items()}
+    p = np.array(list(shares.values()))
+    return Enumerated.saturated(list(shares)), np.log(p[1:] / p[0]), shares
+
+
+def _read_shares(texts: tuple[str, ...]) -> dict[str, Fraction]:
     """Labels with shares (--share LABEL=P, repeated), scaled to sum to 1; a note says so where that is needed."""
     shares: dict[str, Fraction] = {}
     for label, share in map(_read_share, texts):

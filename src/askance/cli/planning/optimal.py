@@ -7,67 +7,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.planning.guesses import guess_options, read_guess, read_shares
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.printing import print_json
-from askance.cli.shared.progress import one_line_warnings, progress
+from askance.cli.planning.guesses import guess_of_shares, guess_options, read_guess, shares_option
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.printing import show
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import CHANNEL
 from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.models.enumerated import Enumerated
 
-_FILE = click.Path(path_type=Path)
 
-
-@click.command(
+@command(
     "optimal",
-    cls=GuidedCommand,
-    short_help="Find the channel of a privacy level with the least error.",
+    "Find the channel of a privacy level with the least error.",
+    apart={"shares": ("theta", "fit", "prior", "minimax")},
     examples=[
         "askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml",
         "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml",
     ],
 )
-@click.argument("model", type=_FILE, required=False)
-@click.option(
-    "--share",
-    "shares",
-    multiple=True,
-    metavar="LABEL=P",
-    help="instead of MODEL and another guess: an answer and its guessed share (repeatable; they sum to 1)",
-)
-@click.option(
-    "--privacy-level", metavar="LEVEL", required=True, help="what one report may tell, above 0, at most 30; 1 is usual"
-)
+@click.argument("model", type=FILE, required=False)
+@shares_option("instead of MODEL and another guess: an answer and its guessed share (repeatable; they sum to 1)")
+@option("--privacy-level LEVEL", "what one report may tell, above 0, at most 30; 1 is usual", required=True)
 @guess_options
-@click.option(
-    "--minimax",
-    metavar="FILE",
-    type=_FILE,
-    help="guess: a file as for --prior; the largest error over its rows is made least",
-)
-@click.option(
+@option("--minimax FILE", "guess: a file as for --prior; the largest error over its rows is made least", FILE)
+@option(
     "--for",
-    "matters",
-    type=click.Choice(["parameters", "shares"]),
-    help="whose error is to be small: of the model's parameters, or of the shares of answers  "
+    "whose error is to be small: of the model's parameters, or of the shares of answers  "
     "[default: shares with --share, else parameters]",
+    click.Choice(["parameters", "shares"]),
+    name="matters",
 )
-@click.option(
+@option(
     "--by",
-    "target",
-    type=click.Choice(["likelihood", "moments"]),
+    "how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
+    click.Choice(["likelihood", "moments"]),
+    name="target",
     default="likelihood",
-    show_default=True,
-    help="how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
 )
-@click.option(
-    "--purpose",
-    metavar="NAME",
-    help="which question is answered: reports for different purposes do not mix  [default: that of --fit, if any]",
+@option(
+    "--purpose NAME",
+    "which question is answered: reports for different purposes do not mix  [default: that of --fit, if any]",
 )
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes (.toml)")
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@option("-o, --output FILE", "where the channel goes (.toml)", CHANNEL)
+@JSON
 def optimal_command(
     model: Path | None,
     shares: tuple[str, ...],
@@ -92,19 +77,14 @@ def optimal_command(
     has a row for every parameter and a column for every answer. The proof comes with the channel: how far its error
     may be above that of the best channel there is.
     """
-    from askance.cli.shared.write_guards import CHANNELS, refuse_other, require_writable
     from askance.design import optimal_channel
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
 
-    if output is not None:
-        require_writable(output, "-o", CHANNELS)
-        refuse_other(output, "channel")
     described, guess, purpose_of_fit = _guessed(model, shares, given)
     if matters is None:
         matters = "shares" if shares else "parameters"
-    with one_line_warnings() as told, progress() as doing:
-        doing("searching for the best channel")
+    with working("searching for the best channel") as (told, _):
         found = optimal_channel(
             described,
             privacy_level,
@@ -115,11 +95,8 @@ def optimal_command(
     found = found.for_purpose(purpose_of_fit if purpose is None else purpose)
     if output is not None:
         write_whole(output, (channel_to_toml(found) + "\n").encode("utf-8"))
-    if as_json:
-        print_json({**found.to_json(), "output": None if output is None else str(output), "warnings": told})
-        return
-    click.echo(found.summary())
-    if output is not None:
+    show(found, as_json, **({"output": None if output is None else str(output), "warnings": told} if as_json else {}))
+    if output is not None and not as_json:
         click.echo(f"written to {output}; prove it with: askance certify file {output}")
 
 
@@ -136,25 +113,10 @@ def _guessed(
             remedy="Write --share no=0.9 --share yes=0.1, or name the file of a model.",
         )
     if model is None:
-        return *_guessed_shares(shares, given), ""
+        described, theta, _ = guess_of_shares(shares)
+        return described, {"theta": theta}, ""
     described = read_model(model)
     guess = read_guess(described, given)
     if "fit" not in guess:
         return described, guess, ""
     return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
-
-
-def _guessed_shares(texts: tuple[str, ...], given: dict[str, Any]) -> tuple[Enumerated, dict[str, Any]]:
-    """Every distribution over the answers, and the guess."""
-    import numpy as np
-
-    from askance.models.enumerated import Enumerated
-
-    other = [f"--{name}" for name, value in given.items() if value is not None]
-    if other:
-        raise InputError(
-            f"--share is the guess, and {', '.join(other)} is given too.", remedy="Give one of them; others need MODEL."
-        )
-    shares = read_shares(texts)
-    p = np.array([float(share) for share in shares.values()])
-    return Enumerated.saturated(list(shares)), {"theta": np.log(p[1:] / p[0])}

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.channels import registry
-from askance.channels.finite import FiniteChannel
 from askance.channels.survey_designs import NO_YES
 from askance.cli.planning.plan_common import (
     GOALS,
-    check_plot,
+    covariate_options,
     goal_options,
     goals_of,
-    read_columns,
+    level_option,
+    method_option,
+    read_covariates,
     show_plan,
 )
 from askance.cli.planning.plan_model import model_command, shares_command
 from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.numbers import NUMBER, SEED, read_number
+from askance.cli.shared.numbers import NUMBER, read_number
+from askance.cli.shared.options import option
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,67 +53,36 @@ def plan_group() -> None:
     """
 
 
-plan_group.add_command(model_command)
-plan_group.add_command(shares_command)
-plan_group.add_command(regression_command)
-plan_group.add_command(field_command)
+for _command in (model_command, shares_command, regression_command, field_command):
+    plan_group.add_command(_command)
 
 
 @plan_group.command(
     "survey",
     short_help="Respondents or error for one sensitive yes/no question, all designs side by side.",
+    apart={"coefficient": ("share",)},
     examples=[
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
         'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
         "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
     ],
 )
-@click.option(
-    "--prevalence", type=NUMBER, required=True, metavar="P", help="guessed share of yes in the population, as in 0.2"
-)
+@option("--prevalence P", "guessed share of yes in the population, as in 0.2", NUMBER, required=True)
 @goal_options(
     "difference to detect  [default with --coefficient: its guess]", "instead of a goal: what so many respondents buy"
 )
-@click.option(
-    "--design",
-    "designs",
+@option(
+    "--design NAME[:P=V,…]",
+    "a design, as in forced-response:truth=2/3,yes=1/6 (repeatable)  [default: all yes/no designs]",
+    name="designs",
     multiple=True,
-    metavar="NAME[:P=V,…]",
-    help="a design, as in forced-response:truth=2/3,yes=1/6 (repeatable)  [default: all yes/no designs]",
 )
-@click.option(
-    "--privacy-level",
-    metavar="LEVEL",
-    help="compare all designs at this level, above 0, at most 30  [default: as textbooks set them]",
-)
-@click.option("--share", is_flag=True, help="plan for the share of yes (the default)")
-@click.option("--coefficient", metavar="NAME", help="plan for this coefficient of a regression instead")
-@click.option(
-    "--x",
-    "covariates",
-    multiple=True,
-    metavar="NAME:LAW",
-    help="a covariate: age:normal(40,15), educ:uniform(0,10), female:bernoulli(0.5); with --data a column (repeatable)",
-)
-@click.option(
-    "--data",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="a table with a sample of the covariates, instead of laws",
-)
-@click.option(
-    "--effects", metavar="NAME=B,…", default="", help="guessed coefficients, in log-odds per unit  [default: 0 each]"
-)
-@click.option(
-    "--method",
-    metavar="NAME",
-    default="one-step",
-    show_default=True,
-    help="how estimates will be made: one-step, marginal (both by the likelihood), moments, or best",
-)
-@click.option(
-    "--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the sample drawn from the laws of --x"
-)
+@level_option("compare all designs at this level, above 0, at most 30  [default: as textbooks set them]")
+@option("--share", "plan for the share of yes (the default)")
+@option("--coefficient NAME", "plan for this coefficient of a regression instead")
+@covariate_options("a covariate", "; with --data a column")
+@option("--effects NAME=B,…", "guessed coefficients, in log-odds per unit  [default: 0 each]", default="")
+@method_option("one-step")
 def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     """Plan a survey with one sensitive yes/no question, all designs side by side.
 
@@ -120,16 +90,14 @@ def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
     they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
     from askance.planning import Share, plan_survey
+    from askance.planning.design_texts import designs_of
 
     coefficient = given["coefficient"]
-    if coefficient is not None and given["share"]:
-        raise InputError("--coefficient and --share are both given.", remedy="Plan for one of them at a time.")
-    check_plot(plot)
     goal = _goal(given)
     guess = _guess(given)
     plan = plan_survey(
         guess.model,
-        _channels(given["designs"], given["privacy_level"]),
+        designs_of(given["designs"], given["privacy_level"]),
         guess.theta,
         guess.x,
         target=Share(NO_YES[1]) if coefficient is None else coefficient,
@@ -158,16 +126,10 @@ def _goal(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guess(given: dict[str, Any]) -> SurveyGuess:
-    import numpy as np
+    from askance.planning.survey_guess import guess_survey
 
-    from askance.planning.survey_guess import guess_survey, sample_covariates
-
-    effects = _read_effects(given["effects"])
-    coefficient = given["coefficient"]
-    if given["data"] is not None:
-        columns = read_columns(given["data"], given["covariates"], "--data", _NUMERIC)
-    else:
-        columns = sample_covariates(given["covariates"], np.random.default_rng(given["seed"]))
+    effects, coefficient = _read_effects(given["effects"]), given["coefficient"]
+    columns = read_covariates(given, given["covariates"], _NUMERIC)
     if given["effect"] is not None and coefficient in columns:
         effects.setdefault(coefficient, given["effect"])  # the truth in which it is to be detected
     return guess_survey(given["prevalence"], effects, columns)
@@ -184,44 +146,3 @@ def _read_effects(text: str) -> dict[str, float]:
         if not equals or not name:
             raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER,….", remedy="Write age=0.02,female=-0.5.")
     return effects
-
-
-def _channels(texts: tuple[str, ...], privacy_level: str | None) -> list[FiniteChannel]:
-    from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
-
-    channels = []
-    for text in texts or yes_no_kinds():
-        kind, colon, parameters = text.partition(":")
-        if colon and privacy_level is not None:
-            raise InputError(
-                f"--design {text} has parameters, and --privacy-level {privacy_level} would replace them.",
-                remedy="Give one of them.",
-            )
-        if colon:
-            channels.append(_build(kind, parameters))
-        elif kind == "direct":
-            channels.append(registry.entry(kind).build({"outputs": list(NO_YES)}))
-        elif kind == "randomized-response" and privacy_level is not None:
-            channels.append(registry.entry(kind).build({"outputs": list(NO_YES), "privacy_level": privacy_level}))
-        else:
-            channels.append(textbook_design(kind) if privacy_level is None else design_at_level(kind, privacy_level))
-    return channels
-
-
-def _build(kind: str, text: str) -> FiniteChannel:
-    """A design with parameters written as NAME=VALUE, …; commas inside a value belong to it."""
-    entry = registry.entry(kind)
-    kinds = {parameter.name: parameter.kind for parameter in entry.parameters}
-    found: list[list[str]] = []
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if equals:
-            found.append([name.strip().replace("-", "_"), value])
-        elif found:
-            found[-1][1] += "," + part
-        else:
-            raise InputError(f"--design {kind}:{text}: {part!r} is no NAME=VALUE.", remedy="Write warner:question=2/3.")
-    given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
-    if "outputs" in kinds:
-        given.setdefault("outputs", list(NO_YES))
-    return registry.build_answer_channel({"kind": kind, **given})

@@ -4,68 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance.cli.shared.numbers import NUMBER, WholeNumber
+from askance.cli.shared.options import (
+    FILE,
+    JSON,
+    Decorator,
+    Function,
+    confidence_option,
+    option,
+    options,
+    seed_option,
+)
 from askance.cli.shared.printing import print_json, print_table, terminal_width
-from askance.cli.shared.write_guards import PICTURES, require_writable
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import PICTURE
 from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
     from askance.planning import Plan
-    from askance.survey.tables import Columns
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Flags of goals, and what Python calls them.
 GOALS = {"standard_error": "standard_error", "width": "interval_width", "power": "power"}
+
 
 #: The difference that a test is to detect, where nothing more can be said of it.
 _EFFECT = "difference to detect  [default for a parameter: its guess]"
 
 
-def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked") -> Callable[[_Function], _Function]:
+def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked") -> Callable[[Function], Function]:
     """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json.
 
     Args:
         effect: the help of --effect.
         respondents: the help of --respondents.
     """
+    return options(
+        option("--respondents N", respondents, WholeNumber()),
+        option("--standard-error S", "goal: this standard error, as in 0.02", NUMBER),
+        option("--width W", "goal: a confidence interval that wide from end to end", NUMBER),
+        option("--power P", "goal: detect --effect with this probability, as in 0.8", NUMBER),
+        option("--effect E", effect, NUMBER),
+        confidence_option("confidence of intervals; tests raise a false alarm in the rest"),
+        option("--plot FILE", "draw the plan (.png, .svg, .pdf)", PICTURE),
+        JSON,
+    )
 
-    def decorate(function: _Function) -> _Function:
-        for option in reversed(
-            [
-                click.option("--respondents", type=WholeNumber(), metavar="N", help=respondents),
-                click.option(
-                    "--standard-error", type=NUMBER, metavar="S", help="goal: this standard error, as in 0.02"
-                ),
-                click.option(
-                    "--width", type=NUMBER, metavar="W", help="goal: a confidence interval that wide from end to end"
-                ),
-                click.option(
-                    "--power", type=NUMBER, metavar="P", help="goal: detect --effect with this probability, as in 0.8"
-                ),
-                click.option("--effect", type=NUMBER, metavar="E", help=effect),
-                click.option(
-                    "--confidence",
-                    type=NUMBER,
-                    metavar="P",
-                    default=0.95,
-                    show_default=True,
-                    help="confidence of intervals; tests raise a false alarm in the rest",
-                ),
-                click.option(
-                    "--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw the plan (.png, .svg, .pdf)"
-                ),
-                click.option("--json", "as_json", is_flag=True, help="print JSON"),
-            ]
-        ):
-            function = option(function)
-        return function
 
-    return decorate
+def level_option(help: str, **more: Any) -> Decorator:
+    """--privacy-level."""
+    return option("--privacy-level LEVEL", help, **more)
+
+
+def covariate_options(x: str, data: str) -> Callable[[Function], Function]:
+    """--x, --data and --seed: who will be asked; with the help of the first two."""
+    return options(
+        option(
+            "--x NAME:LAW",
+            f"{x}: age:normal(40,15), educ:uniform(0,10), female:bernoulli(0.5){data} (repeatable)",
+            name="covariates",
+            multiple=True,
+        ),
+        option("--data FILE", "a table with a sample of the columns, instead of laws", FILE),
+        seed_option("seed of the sample drawn from the laws of --x"),
+    )
+
+
+def method_option(default: str) -> Decorator:
+    """--method."""
+    text = "how estimates will be made: one-step, marginal (both by the likelihood), moments, or best"
+    return option("--method NAME", text, default=default)
 
 
 def goals_of(given: dict[str, Any]) -> dict[str, Any]:
@@ -73,35 +85,53 @@ def goals_of(given: dict[str, Any]) -> dict[str, Any]:
     return {GOALS[name]: given[name] for name in GOALS if given[name] is not None}
 
 
-def read_columns(path: Path, names: tuple[str, ...], flag: str, remedy: str) -> dict[str, FloatArray]:
-    """Numeric columns of a table: the named ones, or all."""
-    from askance.survey import read_table
-
-    return numeric_columns(read_table(path), path, names, flag, remedy)
-
-
-def numeric_columns(
-    table: Columns, path: Path, names: tuple[str, ...], flag: str, remedy: str
-) -> dict[str, FloatArray]:
-    """The same of a table that was read; `path` is where it came from."""
+def read_covariates(given: dict[str, Any], names: tuple[str, ...], remedy: str) -> dict[str, FloatArray]:
+    """The columns of --data (those of `names`, or all), or a sample from the laws of --x."""
     import numpy as np
 
-    if not len(table):
-        raise InputError(f"{flag} {path} has no rows.", remedy=remedy)
-    columns: dict[str, FloatArray] = {}
-    for name in names or table.names:
-        column = table[name]
-        if column.kind not in ("number", "boolean") or column.missing.any():
-            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
-            raise InputError(f"{flag} {path}: {name} holds {found}; allowed: numbers.", remedy=remedy)
-        columns[name] = np.asarray(column.values, dtype=np.float64)
-    return columns
+    from askance.planning import sample_covariates
+    from askance.survey import read_table
+    from askance.survey.number_tables import numeric_columns
+
+    if given["data"] is None:
+        return sample_covariates(given["covariates"], np.random.default_rng(given["seed"]))
+    return numeric_columns(read_table(given["data"]), given["data"], names, "--data", remedy)
 
 
-def check_plot(plot: Path | None) -> None:
-    """Refuse a place where no picture can be drawn, before the work."""
-    if plot is not None:
-        require_writable(plot, "--plot", PICTURES)
+def plan_and_show(
+    subject: Any,
+    channels: Sequence[Any] | str | None,
+    given: dict[str, Any],
+    *,
+    where: str = "",
+    more: dict[str, Any] | None = None,
+    **guess: Any,
+) -> None:
+    """Plan, draw and print.
+
+    Args:
+        subject: the model that is planned for.
+        channels: to compare; None for all that fit.
+        given: the options of the command: goals, and perhaps a privacy level and a method.
+        where: more words about what was guessed.
+        more: fields that are put first in the JSON.
+        guess: what is guessed, and what is to be learned.
+    """
+    from askance.planning import plan
+
+    with working("predicting errors through all channels") as (told, _):
+        found = plan(
+            subject,
+            channels,
+            privacy_level=given["privacy_level"],
+            n=given["respondents"],
+            effect=given["effect"],
+            confidence=given["confidence"],
+            **({"method": given["method"]} if "method" in given else {}),
+            **goals_of(given),
+            **guess,
+        )
+    show_plan(found, given["plot"], given["as_json"], where, told, **(more or {}))
 
 
 def show_plan(

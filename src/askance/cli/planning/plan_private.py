@@ -1,4 +1,4 @@
-"""`askance plan regression` and `askance plan field`: what devices are to send, before anybody is asked."""
+"""`askance plan regression` and `askance plan field`: what devices are to send, and what that is worth."""
 
 from __future__ import annotations
 
@@ -7,36 +7,54 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from askance.cli.planning.plan_common import check_plot, goal_options, show_plan
-from askance.cli.planning.plan_precision import (
-    PRECISION,
-    PRECISION_OPTIONS,
-    people_options,
-    precision_of_field,
-    precision_of_regression,
-    refuse_goals,
+from askance._checks import did_you_mean
+from askance.cli.planning.guesses import read_numbers
+from askance.cli.planning.plan_common import (
+    GOALS,
+    covariate_options,
+    goal_options,
+    goals_of,
+    level_option,
+    plan_and_show,
+    read_covariates,
 )
-from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, option
 from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.errors import InputError
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import CHANNEL, OutputFile
+from askance.errors import InputError, LabelError
 
 if TYPE_CHECKING:
     from askance.channels.statistics.clique_release import CliqueRelease
-    from askance.channels.statistics.moment_release import MomentRelease
     from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.estimation.results.field_fit import FieldFit
     from askance.models.linear import LinearModel
     from askance.models.random_field import RandomField
 
-_FILE = click.Path(path_type=Path)
+# What is given for a plan, and the section of the help.
+_FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
+_SECTIONS = {"Respondents, error or privacy level, instead of -o": (*_FOR_A_PLAN, "seed", "confidence")}
+# What is given for a plan, and not beside -o.
+_WITHOUT_FILE = dict.fromkeys(_FOR_A_PLAN, ("output",))
+_level_option = level_option("what the one report of a respondent may tell, above 0, at most 30")
 
 
-@click.command(
+def _required(privacy_level: str | None) -> str:
+    if privacy_level is None:
+        raise InputError("--privacy-level is missing.", remedy="Give the level of one report, such as 2.")
+    return privacy_level
+
+
+# -- regressions -------------------------------------------------------------------------------------------------------
+
+
+@command(
     "regression",
-    cls=GuidedCommand,
-    short_help="What devices send for a private linear regression, or respondents, error or privacy level.",
-    sections={PRECISION: PRECISION_OPTIONS},
+    "What devices send for a private linear regression, or respondents, error or privacy level.",
+    sections=_SECTIONS,
+    needs={"pilot": ("output",)},
+    apart={"pilot": ("respondents", "pilot_state", "channel"), **_WITHOUT_FILE},
     examples=[
         "askance plan regression people.toml --privacy-level 4 --respondents 50000 -o release.json",
         "askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json",
@@ -44,26 +62,23 @@ _FILE = click.Path(path_type=Path)
         '--x "age:normal(45,15)"',
     ],
 )
-@click.argument("description", type=_FILE)
-@click.option(
-    "--privacy-level", metavar="LEVEL", help="what the one report of a respondent may tell, above 0, at most 30"
-)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the release goes, which devices read (.json)")
-@click.option(
-    "--channel",
-    metavar="NAME",
+@click.argument("description", type=FILE)
+@_level_option
+@option("-o, --output FILE", "where the release goes, which devices read (.json)", OutputFile("release", ".json"))
+@option(
+    "--channel NAME",
+    "how moments are told: quadratic, moments, per-value, coordinate-release, triple-release, or auto",
     default="auto",
-    show_default=True,
-    help="how moments are told: quadratic, moments, per-value, coordinate-release, triple-release, or auto",
 )
-@click.option("--pilot", is_flag=True, help="plan a pilot that finds centres and scales, instead")
-@click.option("--pilot-state", metavar="STATE", type=_FILE, help="take centres and scales from this state of a pilot")
-@click.option("--target", metavar="NAME", help="plan for this coefficient, or Intercept  [default: all at once]")
-@people_options
+@option("--pilot", "plan a pilot that finds centres and scales, instead")
+@option("--pilot-state STATE", "take centres and scales from this state of a pilot", FILE)
+@option("--target NAME", "plan for this coefficient, or Intercept  [default: all at once]")
+@option(
+    "--theta X,X,…", "guess: intercept, a coefficient per column, and the standard deviation of what they leave open"
+)
+@covariate_options("spread of a column", "")
 @goal_options(respondents="how many are asked; with -o, as far as known")
-def regression_command(
-    description: Path, privacy_level: str | None, output: Path | None, plot: Path | None, as_json: bool, **given: Any
-) -> None:
+def regression_command(description: Path, output: Path | None, **given: Any) -> None:
     """Decide what devices send, for the regression that the TOML file DESCRIPTION describes.
 
     \b
@@ -80,97 +95,65 @@ def regression_command(
     """
     from askance.formats.release_file import read_regression
 
-    _refuse_beside_pilot(given)
-    if output is None:
-        if given["pilot"]:
-            raise InputError("--pilot is given without -o.", remedy="Say where the pilot goes: -o pilot.json.")
-        check_plot(plot)
-        field, _ = _with_scales(read_regression(description), given["pilot_state"])
-        found = precision_of_regression(field, given["channel"], privacy_level, given)
-        show_plan(found, plot, as_json)
+    if output is not None:
+        _write_release(read_regression(description), output, given)
         return
-    refuse_goals({**given, "plot": plot})
-    _write_regression(description, _required(privacy_level), output, as_json, given)
+    field, _ = _with_scales(read_regression(description), given["pilot_state"])
+    channel = None if given["channel"] == "auto" else given["channel"]
+    plan_and_show(field, channel, given, **_guess_of_people(field, given))
 
 
-def _refuse_beside_pilot(given: dict[str, Any]) -> None:
-    if given["pilot"] and given["respondents"] is not None:
+def _guess_of_people(field: LinearModel, given: dict[str, Any]) -> dict[str, Any]:
+    """Coefficients and columns as `plan` takes them."""
+    import numpy as np
+
+    if given["theta"] is None:
         raise InputError(
-            "--respondents is given with --pilot.", remedy="Leave it out: a pilot is the same for any number."
+            "neither -o nor --theta is given.",
+            remedy="Give -o release.json for the file that devices read; to plan, guess intercept, "
+            f"{', '.join(field.feature_names)} and the deviation of what they leave open: --theta 1,…,20.",
         )
-    if given["pilot"] and (given["pilot_state"] is not None or given["channel"] != "auto"):
-        raise InputError("--pilot is given with --pilot-state or --channel.", remedy="Plan the pilot first, alone.")
+    names = tuple(field.feature_names)
+    columns = read_covariates(given, names, "Give a table with these columns, all numbers.")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise InputError(
+            f"{missing[0]!r} is not described; needed: {', '.join(names)}.",
+            remedy=f'Write --x "{missing[0]}:normal(40,15)", or give --data FILE.',
+        )
+    x = np.column_stack([columns[name] for name in names])
+    return {"theta": read_numbers(given["theta"]), "x": x, "target": given["target"]}
 
 
-def _required(privacy_level: str | None) -> str:
-    if privacy_level is None:
-        raise InputError("--privacy-level is missing.", remedy="Give the level of one report, such as 2.")
-    return privacy_level
-
-
-def _write_regression(
-    description: Path, privacy_level: str, output: Path, as_json: bool, given: dict[str, Any]
-) -> None:
+def _write_release(field: LinearModel, output: Path, given: dict[str, Any]) -> None:
     """Plan a release, or a pilot; write and print it."""
+    from askance.channels.statistics.moment_release import MomentRelease
     from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.cli.shared.write_guards import refuse_other, require_writable
     from askance.design.regression_release import regression_release
-    from askance.formats.release_file import read_regression, write_release
+    from askance.estimation.release_summary import release_notes, release_rows
+    from askance.formats.release_file import write_release
 
-    require_writable(output, "-o", (".json",))
-    refuse_other(output, "release")
-    field, respondents, pilot_state = read_regression(description), given["respondents"], given["pilot_state"]
+    level, respondents, pilot_state = _required(given["privacy_level"]), given["respondents"], given["pilot_state"]
     release: MomentRelease | ScalePilot
     if given["pilot"]:
-        release = ScalePilot(field, privacy_level)
+        release = ScalePilot(field, level)
     else:
         field, asked = _with_scales(field, pilot_state)
         release = regression_release(
-            field, privacy_level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
+            field, level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
         )
     write_release(release, output)
-    if as_json:
+    if given["as_json"]:
         print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
         return
-    _print_release(release, output, _notes(release, respondents))
+    columns, rows = release_rows(release)
+    what = release.encoding if isinstance(release, MomentRelease) else "pilot"
+    print_table(f"{what}, privacy level {release.privacy_level:.6g}, written to {output}", columns, rows)
+    for note in release_notes(release, respondents):
+        click.echo(f"note: {note}")
     if pilot_state is not None:
         click.echo("ask others than in the pilot: who reports twice spends both levels")
     click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
-
-
-def _print_release(release: MomentRelease | ScalePilot, output: Path, notes: list[str]) -> None:
-    """Columns with bounds and, but for a pilot, which has none yet, scales."""
-    from askance.channels.statistics.moment_release import MomentRelease
-
-    field, what = release.field, release.encoding if isinstance(release, MomentRelease) else "pilot"
-    columns = zip(field.names, field.low, field.high, field.centres, field.scales, *field.kept, strict=True)
-    rows = [
-        (name, f"{low:g} … {high:g}", f"{mid:.4g}", f"{scale:.4g}", f"{least:.4g} … {most:.4g}")
-        for name, low, high, mid, scale, least, most in columns
-    ]
-    title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
-    shown = 5 if isinstance(release, MomentRelease) else 2
-    print_table(title, ["column", "bounds", "centre", "scale", "clipped at"][:shown], [row[:shown] for row in rows])
-    for note in notes:
-        click.echo(f"note: {note}")
-
-
-def _notes(release: MomentRelease | ScalePilot, respondents: int | None) -> list[str]:
-    """What should be known before anybody is asked."""
-    from askance.channels.statistics.moment_release import MomentRelease
-    from askance.design.regression_release import predicted_noise
-    from askance.estimation.problems.moment_repair import STRENGTH
-
-    if not isinstance(release, MomentRelease):
-        return ["a fifth of the respondents is a good size of a pilot; ask the others for the regression"]
-    notes = []
-    if release.field.scaled_by_bounds:
-        notes.append("there are no scales: columns are standardised by their bounds; a pilot makes errors smaller")
-    if respondents is not None and release.encoding in ("quadratic", "moments"):
-        noise = STRENGTH * predicted_noise(release, respondents) * release.field.n_features**0.5
-        verdict = "too much to say anything" if noise > 1 else "much" if noise > 0.3 else "little"
-        notes.append(f"noise of {respondents:,} reports: {noise:.2g} beside variances of 1, {verdict}")
-    return notes
 
 
 def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, int]:
@@ -188,50 +171,37 @@ def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, in
     return field.with_scales((found.centres, found.scales)), found.n_observations
 
 
-@click.command(
+# -- fields ------------------------------------------------------------------------------------------------------------
+
+
+@command(
     "field",
-    cls=GuidedCommand,
-    short_help="What devices send for a private random field, or respondents, error or privacy level.",
-    sections={PRECISION: PRECISION_OPTIONS},
+    "What devices send for a private random field, or respondents, error or privacy level.",
+    sections=_SECTIONS,
+    apart={**_WITHOUT_FILE, "respondents": ("output",)},
     examples=[
         "askance plan field people.toml --privacy-level 2 -o channel.toml",
         "askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml",
         "askance plan field people.toml --privacy-level 2 --standard-error 0.01 --target smokes=yes",
     ],
 )
-@click.argument("description", type=_FILE)
-@click.option(
-    "--privacy-level", metavar="LEVEL", help="what the one report of a respondent may tell, above 0, at most 30"
-)
-@click.option("-o", "--output", metavar="FILE", type=_FILE, help="where the channel goes, which devices read (.toml)")
-@click.option(
-    "--channel",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="auto, cliques (each respondent tells one table), records (the whole record), or optimal; without -o also "
+@click.argument("description", type=FILE)
+@_level_option
+@option("-o, --output FILE", "where the channel goes, which devices read (.toml)", CHANNEL)
+@option(
+    "--channel NAME",
+    "auto, cliques (each respondent tells one table), records (the whole record), or optimal; without -o also "
     "per-value or coordinate-release, and auto compares all",
+    default="auto",
 )
-@click.option(
-    "--pilot-fit",
-    metavar="FIT",
-    type=_FILE,
-    help="guess: the fit of a pilot (`askance fit --field --save`)  [default: all cells equally likely]",
+@option(
+    "--pilot-fit FIT",
+    "guess: the fit of a pilot (`askance estimate --field --save`)  [default: all cells equally likely]",
+    FILE,
 )
-@click.option(
-    "--target", metavar="VARIABLE=LABEL,…", help="plan for the share of this cell  [default: all tables at once]"
-)
+@option("--target VARIABLE=LABEL,…", "plan for the share of this cell  [default: all tables at once]")
 @goal_options("with --target: the difference from a reference share to detect, as in 0.05")
-def field_command(
-    description: Path,
-    privacy_level: str | None,
-    output: Path | None,
-    channel: str,
-    pilot_fit: Path | None,
-    plot: Path | None,
-    as_json: bool,
-    **given: Any,
-) -> None:
+def field_command(description: Path, output: Path | None, channel: str, pilot_fit: Path | None, **given: Any) -> None:
     """Choose the channel for the random field that the TOML file DESCRIPTION describes.
 
     \b
@@ -248,54 +218,59 @@ def field_command(
     Without -o, plan how precise the tables will be: of --privacy-level, --respondents and a goal (--standard-error,
     --width or --power) give two; the third is worked out.
     """
+    import numpy as np
+
     from askance.formats.field_fit_file import read_field
 
     field = read_field(description)
-    if output is None:
-        check_plot(plot)
-        with one_line_warnings() as told:
-            pilot = None if pilot_fit is None else _read_pilot(field, pilot_fit)
-            found = precision_of_field(field, pilot, channel, privacy_level, given)
-        show_plan(found, plot, as_json, "" if pilot_fit else "with all cells equally likely", told)
+    if output is not None:
+        _write_channel(description, field, channel, pilot_fit, output, given)
         return
-    refuse_goals({**given, "plot": plot}, ("respondents",))
-    _write_field(description, _required(privacy_level), channel, pilot_fit, output, as_json)
+    if given["respondents"] is None and not goals_of(given):
+        raise InputError(
+            "neither -o nor a goal is given.",
+            remedy="Give -o channel.toml for the file that devices read; to plan, --respondents or --standard-error.",
+        )
+    guess = {"theta": np.zeros(field.dimension)} if pilot_fit is None else {"fit": _read_pilot(field, pilot_fit)}
+    plan_and_show(
+        field,
+        None if channel == "auto" else channel,
+        given,
+        where="" if pilot_fit else "with all cells equally likely",
+        target=_cell(field, given["target"]),
+        **guess,
+    )
 
 
-def _write_field(
-    description: Path, privacy_level: str, channel: str, pilot_fit: Path | None, output: Path, as_json: bool
+def _write_channel(
+    description: Path, field: RandomField, channel: str, pilot_fit: Path | None, output: Path, given: dict[str, Any]
 ) -> None:
     """Choose a channel; write and print it."""
     from askance.channels.statistics.choices import require_choice
-    from askance.cli.shared.write_guards import CHANNELS, refuse_other, require_writable
     from askance.design.field_release import FieldRelease, field_release
     from askance.estimation.problems.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
-    from askance.formats.field_fit_file import read_field
 
-    field = read_field(description)
+    level = _required(given["privacy_level"])
     require_choice(channel, "channel", get_args(FieldRelease))
-    require_writable(output, "-o", CHANNELS)
-    refuse_other(output, "channel")
     theta = None if pilot_fit is None else _read_pilot(field, pilot_fit).theta
     if pilot_fit is not None and channel != "optimal":
         raise InputError(
             f"--pilot-fit is given with -o and --channel {channel}; allowed: with --channel optimal.",
             remedy="Leave --pilot-fit out, or take --channel optimal.",
         )
-    with one_line_warnings() as told, progress() as doing:
-        doing("choosing tables")
-        chosen = field_release(field, privacy_level, channel=channel, theta=theta)  # type: ignore[arg-type]
+    with working("choosing tables") as (told, _):
+        chosen = field_release(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
-    if as_json:
+    if given["as_json"]:
         found = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
         print_json({**found, "treewidth": field.treewidth, "memory": memory, "warnings": told})
         return
     _print_channel(field, chosen, output)
     if channel == "optimal":
-        click.echo("it is the best for fits by the likelihood of the reports: askance fit … --method marginal")
+        click.echo("it is the best for fits by the likelihood of the reports: askance estimate … --method marginal")
     click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
     click.echo(
         f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
@@ -323,6 +298,32 @@ def _read_pilot(field: RandomField, path: Path) -> FieldFit:
     if not isinstance(fit, FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
         raise InputError(
             f"--pilot-fit {path} holds no fit of this field.",
-            remedy="Fit the pilot's reports with `askance fit --state … --field …` and the same description.",
+            remedy="Fit the pilot's reports with `askance estimate … --field` and the same description.",
         )
     return fit
+
+
+def _cell(field: RandomField, text: str | None) -> dict[str, Any] | None:
+    """VARIABLE=LABEL,… as a cell; labels may be numbers, and are compared with how they are written."""
+    from askance.survey.record_tables import label_of
+
+    if text is None:
+        return None
+    cell: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, typed = (piece.strip() for piece in part.partition("="))
+        if name not in field.variables:
+            raise InputError(
+                f"--target is {text!r}; allowed: VARIABLE=LABEL,… of {', '.join(field.variables)}.",
+                remedy=did_you_mean(name, field.variables, "Leave it out for all tables at once."),
+            )
+        known = field.categories[name]
+        label = label_of(typed, known)
+        if label is None:
+            written = [str(each) for each in known]
+            raise LabelError(
+                f"--target asks for {name} = {typed!r}; labels are {', '.join(written)}.",
+                remedy=did_you_mean(typed, written, "Give one of these."),
+            )
+        cell[name] = label
+    return cell

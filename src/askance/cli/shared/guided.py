@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
 from askance._checks import did_you_mean
 from askance.cli.shared.errors import flags_of, in_flags
+from askance.cli.shared.write_guards import check_places
 from askance.errors import AskanceError, InputError
 
 # A word of a command line; what is quoted stays in one piece, and so do an option and its value.
@@ -25,6 +26,8 @@ class GuidedCommand(click.Command):
         examples: command lines that can be typed as they are.
         sections: titles, and what belongs below them: names of options, or of commands where it is a group. What is not
             named stands first, below the usual title.
+        needs: by name of an option, those of which at least one must be given with it.
+        apart: by name of an option, those that cannot be given with it.
     """
 
     def __init__(
@@ -32,9 +35,12 @@ class GuidedCommand(click.Command):
         *given: Any,
         examples: Sequence[str] = (),
         sections: Mapping[str, Sequence[str]] | None = None,
+        needs: Mapping[str, Sequence[str]] | None = None,
+        apart: Mapping[str, Sequence[str]] | None = None,
         **named: Any,
     ) -> None:
         super().__init__(*given, **named)
+        self.needs, self.apart = dict(needs or {}), dict(apart or {})
         self.examples, self.sections = tuple(examples), dict(sections or {})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -53,11 +59,32 @@ class GuidedCommand(click.Command):
                     formatter.write(_continued(example, formatter.width, formatter.current_indent))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run; what the library refuses is said in flags."""
+        """Run, once all options fit together and all places will do; what the library refuses is said in flags."""
         try:
+            self._refuse_combinations(ctx)
+            check_places(ctx)
             return super().invoke(ctx)
         except AskanceError as error:
             raise in_flags(error, flags_of(self, ctx.command_path)) from None
+
+    def _refuse_combinations(self, ctx: click.Context) -> None:
+        """Refuse options that would do nothing, alone or beside others."""
+        flags = {str(param.name): param.opts[0] for param in self.params}
+        typed = {name for name in flags if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
+        for name in [name for name in self.needs if name in typed and typed.isdisjoint(self.needs[name])]:
+            needed = " or ".join(flags[other] for other in self.needs[name])
+            raise InputError(f"{flags[name]} is given without {needed}.", remedy="Leave it out, or give both.")
+        for name, other in ((name, other) for name, others in self.apart.items() for other in others):
+            if name in typed and other in typed:
+                raise InputError(
+                    f"{flags[name]} is given with {flags[other]}; allowed: one of them.",
+                    remedy="Leave one of them out.",
+                )
+
+
+def command(name: str, short_help: str, **more: Any) -> Callable[[Callable[..., Any]], GuidedCommand]:
+    """A guided command of a function; `more` as for `GuidedCommand`."""
+    return click.command(name, cls=GuidedCommand, short_help=short_help, **more)
 
 
 class GuidedGroup(GuidedCommand, click.Group):
@@ -65,10 +92,16 @@ class GuidedGroup(GuidedCommand, click.Group):
 
     command_class = GuidedCommand
 
+    def __init__(self, *given: Any, respelt: Callable[[list[str]], list[str]] = list, **named: Any) -> None:
+        """`respelt` turns what was typed as it was spelt before into what is spelt now."""
+        super().__init__(*given, **named)
+        self.respelt = respelt
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which are allowed."""
+        args = self.respelt(args)
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             known = self.list_commands(ctx)

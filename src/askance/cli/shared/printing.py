@@ -4,13 +4,49 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import click
 
 # Between columns.
 _GAP = 2
+
+
+class Card(NamedTuple):
+    """What a command has done, line by line.
+
+    Attributes:
+        title: above it.
+        rows: for people: a name and a value each.
+        content: the same for programs.
+        notes: below, each on a line of its own.
+    """
+
+    title: str
+    rows: Sequence[tuple[str, str]]
+    content: Mapping[str, Any]
+    notes: Sequence[str] = ()
+
+
+def show(result: Any, as_json: bool, *arguments: Any, **more: Any) -> None:
+    """Print a result: a `Card`, or whatever has `summary` and `to_json`.
+
+    Args:
+        result: what was found.
+        as_json: whether to print JSON.
+        arguments: of `summary` and `to_json`, such as a confidence.
+        more: for programs, after what the result itself says, such as `warnings`.
+    """
+    card = result if isinstance(result, Card) else None
+    if as_json:
+        print_json({**(card.content if card else result.to_json(*arguments)), **more})
+    elif card is None:
+        click.echo(result.summary(*arguments))
+    else:
+        print_table(card.title, ["", ""], card.rows)
+        for note in card.notes:
+            click.echo(f"note: {note}")
 
 
 def print_json(content: Any) -> None:

@@ -26,6 +26,14 @@ def one_line_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
+def working(step: str = "working") -> Iterator[tuple[list[str], Callable[[str], None]]]:
+    """Both: the list of warnings, and what is called with every further step of the work."""
+    with one_line_warnings() as told, progress() as doing:
+        doing(step)
+        yield told, doing
+
+
+@contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """Say on standard error what is being done, once it has taken long enough to wonder."""
     from rich.console import Console

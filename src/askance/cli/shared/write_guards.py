@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+import click
 
 from askance.errors import InputError
 
-#: Endings of pictures.
-PICTURES = (".png", ".svg", ".pdf")
-#: Ending of channels.
-CHANNELS = (".toml",)
 # How files begin that askance writes: with the name of their format, or, channels, with their kind.
 _FORMAT = re.compile(rb'\s*\{\s*"askance":\s*"([a-z]+)/')
 _CHANNEL = re.compile(rb"kind = ")
@@ -25,6 +23,63 @@ _KINDS = {
     "file of regions": ("regions",),
     "channel": ("channel",),
 }
+
+
+class OutputFile(click.Path):
+    """Where a file goes. Commands refuse a place that will not do before they do anything: see `check_places`.
+
+    Args:
+        what: is written. A "state", "fit", "tagger", "release", "file of regions" or "channel" replaces its own kind
+            only, a "text" whatever askance does not need, a "picture" anything.
+        endings: that its name may have, such as (".png",); none for any.
+        unless: why nothing at all is replaced, where what is written cannot be had again.
+        updates: whether it may be one of the inputs.
+    """
+
+    def __init__(self, what: str, *endings: str, unless: str = "", updates: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self.what, self.endings, self.unless, self.updates = what, endings, unless, updates
+
+    def check(self, output: Path, flag: str, inputs: Sequence[Path]) -> None:
+        """Refuse a place where it cannot be written, or would replace what is read or needed."""
+        require_writable(output, flag, self.endings)
+        if not self.updates:
+            refuse_inputs(output, inputs, flag)
+        if self.unless:
+            refuse_replacing(output, self.unless, flag)
+        elif self.what in _KINDS:
+            refuse_other(output, self.what, flag)
+        elif self.what == "text":
+            _refuse_precious(output, flag)
+
+
+#: A picture.
+PICTURE = OutputFile("picture", ".png", ".svg", ".pdf")
+#: A channel that devices read.
+CHANNEL = OutputFile("channel", ".toml")
+
+
+def check_places(context: click.Context) -> None:
+    """Refuse places of a command where files cannot go, and one place for two of them."""
+    files = [
+        (param, path) for param in context.command.params for path in _as_paths(context.params.get(str(param.name)))
+    ]
+    inputs = [path for param, path in files if not isinstance(param.type, OutputFile)]
+    taken: dict[Path, str] = {}
+    for param, path in files:
+        if isinstance(param.type, OutputFile):
+            flag = param.opts[0]
+            param.type.check(path, flag, inputs)
+            other = taken.setdefault(path.resolve(), flag)
+            if other != flag:  # the second file would replace the first
+                raise InputError(
+                    f"{other} and {flag} are both {path}; allowed: different files.",
+                    remedy=f"Give {flag} another name.",
+                )
+
+
+def _as_paths(value: object) -> list[Path]:
+    return [path for path in (value if isinstance(value, tuple) else (value,)) if isinstance(path, Path)]
 
 
 def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> None:
@@ -43,7 +98,8 @@ def require_writable(output: Path, flag: str, endings: Sequence[str] = ()) -> No
             f"{flag} {output} is no regular file; allowed: a file, which appears when it is whole.",
             remedy="Name a new file; a pipe or device can be given it afterwards.",
         )
-    if endings and output.suffix.lower() not in endings:
+    name = output.name.lower()
+    if endings and not any(name.endswith(ending) and name != ending for ending in endings):
         raise InputError(
             f"{flag} is {output}; allowed: a name that ends in {' or '.join(endings)}.",
             remedy=f"Write {flag} {output.stem.strip('.') or 'new'}{endings[0]}.",
@@ -61,23 +117,6 @@ def refuse_inputs(output: Path, inputs: Sequence[Path], flag: str = "-o") -> Non
         if output.exists() and path.exists() and output.samefile(path):
             raise InputError(
                 f"{flag} {output} is one of the inputs, which would be replaced.", remedy="Give another name."
-            )
-
-
-def refuse_twice(places: Mapping[str, Path | None]) -> None:
-    """Refuse one place for two outputs, the second of which would replace the first.
-
-    Args:
-        places: {flag: where it goes, or None}.
-    """
-    taken: dict[Path, str] = {}
-    for flag, place in places.items():
-        if place is None:
-            continue
-        other = taken.setdefault(place.resolve(), flag)
-        if other != flag:
-            raise InputError(
-                f"{other} and {flag} are both {place}; allowed: different files.", remedy=f"Give {flag} another name."
             )
 
 
@@ -101,7 +140,7 @@ def refuse_other(output: Path, what: str, flag: str = "-o") -> None:
     )
 
 
-def refuse_precious(output: Path, flag: str = "-o") -> None:
+def _refuse_precious(output: Path, flag: str) -> None:
     """Refuse to replace reports, and whatever else askance needs: text that anybody writes may be replaced."""
     if not _holds_something(output):
         return

@@ -7,26 +7,20 @@ from typing import Any
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import JSON, option
 from askance.cli.shared.printing import print_json
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import PICTURES, require_writable
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import PICTURE
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError
 
-_METHODS = {
-    "one-step": "as precise as the likelihood",
-    "marginal": "maximum likelihood",
-    "moments": "unbiased averages",
-    "supervised": "where the truth was told (--design direct)",
-}
 
-
-@click.command(
+@command(
     "sensitivity",
-    cls=GuidedCommand,
-    short_help="Coefficients and shares if the design was not what it seems.",
+    "Coefficients and shares if the design was not what it seems.",
     sections={DESIGN_SECTION: design_arguments()},
+    needs={"coefficient": ("plot",)},
     examples=[
         'askance sensitivity survey.csv --formula "said ~ age" --design warner --question 0.7 --share 0.1',
         'askance sensitivity survey.csv --formula "said ~ age" --design forced-response --truth 2/3 --yes 1/6 '
@@ -34,37 +28,30 @@ _METHODS = {
         'askance sensitivity survey.csv --formula "said ~ age" --design crosswise --prevalence 1/6 --behaviour refuse',
     ],
 )
-@survey_options(_METHODS)
-@click.option(
-    "--share",
-    multiple=True,
-    metavar="P",
-    help="share of respondents who ignore the design (repeatable)  [default: 0.02, 0.05, 0.1]",
+@survey_options
+@option(
+    "--share P", "share of respondents who ignore the design (repeatable)  [default: 0.02, 0.05, 0.1]", multiple=True
 )
-@click.option(
+@option(
     "--behaviour",
-    multiple=True,
-    type=click.Choice(["truth", "refuse", "random"]),
-    help="what they do instead: tell the truth, always give the report that points least to a yes (refuse), or report "
+    "what they do instead: tell the truth, always give the report that points least to a yes (refuse), or report "
     "at random (repeatable)  [default: all three]",
-)
-@click.option(
-    "--refuse-as",
-    metavar="REPORT",
-    help="what those report who refuse  [default: the report that points least to a yes; the table names it]",
-)
-@click.option(
-    "--bias",
+    click.Choice(["truth", "refuse", "random"]),
     multiple=True,
-    metavar="NAME=SHIFT",
-    help="a probability of the design that is off by SHIFT, as in truth=-0.05; the other outcomes of the same throw "
+)
+@option(
+    "--refuse-as REPORT",
+    "what those report who refuse  [default: the report that points least to a yes; the table names it]",
+)
+@option(
+    "--bias NAME=SHIFT",
+    "a probability of the design that is off by SHIFT, as in truth=-0.05; the other outcomes of the same throw "
     "make up for it in proportion, and the table shows them (repeatable)",
+    multiple=True,
 )
-@click.option("--plot", metavar="FILE", type=click.Path(path_type=Path), help="draw a coefficient (.png, .svg, .pdf)")
-@click.option(
-    "--coefficient", metavar="NAME", help="with --plot: the one to draw  [default: the first but the intercept]"
-)
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
+@option("--plot FILE", "draw a coefficient (.png, .svg, .pdf)", PICTURE)
+@option("--coefficient NAME", "with --plot: the one to draw  [default: the first but the intercept]")
+@JSON
 def sensitivity_command(
     share: tuple[str, ...],
     behaviour: tuple[Any, ...],
@@ -83,10 +70,6 @@ def sensitivity_command(
     """
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 
-    if plot is not None:
-        require_writable(plot, "--plot", PICTURES)
-    elif coefficient is not None:
-        raise InputError("--coefficient is given without --plot.", remedy="Leave it out: all are printed.")
     if refuse_as is not None and behaviour and "refuse" not in behaviour:
         raise InputError("--refuse-as is given without --behaviour refuse.", remedy="Add it, or leave both out.")
     biases: dict[str, list[str]] = {}
@@ -95,7 +78,7 @@ def sensitivity_command(
         if not equals:
             raise InputError(f"--bias is {text!r}; allowed: NAME=SHIFT.", remedy="Write, for example, truth=-0.05.")
         biases.setdefault(name.strip().replace("-", "_"), []).append(shift.strip())
-    with one_line_warnings() as told, progress() as doing:
+    with working() as (told, doing):
         planned = fit_survey(doing, **given)
         assert planned.evidence is not None
         doing("reading the answers in other ways")

@@ -12,6 +12,7 @@ from askance._checks import did_you_mean
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
+from askance.cli.shared.options import FILE, missing_option, option, options
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +24,13 @@ _OWN = {
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
     *("by", "refuse_as"),
 }
+# The estimators of a regression, and what each is.
+_METHODS = {
+    "one-step": "as precise as the likelihood",
+    "marginal": "maximum likelihood",
+    "moments": "unbiased averages",
+    "supervised": "where the truth was told (--design direct)",
+}
 #: The section of the help with the parameters of all designs.
 DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains them"
 
@@ -30,18 +38,6 @@ DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains t
 def design_arguments() -> list[str]:
     """What the parameters of all designs are called inside."""
     return list(dict.fromkeys(_argument(each.name) for entry in registry.entries() for each in entry.parameters))
-
-
-def flag_of_argument(name: str) -> str:
-    """What a user types for an argument of these commands.
-
-    >>> flag_of_argument("of_design_truth"), flag_of_argument("formula"), flag_of_argument("data")
-    ('--truth', '--formula', 'DATA')
-    """
-    if name == "data":
-        return "DATA"
-    inner = name.removeprefix(_argument(""))
-    return flag(name) if inner == name else _design_flag(inner)
 
 
 def _design_flag(name: str) -> str:
@@ -69,55 +65,28 @@ def _design_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def survey_options(
-    methods: dict[str, str], default: str = "one-step"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the data, the formula, the design with its flags, and how to fit.
-
-    Args:
-        methods: the estimators of the command, and what each is.
-        default: which is taken, in words.
-    """
-    explained = "; ".join(f"{name}: {what}" for name, what in methods.items())
-    options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
-        click.argument("data", required=False, type=click.Path(path_type=Path)),
-        click.option(
-            "--formula", metavar="FORMULA", help='the regression, as in "answer ~ age + I(age**2) + C(region)"'
-        ),
-        click.option(
-            "--design", metavar="DESIGN", help="how the answers were given; `askance channels` lists the designs"
-        ),
-        click.option(
-            "--channel",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="TOML file of the design or of any other channel for answers, instead of --design",
-        ),
-        click.option(
-            "--positive",
-            metavar="VALUE",
-            help='the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
-            'the second report (crosswise: "same")',
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop"]),
-            default="error",
-            show_default=True,
-            help="what to do about rows with gaps: stop, or leave them out",
-        ),
-        click.option("--weights", metavar="COLUMN", help="column of sampling weights"),
-        click.option("--cluster", metavar="COLUMN", help="column of groups whose answers may depend on each other"),
-        click.option("--method", type=click.Choice(list(methods)), help=f"{explained}  [default: {default}]"),
-        _design_options,
-    ]
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+#: The data, the formula, the design with its flags, and how to fit.
+survey_options = options(
+    click.argument("data", type=FILE),
+    option("--formula FORMULA", 'the regression, as in "answer ~ age + I(age**2) + C(region)"', required=True),
+    option("--design DESIGN", "how the answers were given; `askance channels` lists the designs"),
+    option("--channel FILE", "TOML file of the design or of any other channel for answers, instead of --design", FILE),
+    option(
+        "--positive VALUE",
+        'the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
+        'the second report (crosswise: "same")',
+    ),
+    missing_option("what to do about rows with gaps: stop, or leave them out"),
+    option("--weights COLUMN", "column of sampling weights"),
+    option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
+    option(
+        "--method",
+        "; ".join(f"{name}: {what}" for name, what in _METHODS.items()),
+        click.Choice(list(_METHODS)),
+        default="one-step",
+    ),
+    _design_options,
+)
 
 
 def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
@@ -126,13 +95,6 @@ def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
 
     flags = {name: given.pop(name) for name in list(given) if name.startswith(_argument(""))}
     data, formula = given.pop("data"), given.pop("formula")
-    given["method"] = given["method"] or "one-step"
-    for value, name, remedy in (
-        (data, "DATA", "Name the file of answers."),
-        (formula, "--formula", 'Write --formula "answer ~ age + C(region)".'),
-    ):
-        if value is None:
-            raise InputError(f"{name} is missing.", remedy=remedy)
     design = {name.removeprefix(_argument("")): value for name, value in flags.items()}
     channel = _read_design(given.pop("design"), given.pop("channel"), design)
     doing(f"reading {data}")

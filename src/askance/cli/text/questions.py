@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import SEED, WholeNumber, flag_of
-from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import refuse_inputs, refuse_other, refuse_replacing, require_writable
-from askance.cli.text.labelled import FILE, names_of
+from askance.cli.shared.guided import command
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.printing import Card, show
+from askance.cli.shared.progress import one_line_warnings, working
+from askance.cli.shared.write_guards import OutputFile, refuse_other, refuse_replacing, require_writable
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,18 +22,20 @@ if TYPE_CHECKING:
 
 _TO_ASK = ("window", "n", "per_sentence", "tagger", "not_in", "seed", "tags", "rest", "asked")
 _TO_SHARE = ("annotators", "twice", "semicolons")
+_WITHOUT_REST = "without --rest every word must have one of these tags; if words may have none, add --rest other"
 _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
 
 
-@click.command(
+@command(
     "questions",
-    cls=GuidedCommand,
-    short_help="Make a sheet for annotators from bare text, and read it back.",
+    "Make a sheet for annotators from bare text, and read it back.",
     sections={
         "What is asked": _TO_ASK,
         "Who is asked": _TO_SHARE,
         "Reading sheets back": ("read", *_TO_READ),
     },
+    needs=dict.fromkeys(_TO_READ, ("read",)),
+    apart=dict.fromkeys((name for name in (*_TO_ASK, *_TO_SHARE) if name != "rest"), ("read",)),
     examples=[
         "askance questions text.txt --window 5 --tags NOUN,VERB,ADJ --rest other --n 200 -o sheet.csv",
         "askance questions text.txt --tags NOUN,VERB --annotators ann,ben --twice 40 -o sheet.csv",
@@ -41,62 +44,31 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
     ],
 )
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="TEXT|SHEETS...")
-@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="the sheet (.csv), or regions (.jsonl)")
-@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
-@click.option(
-    "--window",
-    metavar="W",
-    type=WholeNumber(1, 10**6),
-    default=5,
-    show_default=True,
-    help="words of a stretch; shorter sentences are taken whole",
-)
-@click.option("--n", metavar="N", type=WholeNumber(1), help="how many stretches  [default: 50 with --tagger, else all]")
-@click.option(
-    "--per-sentence",
-    metavar="M",
-    type=WholeNumber(1, 10**6),
-    default=1,
-    show_default=True,
-    help="at most so many stretches of a sentence",
-)
-@click.option(
-    "--tagger", metavar="MODEL", type=FILE, help="ask where this tagger doubts most, instead of at random places"
-)
-@click.option(
-    "--not-in", metavar="SHEET", type=FILE, multiple=True, help="no sentence that stands in this sheet (repeatable)"
-)
-@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the random numbers")
-@click.option("--tags", metavar="A,B,…", help="the tags that are counted  [default: those of --tagger]")
-@click.option(
-    "--rest",
-    metavar="NAME",
-    help="words may have none of these tags, and are then called NAME; left out: every word has one of them. With "
+@option("-o, --output FILE", "the sheet (.csv), or regions (.jsonl)", OutputFile("sheet or regions"), required=True)
+@JSON_SUMMARY
+@option("--window W", "words of a stretch; shorter sentences are taken whole", WholeNumber(1, 10**6), default=5)
+@option("--n N", "how many stretches  [default: 50 with --tagger, else all]", WholeNumber(1))
+@option("--per-sentence M", "at most so many stretches of a sentence", WholeNumber(1, 10**6), default=1)
+@option("--tagger MODEL", "ask where this tagger doubts most, instead of at random places", FILE)
+@option("--not-in SHEET", "no sentence that stands in this sheet (repeatable)", FILE, multiple=True)
+@seed_option()
+@option("--tags A,B,…", "the tags that are counted  [default: those of --tagger]")
+@option(
+    "--rest NAME",
+    "words may have none of these tags, and are then called NAME; left out: every word has one of them. With "
     "--read: for sheets that were made without it",
 )
-@click.option(
-    "--asked", metavar="K", type=WholeNumber(1), help="ask K of the tags, drawn anew for each stretch  [default: all]"
+@option("--asked K", "ask K of the tags, drawn anew for each stretch  [default: all]", WholeNumber(1))
+@option("--annotators A,B,…", "names of people: each gets a sheet, such as sheet-ann.csv")
+@option(
+    "--twice N", "how many stretches two of them count: that tells how often people miscount", WholeNumber(0), default=0
 )
-@click.option("--annotators", metavar="A,B,…", help="names of people: each gets a sheet, such as sheet-ann.csv")
-@click.option(
-    "--twice",
-    metavar="N",
-    type=WholeNumber(0),
-    default=0,
-    show_default=True,
-    help="how many stretches two of them count: that tells how often people miscount",
-)
-@click.option("--semicolons", is_flag=True, help="between cells, for spreadsheets with a decimal comma")
-@click.option("--read", is_flag=True, help="read filled SHEETS, and write them as regions for `askance train`")
-@click.option(
-    "--may-miscount", is_flag=True, help="accept counts that do not fit together, for `askance train --miscounts`"
-)
-@click.option("--empty-is-zero", is_flag=True, help="in rows with numbers every empty cell means none")
-@click.option("--skip-bad", is_flag=True, help="leave bad rows out and count them, instead of stopping at the first")
-@click.pass_context
-def questions_command(
-    context: click.Context, /, files: tuple[Path, ...], output: Path, as_json: bool, read: bool, **given: Any
-) -> None:
+@option("--semicolons", "between cells, for spreadsheets with a decimal comma")
+@option("--read", "read filled SHEETS, and write them as regions for `askance train`")
+@option("--may-miscount", "accept counts that do not fit together, for `askance train --miscounts`")
+@option("--empty-is-zero", "in rows with numbers every empty cell means none")
+@option("--skip-bad", "leave bad rows out and count them, instead of stopping at the first")
+def questions_command(files: tuple[Path, ...], output: Path, as_json: bool, read: bool, **given: Any) -> None:
     """Make a sheet of questions from TEXT: how many words of these five have this tag?
 
     TEXT has one sentence a line, words separated by blanks (.txt), or is .tsv, .conllu or .jsonl, whose tags are not
@@ -107,9 +79,6 @@ def questions_command(
     some cells are empty is taken if the others add up to the words of its stretch (the empty ones are 0 then), and
     refused otherwise.
     """
-    only_to_ask = tuple(name for name in (*_TO_ASK, *_TO_SHARE) if name != "rest")
-    _refuse_idle(context, _TO_READ if not read else only_to_ask, "--read" if not read else "")
-    refuse_inputs(output, files)
     if read:
         _read(files, output, as_json, given)
     else:
@@ -132,18 +101,14 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
             f"{tables[0]} is a table; allowed as TEXT: .txt, .tsv, .conllu and .jsonl.",
             remedy="Is it a filled sheet? Then say --read.",
         )
-    tags, people = (
-        [] if given[name] is None else [cell.strip() for cell in names_of(given[name], f"--{name}")]
-        for name in ("tags", "annotators")
-    )
+    tags, people = _listed(given["tags"], "--tags"), _listed(given["annotators"], "--annotators")
     if not tags and given["tagger"] is None:
         raise InputError("--tags is missing.", remedy="Say what is counted: --tags NOUN,VERB, for example.")
     require_writable(output, "-o", (".csv",))
     own = [output.with_name(f"{output.stem}-{checked_name(name)}{output.suffix}") for name in people]
     for place in own or [output]:
         refuse_replacing(place, "answers in it would be lost")
-    with one_line_warnings(), progress() as doing:
-        doing("reading text")
+    with working("reading text") as (_, doing):
         corpus = Corpus.join([read_sentences(path) for path in files])
         rng = np.random.default_rng(given["seed"])
         doing("choosing stretches")
@@ -161,11 +126,6 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
             separator=";" if given["semicolons"] else ",",
         )
     names = tags or list(known)
-    places = ", ".join(str(path) for path in written)
-    if as_json:
-        summary = {"stretches": len(stretches), "sentences": len(corpus), "tags": names, "rest": given["rest"]}
-        print_json({**summary, "twice": given["twice"], "output": [str(path) for path in written]})
-        return
     asked = "all" if given["asked"] is None else f"{given['asked']}, drawn anew for each stretch,"
     every = "has one of these tags" if given["rest"] is None else f"has one of these tags, or is {given['rest']}"
     rows = [
@@ -174,11 +134,10 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
         ("asked", f"{asked} of {len(names)} tags: {', '.join(names)}"),
         ("every word", every),
     ]
-    print_table(f"questions written to {places}", ["", ""], rows)
-    if tags and given["rest"] is None:
-        click.echo(
-            "note: without --rest every word must have one of these tags; if words may have none, add --rest other"
-        )
+    summary = {"stretches": len(stretches), "sentences": len(corpus), "tags": names, "rest": given["rest"]}
+    content = {**summary, "twice": given["twice"], "output": [str(path) for path in written]}
+    notes = [] if not tags or given["rest"] is not None else [_WITHOUT_REST]
+    show(Card(f"questions written to {', '.join(map(str, written))}", rows, content, notes), as_json)
 
 
 def _chosen(corpus: Corpus, given: dict[str, Any], rng: Any) -> tuple[list[Stretch], tuple[str, ...]]:
@@ -199,6 +158,19 @@ def _chosen(corpus: Corpus, given: dict[str, Any], rng: Any) -> tuple[list[Stret
     tagger = CountTagger.load(given["tagger"])
     size = 50 if given["n"] is None else given["n"]
     return next_stretches(tagger, corpus, size, window=given["window"], without=without), tagger.tagset
+
+
+def _listed(text: str | None, flag: str) -> list[str]:
+    """Names separated by commas; those with commas in double quotes, as in CSV."""
+    if text is None:
+        return []
+    try:
+        return [name.strip() for name in next(csv.reader([text], strict=True))]
+    except csv.Error as error:
+        raise InputError(
+            f"{flag} is {text!r} ({error}); allowed: names separated by commas.",
+            remedy="Put a name with a comma or quote into double quotes, as in CSV.",
+        ) from None
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -228,9 +200,6 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
         "output": str(output),
         "warnings": told,
     }
-    if as_json:
-        print_json(content)
-        return
     rows = [
         ("answered", f"{len(regions):,}"),
         ("not answered", f"{found.unanswered:,}"),
@@ -241,15 +210,4 @@ def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str,
         rows.append(("every tag counted", f"in {int(whole.sum()):,}, which add up to their words in {fitting:,}"))
     if regions.annotators:
         rows.append(("annotators", ", ".join(regions.annotators)))
-    print_table(f"regions written to {output}", ["", ""], rows)
-    for message in (*found.messages, *found.notes):
-        click.echo(f"note: {message}")
-
-
-def _refuse_idle(context: click.Context, idle: tuple[str, ...], needed: str) -> None:
-    """Options of the other direction."""
-    for param in context.command.params:
-        source = context.get_parameter_source(str(param.name))
-        if param.name in idle and source is click.core.ParameterSource.COMMANDLINE:
-            why = f"without {needed}" if needed else "with --read, which asks nothing"
-            raise InputError(f"{flag_of(param)} is given {why}.", remedy="Leave it out.")
+    show(Card(f"regions written to {output}", rows, content, (*found.messages, *found.notes)), as_json)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import SEED, WholeNumber
-from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import refuse_inputs, refuse_other, require_writable
-from askance.cli.text.labelled import FILE, names_of, tag_column_option
+from askance.cli.shared.guided import command
+from askance.cli.shared.numbers import WholeNumber
+from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.printing import Card, show
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import OutputFile
+from askance.cli.text.labelled_options import tag_column_option
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,10 +23,9 @@ if TYPE_CHECKING:
     from askance.text.counts.identifiability import Identifiability
 
 
-@click.command(
+@command(
     "regions",
-    cls=GuidedCommand,
-    short_help="Count tags in stretches of a labelled corpus.",
+    "Count tags in stretches of a labelled corpus.",
     examples=[
         "askance regions train.tsv --window 5 --tags all -o regions.jsonl",
         "askance regions train.conllu --window sentence --tags NOUN,VERB --tag-column upos -o regions.jsonl",
@@ -32,36 +33,32 @@ if TYPE_CHECKING:
     ],
 )
 @click.argument("corpus", type=FILE)
-@click.option(
-    "--window",
-    metavar="W",
+@option(
+    "--window W",
+    "length of a region in tokens, or `sentence` for whole sentences; shorter sentences are taken whole",
     required=True,
-    help="length of a region in tokens, or `sentence` for whole sentences; shorter sentences are taken whole",
 )
-@click.option(
-    "--tags",
-    metavar="T",
+@option(
+    "--tags T",
+    "what is counted: `all` tags, a number of tags drawn anew for each region, or tags such as NN,VB",
     default="all",
-    show_default=True,
-    help="what is counted: `all` tags, a number of tags drawn anew for each region, or tags such as NN,VB",
 )
-@click.option(
-    "--per-sentence",
-    metavar="M",
-    type=WholeNumber(1, 10**6, "Leave it out, for 1."),
-    default=1,
-    show_default=True,
-    help="how many regions of each sentence",
+@option(
+    "--per-sentence M", "how many regions of each sentence", WholeNumber(1, 10**6, "Leave it out, for 1."), default=1
 )
-@click.option("--seed", metavar="S", type=SEED, default=0, show_default=True, help="seed of the random numbers")
-@tag_column_option("CORPUS with the")
-@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="where regions go (.jsonl, .jsonl.gz)")
-@click.option(
+@seed_option()
+@tag_column_option("CORPUS with the tags")
+@option(
+    "-o, --output FILE",
+    "where regions go (.jsonl, .jsonl.gz)",
+    OutputFile("file of regions", ".jsonl", ".jsonl.gz"),
+    required=True,
+)
+@option(
     "--check",
-    is_flag=True,
-    help="tell as well for which words the counts determine how often they have a tag, and which words to ask next",
+    "tell as well for which words the counts determine how often they have a tag, and which words to ask next",
 )
-@click.option("--json", "as_json", is_flag=True, help="print the summary as JSON")
+@JSON_SUMMARY
 def regions_command(
     corpus: Path,
     window: str,
@@ -87,9 +84,7 @@ def regions_command(
     from askance.text.io.tagged_text import read_tagged
 
     size = _read_window(window)
-    _require_output(output, corpus)
-    with one_line_warnings(), progress() as doing:
-        doing(f"reading {corpus}")
+    with working(f"reading {corpus}") as (_, doing):
         read = read_tagged(corpus, tag_column=tag_column)
         doing("counting")
         rng = np.random.default_rng(seed)
@@ -116,17 +111,13 @@ def _read_tags(text: str) -> Literal["all"] | int | list[str]:
         return "all"
     if re.fullmatch("[0-9]{1,9}", text):
         return int(text)
-    return names_of(text, "--tags", "all, a number, or tags")
-
-
-def _require_output(output: Path, corpus: Path) -> None:
-    if not output.name.lower().endswith((".jsonl", ".jsonl.gz")):
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
         raise InputError(
-            f"-o is {output}; allowed: a name ending in .jsonl or .jsonl.gz.", remedy="Name it regions.jsonl."
-        )
-    require_writable(output, "-o")
-    refuse_inputs(output, [corpus])
-    refuse_other(output, "file of regions")
+            f"--tags is {text!r} ({error}); allowed: all, a number, or tags separated by commas.",
+            remedy="Put a tag with a comma or quote into double quotes, as in CSV.",
+        ) from None
 
 
 def _print(regions: RegionCounts, asked: dict[str, object], found: Identifiability | None, as_json: bool) -> None:
@@ -139,9 +130,6 @@ def _print(regions: RegionCounts, asked: dict[str, object], found: Identifiabili
         "tagset": list(regions.tagset),
         **asked,
     }
-    if as_json:
-        print_json(content if found is None else {**content, "identifiability": found.to_json()})
-        return
     rows = [
         ("regions", f"{len(regions):,}, of {tokens / max(1, len(regions)):.1f} tokens on average"),
         ("sentences", f"{len(corpus):,}, with {corpus.n_tokens:,} tokens"),
@@ -149,6 +137,7 @@ def _print(regions: RegionCounts, asked: dict[str, object], found: Identifiabili
         ("window", str(asked["window"])),
         ("seed", str(asked["seed"])),
     ]
-    print_table(f"regions written to {asked['output']}", ["", ""], rows)
-    if found is not None:
+    more = {} if found is None else {"identifiability": found.to_json()}
+    show(Card(f"regions written to {asked['output']}", rows, {**content, **more}), as_json)
+    if found is not None and not as_json:
         click.echo(found.summary())

@@ -1,26 +1,23 @@
-"""`askance tag` and `askance evaluate`: what a trained tagger says, and how good it is."""
+"""`askance tag`: what a trained tagger says."""
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from askance.cli.shared.guided import GuidedCommand
-from askance.cli.shared.numbers import NUMBER
-from askance.cli.shared.printing import print_file, print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
-from askance.cli.shared.write_guards import refuse_inputs, refuse_precious, require_writable
-from askance.cli.text.labelled import FILE, LabelledFiles, outside_option, scheme_option, tag_column_option
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, option
+from askance.cli.shared.printing import print_file
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import OutputFile
 from askance.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from askance.text.io.annotation_spans import Scheme
     from askance.text.io.text_format import TextFormat
     from askance.text.tagger.tagger import CountTagger
 
@@ -34,14 +31,11 @@ _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
     ".ndjson": ("jsonl", "doccano", "prodigy"),
     ".json": ("label-studio", "doccano", "prodigy"),
 }
-# Rows of the two tables of `evaluate`.
-_MOST_CONFUSIONS = 10
 
 
-@click.command(
+@command(
     "tag",
-    cls=GuidedCommand,
-    short_help="Tag text with a trained tagger.",
+    "Tag text with a trained tagger.",
     examples=[
         "askance tag tagger.askance news.txt",
         'echo "the dog barks" | askance tag tagger.askance',
@@ -51,21 +45,21 @@ _MOST_CONFUSIONS = 10
 )
 @click.argument("model", type=FILE)
 @click.argument("input", type=FILE, required=False)
-@click.option("-o", "--output", metavar="FILE", type=FILE, help="where tags go  [default: standard output]")
-@click.option(
+@option("-o, --output FILE", "where tags go  [default: standard output]", OutputFile("text"))
+@option(
     "--to",
-    "target",
-    type=click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
-    help="format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
+    "format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
     "[default: by FILE's name, or tsv]",
+    click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
+    name="target",
 )
-@click.option(
+@option(
     "--format",
-    "kind",
-    type=click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
-    help="format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
+    "format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
+    click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
+    name="kind",
 )
-@click.option("--json", "as_json", is_flag=True, help="print one JSON object a sentence, as --to jsonl")
+@option("--json", "print one JSON object a sentence, as --to jsonl", name="as_json")
 def tag_command(
     model: Path, input: Path | None, kind: str | None, output: Path | None, target: TextFormat | None, as_json: bool
 ) -> None:
@@ -81,12 +75,7 @@ def tag_command(
     if as_json and target not in (None, "jsonl"):
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
     written = _written_format(output, target or ("jsonl" if as_json else None))
-    if output is not None:
-        require_writable(output, "-o")
-        refuse_inputs(output, [model, *([] if input is None else [input])])
-        refuse_precious(output)
-    with one_line_warnings(), progress() as doing:
-        doing(f"reading {model}")
+    with working(f"reading {model}") as (_, doing):
         tagger = CountTagger.load(model)
         doing("tagging sentences")
         text = "".join(_tagged(tagger, input, kind, written))
@@ -131,91 +120,3 @@ def _written_format(output: Path | None, asked: TextFormat | None) -> TextFormat
         f"{what}, and the output is called {output}; allowed with {ending}: {', '.join(known)}.",
         remedy="Change the name, or --to.",
     )
-
-
-@click.command(
-    "evaluate",
-    cls=GuidedCommand,
-    short_help="Compare a tagger with true tags.",
-    examples=[
-        "askance evaluate tagger.askance test.tsv",
-        "askance evaluate tagger.askance test.conllu --tag-column xpos --json",
-    ],
-)
-@click.argument("model", type=FILE)
-@click.argument("gold", type=FILE)
-@tag_column_option("GOLD with the true")
-@scheme_option
-@outside_option
-@click.option(
-    "--confidence",
-    metavar="P",
-    type=NUMBER,
-    default=0.95,
-    show_default=True,
-    help="confidence of the interval of the accuracy, above 0 and below 1",
-)
-@click.option("--json", "as_json", is_flag=True, help="print JSON")
-def evaluate_command(
-    model: Path,
-    gold: Path,
-    tag_column: str | None,
-    scheme: Scheme | None,
-    outside: str | None,
-    confidence: float,
-    as_json: bool,
-) -> None:
-    """Tag the sentences of GOLD with MODEL and compare with their true tags.
-
-    GOLD is .tsv, .conllu or .jsonl, or a file of an annotation tool, read as `askance train --labelled` reads it. The
-    interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
-    """
-    from askance.estimation.results.fit import normal_quantile
-    from askance.text.tagger.tagger import CountTagger
-
-    normal_quantile(confidence)  # refused before any work is done
-    with one_line_warnings() as told, progress() as doing:
-        doing(f"reading {model}")
-        tagger = CountTagger.load(model)
-        doing(f"reading {gold}")
-        labels = LabelledFiles(tag_column, scheme, outside)
-        corpus = labels.read(gold, tagger.tagset)
-        labels.refuse_idle()
-        doing("tagging")
-        if corpus.tags is None:
-            raise InputError(
-                f"{gold} has no tags.",
-                remedy="Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has "
-                "no tags.",
-            )
-        found = tagger.evaluate(corpus)
-    if as_json:
-        print_json({**found.to_json(confidence), "left_out": labels.left_out, "warnings": told})
-        return
-    lower, upper = found.interval(confidence)
-    unknown = f"{found.unknown_word_accuracy:.4f}" if found.unknown_tokens else "none seen"
-    rows = [
-        ("accuracy", f"{found.accuracy:.4f}"),
-        (f"{100 * confidence:g} % interval", "unknown" if math.isnan(lower) else f"{lower:.4f} … {upper:.4f}"),
-        ("unknown words", f"{unknown} ({found.unknown_tokens:,} tokens)"),
-        ("tokens", f"{found.tokens:,} in {found.sentences:,} sentences"),
-    ]
-    if labels.left_out:
-        rows.append(("left out", f"{labels.left_out:,} annotations"))
-    print_table(f"{model} on {gold}", ["", ""], rows)
-    scores = [
-        (s.tag, *(_share(value) for value in (s.precision, s.recall, s.f1)), f"{s.tokens:,}")
-        for s in found.tags
-        if s.tokens or not math.isnan(s.precision)  # which a tag has that was given
-    ]
-    print_table("by tag", ["tag", "precision", "recall", "F1", "tokens"], scores)
-    mistakes = [(true, told, f"{count:,}") for true, told, count in found.confusions[:_MOST_CONFUSIONS]]
-    if mistakes:
-        print_table("most frequent mistakes", ["true", "given", "tokens"], mistakes)
-    for message in labels.messages:
-        click.echo(f"note: {message}")
-
-
-def _share(value: float) -> str:
-    """A share, or a dash where it has no meaning."""
-    return "–" if math.isnan(value) else f"{value:.3f}"

@@ -64,6 +64,25 @@ class Evaluation:
         """
         return accuracy_interval(self.accuracy, self.standard_error, self.tally, confidence)
 
+    def rows(self, confidence: float = 0.95) -> list[tuple[str, str]]:
+        """For people: a name and a value each."""
+        lower, upper = self.interval(confidence)
+        unknown = f"{self.unknown_word_accuracy:.4f}" if self.unknown_tokens else "none seen"
+        return [
+            ("accuracy", f"{self.accuracy:.4f}"),
+            (f"{100 * confidence:g} % interval", "unknown" if math.isnan(lower) else f"{lower:.4f} … {upper:.4f}"),
+            ("unknown words", f"{unknown} ({self.unknown_tokens:,} tokens)"),
+            ("tokens", f"{self.tokens:,} in {self.sentences:,} sentences"),
+        ]
+
+    def tag_rows(self) -> list[tuple[str, ...]]:
+        """For people: name, precision, recall, F1 and tokens of every tag that was given or true."""
+        return [
+            (s.tag, *("–" if math.isnan(x) else f"{x:.3f}" for x in (s.precision, s.recall, s.f1)), f"{s.tokens:,}")
+            for s in self.tags
+            if s.tokens or not math.isnan(s.precision)  # which a tag has that was given
+        ]
+
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
         lower, upper = self.interval(confidence)

@@ -6,20 +6,20 @@ What is refused is told by row and column, never by its value: standard error ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
+import numpy as np
 
 from askance._checks import shorten
-from askance.cli.shared.write_guards import refuse_inputs, refuse_replacing, require_writable
+from askance.categories import Categories, Label
+from askance.channels.registry import AnyChannel
+from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
-
-if TYPE_CHECKING:
-    from askance._arrays import AnyArray, FloatArray
-    from askance.categories import Categories, Label
-    from askance.survey.tables import Column, Columns
+from askance.formats.reports import report_writer
+from askance.survey.files import read_table
+from askance.survey.tables import Column, Columns
 
 # Records noised at a time.
 _PIECE = 1 << 16
@@ -30,68 +30,20 @@ _BOOLEANS, _GAPS = frozenset({"true", "false"}), frozenset({"", "na", "nan", "n/
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
 
 
-def people_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that commands for whole records share: ids, gaps, where reports go."""
-    for option in reversed(
-        [
-            click.option("--id-column", metavar="NAME", help="the column of ids; without it reports have none"),
-            click.option(
-                "--missing",
-                type=click.Choice(["error", "drop"]),
-                default="error",
-                show_default=True,
-                help="what to do about rows with gaps: stop, or leave them out and count them",
-            ),
-            click.option(
-                "-o",
-                "--output",
-                metavar="FILE",
-                type=click.Path(path_type=Path),
-                required=True,
-                help="where reports go (.jsonl, .parquet)",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="print the summary as JSON"),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
 def read_people(path: Path, *, texts: bool = False) -> Columns:
     """The table of a file; see `read_table`. A file without names of columns is refused."""
-    from askance.survey.files import read_table
-
     table = read_table(path, texts=texts)
     _refuse_headless(table, path)
     return table
 
 
-def refuse_place(output: Path, inputs: Sequence[Path]) -> None:
-    """Refuse, before anybody's record is read, a place where reports cannot go, or where something else is."""
-    from askance.formats.reports import require_suffix
-
-    require_suffix(output)
-    require_writable(output, "-o")
-    refuse_inputs(output, inputs)
-    refuse_replacing(output, "reports replace nothing")
-
-
-def complete_columns(table: Columns, names: Sequence[str], path: Path, *, drop: bool) -> tuple[list[Column], AnyArray]:
-    """The columns of those names without gaps, and which rows they are; rows with gaps are dropped, or refused."""
-    import numpy as np
-
-    columns = [table[name] for name in names]
-    kept = ~np.any([column.missing for column in columns], axis=0)
+def complete_rows(columns: Sequence[Column], path: Path, *, drop: bool) -> list[int]:
+    """The rows without gaps in these columns; where there are others, they are left out, or refused."""
+    missing = np.any([column.missing for column in columns], axis=0)
     if not drop:
         for column in columns:
             require_complete(column, path)
-    return [column.take(kept) for column in columns], kept
-
-
-def numbers_of(column: Column, path: Path, rows: Sequence[int] | None = None) -> FloatArray:
-    """A column of numbers, shape (n,); `rows` are their numbers where some were dropped."""
-    require_numbers(column, path, rows)
-    return column.values.astype(float)
+    return np.flatnonzero(~missing).tolist()
 
 
 def _refuse_headless(table: Columns, path: Path) -> None:
@@ -128,11 +80,33 @@ def refuse_other_columns(columns: Sequence[str], purpose: str, names: Sequence[s
         )
 
 
-def pieces_of(n: int, width: int) -> Iterator[slice]:
-    """Slices of n rows of so many numbers: as many at a time as are quickly noised."""
+def write_noised(
+    output: Path,
+    channel: AnyChannel,
+    noised: Callable[[slice], Any],
+    n: int,
+    ids: Sequence[str] | None,
+    *,
+    doing: Callable[[str], None],
+) -> int:
+    """Write the reports of n rows, as many rows at a time as are quickly noised; how many were written.
+
+    Args:
+        output: where they go, whole or not at all.
+        channel: what makes them.
+        noised: the reports of some of the rows.
+        n: how many rows there are.
+        ids: of the rows, where reports have any.
+        doing: is told which row it is.
+    """
+    width = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
     step = max(1, min(_PIECE, _NUMBERS // width))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+    with report_writer(output, channel, ids=ids is not None) as writer:
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            doing(f"row {start + 1:,} of {n:,}")
+            writer.write(noised(rows), None if ids is None else ids[rows])
+    return writer.written
 
 
 def require_complete(column: Column, path: Path) -> None:
@@ -149,12 +123,12 @@ def _missing(column: Column, row: int, path: Path) -> MissingValueError:
 
 
 def require_numbers(column: Column, path: Path, rows: Sequence[int] | None = None) -> None:
-    """Refuse a column of texts; `rows` as in `numbers_of`."""
-    if column.kind in ("number", "boolean") or not len(column.values):
+    """Refuse a column of texts; of those rows, where some were dropped."""
+    numbers = list(range(len(column.values)) if rows is None else rows)
+    if column.kind in ("number", "boolean") or not numbers:
         return
-    texts = [str(value) for value in column.values.tolist()]
-    row = next((i for i, text in enumerate(texts) if not _NUMBER.fullmatch(text)), 0)
-    row = row if rows is None else rows[row]
+    texts = map(str, column.values[numbers].tolist())
+    row = next((row for row, text in zip(numbers, texts, strict=True) if not _NUMBER.fullmatch(text)), numbers[0])
     raise InputError(
         f"{path}, row {row + 1}: column {column.name!r} is no number; allowed: numbers.",
         remedy="Turn texts into numbers first, or choose other columns.",
@@ -198,19 +172,15 @@ def label_of(value: Any, labels: Categories) -> Label | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def read_labels(
-    column: Column, labels: Categories, rows: slice, path: Path, numbers: Sequence[int] | None = None
-) -> list[Label]:
-    """The labels that the values of some rows stand for; `numbers` are those of the rows where some were dropped."""
+def read_labels(column: Column, labels: Categories, rows: Sequence[int], path: Path) -> list[Label]:
+    """The labels that the values of some rows stand for."""
     values = column.values[rows].tolist()
     meaning = {value: label_of(value, labels) for value in set(values)}
-    found = [meaning[value] for value in values]
-    if None in found:
-        row = found.index(None)
-        number = rows.start + row if numbers is None else numbers[rows.start + row]
-        raise LabelError(
-            f"{path}, row {number + 1}: column {column.name!r} is none of the labels; allowed: "
-            f"{shorten(labels.labels)}.",
-            remedy="Recode the column, or give the channel these labels.",
-        )
-    return [label for label in found if label is not None]
+    for row, value in zip(rows, values, strict=True):
+        if meaning[value] is None:
+            raise LabelError(
+                f"{path}, row {row + 1}: column {column.name!r} is none of the labels; allowed: "
+                f"{shorten(labels.labels)}.",
+                remedy="Recode the column, or give the channel these labels.",
+            )
+    return [meaning[value] for value in values]  # type: ignore[misc]

@@ -1,0 +1,59 @@
+"""Yes/no designs as they are typed: NAME, or NAME:PARAMETER=VALUE,…"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from askance.channels import registry
+from askance.channels.finite import FiniteChannel
+from askance.channels.survey_designs import NO_YES
+from askance.errors import InputError
+from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
+
+
+def designs_of(texts: Sequence[str], privacy_level: str | None = None) -> list[FiniteChannel]:
+    """Yes/no designs, all of one privacy level or each as textbooks set it, unless its parameters are written.
+
+    Args:
+        texts: names, perhaps with parameters; none for all yes/no designs.
+        privacy_level: of all of them.
+
+    >>> designs_of(["warner:question=3/4", "direct"])
+    [Warner(question='3/4', outputs=['no', 'yes']), Direct(outputs=['no', 'yes'])]
+    """
+    channels = []
+    for text in texts or yes_no_kinds():
+        kind, colon, parameters = text.partition(":")
+        if colon and privacy_level is not None:
+            raise InputError(
+                f"--design {text} has parameters, and --privacy-level {privacy_level} would replace them.",
+                remedy="Give one of them.",
+            )
+        if colon:
+            channels.append(_build(kind, parameters))
+        elif kind == "direct":
+            channels.append(registry.entry(kind).build({"outputs": list(NO_YES)}))
+        elif kind == "randomized-response" and privacy_level is not None:
+            channels.append(registry.entry(kind).build({"outputs": list(NO_YES), "privacy_level": privacy_level}))
+        else:
+            channels.append(textbook_design(kind) if privacy_level is None else design_at_level(kind, privacy_level))
+    return channels
+
+
+def _build(kind: str, text: str) -> FiniteChannel:
+    """A design with parameters written as NAME=VALUE, …; commas inside a value belong to it."""
+    entry = registry.entry(kind)
+    kinds = {parameter.name: parameter.kind for parameter in entry.parameters}
+    found: list[list[str]] = []
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if equals:
+            found.append([name.strip().replace("-", "_"), value])
+        elif found:
+            found[-1][1] += "," + part
+        else:
+            raise InputError(f"--design {kind}:{text}: {part!r} is no NAME=VALUE.", remedy="Write warner:question=2/3.")
+    given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
+    if "outputs" in kinds:
+        given.setdefault("outputs", list(NO_YES))
+    return registry.build_answer_channel({"kind": kind, **given})

@@ -1,0 +1,161 @@
+"""What a tagger learns from: regions, labelled sentences of any kind, and text of which nothing is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from askance.errors import AskanceError, InputError
+from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.regions import RegionCounts
+from askance.text.io.annotation_spans import Scheme
+from askance.text.io.annotation_tools import read_annotations
+from askance.text.io.lines import OpenText, Source, byte_lines, name_of
+from askance.text.io.region_file import RegionFile, read_regions
+from askance.text.io.tagged_text import read_sentences, read_tagged
+from askance.text.io.text_format import format_within, tool_of_format
+
+# The tag of words outside of entities, where nobody says otherwise.
+_OUTSIDE = "O"
+
+
+@dataclass
+class LabelledFiles:
+    """How labelled files are read, and what was left out of them.
+
+    Attributes:
+        tag_column: of TSV, CoNLL-U and JSON lines.
+        scheme: of spans; None: by the tag set.
+        outside: the tag of words without a span; None: "O" with bio, else none.
+        skip_bad: leave texts of annotation tools that cannot be read out, instead of stopping at the first.
+        left_out: how many annotations were left out, in all files that were read.
+        messages: why, file by file.
+        tools: how many of the files were those of annotation tools.
+    """
+
+    tag_column: str | None
+    scheme: Scheme | None = None
+    outside: str | None = None
+    skip_bad: bool = False
+    left_out: int = 0
+    messages: list[str] = field(default_factory=list)
+    tools: int = 0
+
+    def read(self, source: Source, tagset: Sequence[str]) -> Corpus:
+        """The sentences and their tags, in a tag set of their own.
+
+        Args:
+            source: the file.
+            tagset: the tags that are known, which tell how spans are read.
+        """
+        text = OpenText(source)
+        tool = tool_of_format(format_within(text))
+        if tool is None or self.tag_column is not None:  # which a tool's file has not, as `read_tagged` will say
+            return read_tagged(text, tag_column=self.tag_column)
+        scheme = self.scheme or ("bio" if _are_entities(tagset) else "plain")
+        outside = self.outside or (_OUTSIDE if scheme == "bio" else None)
+        found = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
+        self.tools += 1
+        if found.n_left_out:
+            self.left_out += found.n_left_out
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
+            self.messages += [f"{text.name}: {reasons}, left out", *found.messages]
+        return found.corpus
+
+
+def _are_entities(tagset: Sequence[str]) -> bool:
+    """Whether all tags are B-…, I-… or O, and some are no O.
+
+    >>> _are_entities(["B-PER", "I-PER", "O"]), _are_entities(["O"]), _are_entities(["DT", "O"])
+    (True, False, False)
+    """
+    entities = {tag for tag in tagset if tag[:2] in ("B-", "I-") and len(tag) > 2}
+    return bool(entities) and set(tagset) - entities <= {_OUTSIDE}
+
+
+def require_region_files(paths: Sequence[Path]) -> None:
+    """Refuse a file that is given twice, and text that holds no regions."""
+    for number, path in enumerate(paths):
+        if any(path.exists() and other.exists() and path.samefile(other) for other in paths[:number]):
+            raise InputError(f"{path} is given twice.", remedy="Give every file once; weights make regions count more.")
+        if path.suffix.lower() == ".csv":
+            raise InputError(
+                f"{path} is a table; allowed as REGIONS: files of counts (regions/1).",
+                remedy=f"Is it a filled sheet? Then run `askance questions --read {path} -o counts.jsonl`.",
+            )
+        if path.exists() and not path.is_file():  # a pipe is read once, by whoever reads the regions
+            continue
+        try:
+            kind = format_within(OpenText(path))
+            first = next((line for _, line in byte_lines(path) if line.strip()), b"{")
+        except AskanceError:  # whoever reads the regions will say what is wrong
+            continue
+        if kind == "jsonl" or (kind in ("tsv", "conllu", "text") and first.lstrip().startswith(b"{")):
+            continue
+        what = "text without tags" if kind == "text" else f"labelled text ({kind})"
+        use = (
+            f"--bare {path}" if kind == "text" else f"--labelled {path}, or make counts from it with `askance regions`"
+        )
+        raise InputError(
+            f"{path} is {what}; allowed as REGIONS: files of counts (regions/1).", remedy=f"Give it as {use}."
+        )
+
+
+def join_known(
+    read: RegionFile,
+    labels: LabelledFiles,
+    labelled: Sequence[Path],
+    bare: Sequence[Path],
+    *,
+    weight: float = 1.0,
+    doing: Callable[[str], None] = lambda _: None,
+) -> RegionCounts:
+    """All that is known: regions, labels of their weight, and sentences of which nothing is.
+
+    Args:
+        read: the regions; their tag set is that of all.
+        labels: how labelled files are read.
+        labelled: files of labelled sentences.
+        bare: files of text.
+        weight: how many regions each label counts for.
+        doing: is told what is being read.
+    """
+
+    parts = [read.regions]
+    for path in labelled:
+        doing(f"reading {path}")
+        parts.append(_labels_of(path, labels, read).with_weight(weight))
+    for path in bare:
+        doing(f"reading {path}")
+        parts.append(RegionCounts.of(read_sentences(path), read.regions.tagset, []))
+    return RegionCounts.join(parts)
+
+
+def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
+    """Labelled sentences as regions of the same tag set."""
+
+    path = name_of(source)
+    corpus = labels.read(source, read.regions.tagset)
+    unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
+    if unknown:
+        raise InputError(
+            f"{path} has the tag {unknown[0]!r}, which the regions do not know; allowed: one tag set.",
+            remedy="Choose another --tag-column (or --scheme), or name all tags in the first line of the regions.",
+        )
+    known = RegionCounts.of_labels(corpus.with_tagset(read.regions.tagset))
+    if not len(known):
+        raise InputError(f"{path} has no labels.", remedy="Choose another --tag-column, or leave the file out.")
+    return known
+
+
+def held_out_regions(
+    path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool
+) -> RegionCounts:
+    """Regions, or labelled sentences where the file is no file of regions."""
+
+    text = OpenText(path)
+    if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
+        return _labels_of(text, labels, read)
+    found = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
+    return found.regions.with_tagset(read.regions.tagset)
