@@ -172,7 +172,7 @@ def _parameters(
     every = np.eye(model.dimension)
     if name is None:
         return Asked(ALL_PARAMETERS, None, every, theta, log_odds)
-    j = place_of(name, model.parameter_names, "For the share of an output give Share(output).")
+    j = place_of(name, model.parameter_names, words("For the share of an output give {Share(output)}."))
     return Asked(f"coefficient {name!r}", float(theta[j]), every[[j]], theta, log_odds)
 
 
