@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_parameter, did_you_mean, shown
+from askance._words import words
 from askance.categories import Label
 from askance.design.conditional_covariances import read_sample
 from askance.design.weights import share_slopes
