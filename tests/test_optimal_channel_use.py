@@ -101,7 +101,7 @@ def test_moments_are_refused_where_no_beta_is_unbiased() -> None:
     assert not channel.has_unbiased_beta
     assert channel.methods == ("marginal",)
     for method in ("moments", "one-step"):
-        with pytest.raises(NotIdentifiedError, match=r"cannot see 'statistic 1'.*rank 3 for 4 outputs.*'marginal'"):
+        with pytest.raises(NotIdentifiedError, match=r"cannot see 'statistic 1'.*rank 3 for 4 outputs.*\"marginal\""):
             estimate(PAPER, tally_of(channel), method)
     assert asymptotics(PAPER, channel, WEAK).moments is None
     assert set(CHANNELS["moments"].methods) == {"one-step", "moments", "marginal", "projection"}

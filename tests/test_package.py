@@ -93,7 +93,7 @@ def test_only_own_names_are_listed() -> None:
 
 
 #: Older names of what is one thing now.
-ALIASES = {"GaussianField": "LinearModel", "StatisticsTally": "Tally"}
+ALIASES = {"FieldResponses": "Responses", "GaussianField": "LinearModel", "StatisticsTally": "Tally"}
 
 
 @pytest.mark.parametrize("name", askance.__all__)

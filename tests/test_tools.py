@@ -49,7 +49,9 @@ def test_every_loop_is_listed() -> None:
     decorated = {
         f"{'.'.join(path.relative_to(sources).with_suffix('').parts)}.{name}"
         for path in sources.rglob("*.py")
-        for name in re.findall(r"^@compiled\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in re.findall(
+            r"^@(?:compiled|in_order|in_any_order)\ndef (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
     }
     assert {name for name, _ in compile_loops.loops()} == decorated
 

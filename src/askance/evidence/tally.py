@@ -77,6 +77,13 @@ class Tally(Generic[C]):
                 wrong = f"has shape {integers.shape}; allowed: ({size},)"
             raise ShapeError(f"{name} {wrong}.", remedy="Add reports up with Tally(channel).add(reports).")
         n = n_observations if n_observations is not None else channel.n_told_by(integers) or 0
+        if n_observations is None and n > channel.most_reports:
+            raise InputError(
+                f"are {shorten(integers.tolist())}",
+                argument=name,
+                allowed="whole numbers of at least 0, below 2⁶² in all",
+                remedy="Add reports up with Tally(channel).add(reports).",
+            )
         self.channel, self.sources = channel, sources
         self.n_observations = as_count(n, "n_observations", maximum=channel.most_reports)
         self.sums: IntArray = integers.astype(np.int64)
