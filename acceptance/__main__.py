@@ -22,6 +22,7 @@ import acceptance.regression_defaults
 import acceptance.regression_surveys
 import acceptance.statistics_channels
 import acceptance.tagger
+import acceptance.together
 import acceptance.two_stage  # noqa: F401 - importing enters their checks
 from acceptance.check import CHECKS
 

@@ -100,10 +100,9 @@ def test_the_loop_over_rows_meets_one_channel_at_a_time() -> None:
     assert np.array_equal(total, by_hand)
 
 
-def test_estimators_of_one_channel_refuse_several() -> None:
+def test_what_needs_one_channel_refuses_several() -> None:
     said = "came through 3 channels .*allowed here: one channel"
-    model = Softmax(["no", "yes"], ["Intercept", "x"])
-    for use in (lambda: seen().channel, lambda: estimate(model, seen()), lambda: channel_fit_test(seen())):
+    for use in (lambda: seen().channel, lambda: channel_fit_test(seen())):
         with pytest.raises(InputError, match=said):
             use()
 

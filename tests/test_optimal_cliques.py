@@ -141,7 +141,7 @@ def test_the_command_writes_the_channel(tmp_path: Path) -> None:
     assert channel.tables.sizes == (2, 2, 2)
     wrong = CliRunner().invoke(
         root,
-        ["plan", "field", str(described), "--privacy-level", "1", "--pilot-fit", str(written), "-o", str(written)],
+        ["plan", "field", str(described), "--privacy-level", "1", "--pilot-fit", str(written), "-o", f"{written}.toml"],
     )
     assert "is not an askance file" in str(wrong.exception)
 

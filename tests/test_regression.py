@@ -124,7 +124,9 @@ def test_moment_covariance_equals_enumeration(channel: FiniteChannel) -> None:
     survey = make(channel, 40)
     problem = ResponsesProblem(survey.model, survey.evidence)
     equations = problem.moments("best")
-    R, codes, n = equations.beta.coefficients, channel.observations.encode(survey.reports), 40
+    (beta,) = equations.betas
+    assert beta is not None
+    R, codes, n = beta.coefficients, channel.observations.encode(survey.reports), 40
     inverse = np.linalg.inv(problem.information(survey.theta))
     noise = np.zeros_like(inverse)
     spread = np.zeros_like(inverse)

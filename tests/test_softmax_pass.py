@@ -88,7 +88,7 @@ def test_sums_are_those_of_the_twin(against: int, curvature: int) -> None:
     sizes = [(1, 1), (255, 3), (256, 4), (257, 11), (BLOCK + 300, softmax_pass.MOST_TERMS)]
     for (n, p), weighted in product(sizes, (False, True)):
         evidence, _, theta = survey(n, p, weighted=weighted)
-        assert_alike(Rows(evidence, 2).aimed(TARGETS), theta, against, curvature)
+        assert_alike(Rows(evidence, 2).aimed([TARGETS], [1.0]), theta, against, curvature)
 
 
 def test_answers_that_say_it_all_and_logits_that_are_next_to_sure() -> None:
@@ -97,7 +97,7 @@ def test_answers_that_say_it_all_and_logits_that_are_next_to_sure() -> None:
     evidence, x, theta = survey(600, 3, channel=forced)
     for scale in (1.0, 30.0, 150.0):
         for against, curvature in CASES:
-            assert_alike(Rows(evidence, 2).aimed(TARGETS), theta * scale, against, curvature)
+            assert_alike(Rows(evidence, 2).aimed([TARGETS], [1.0]), theta * scale, against, curvature)
     assert np.abs(x @ theta * 150.0).max() > 300
 
 

@@ -56,6 +56,7 @@ from askance.evidence import FieldResponses as FieldResponses
 from askance.evidence import Responses as Responses
 from askance.evidence import StatisticsTally as StatisticsTally
 from askance.evidence import Tally as Tally
+from askance.evidence import Together as Together
 from askance.evidence import pool as pool
 from askance.formats import load as load
 from askance.formats import save as save

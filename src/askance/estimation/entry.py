@@ -30,7 +30,7 @@ from askance.estimation.problems.conditional_field_problem import ConditionalFie
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
-from askance.estimation.problems.pairs import pair_of
+from askance.estimation.problems.pairs import pair_of, whole_of
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import WIDE_FROM, ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
@@ -43,6 +43,7 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally, of_answers
+from askance.evidence.together import Together
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -89,12 +90,14 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
 
 @overload
 def estimate(
-    model: Enumerated, evidence: Tally | StatisticsTally, method: str | None = ..., **options: Any
+    model: Enumerated, evidence: Tally | StatisticsTally | Together, method: str | None = ..., **options: Any
 ) -> DistributionFit: ...
 
 
 @overload
-def estimate(model: Softmax, evidence: Responses, method: str | None = ..., **options: Any) -> RegressionFit: ...
+def estimate(
+    model: Softmax, evidence: Responses | Together, method: str | None = ..., **options: Any
+) -> RegressionFit: ...
 
 
 @overload
@@ -119,7 +122,10 @@ def estimate(model: ScalePilot, evidence: StatisticsTally, method: str | None = 
 
 @overload
 def estimate(
-    model: Enumerated | Softmax, evidence: Tally | StatisticsTally | Responses, method: str | None = ..., **options: Any
+    model: Enumerated | Softmax,
+    evidence: Tally | StatisticsTally | Responses | Together,
+    method: str | None = ...,
+    **options: Any,
 ) -> Fit: ...
 
 
@@ -128,7 +134,7 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
 
     Args:
         model: what to fit.
-        evidence: what was seen, and through which channel.
+        evidence: what was seen, and through which channel; of several kinds at once: `Together`.
         method: "one-step" (default: as precise as maximum likelihood, without its search), "moments" (the paper's, and
             the only one for sums of noised statistics), "marginal" (maximum marginal likelihood), "supervised" (the
             outputs themselves were seen) or "projection". A `RandomField` has methods of its own: see `estimate_field`.
@@ -181,7 +187,7 @@ def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) 
         function = partial(fit_wide, method=name)
     _check_options(name, function, options)
     with one_thread:
-        problem = pair.build(model, evidence)
+        problem = pair.build(model, whole_of(evidence))
         alarms = () if problem.tested is None else alarms_of(problem.tested)
         outcome = function(problem, **options)
         fit = fit_of(problem, outcome, alarms[0].text if alarms else "")

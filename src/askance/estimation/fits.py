@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.scale_pilot import Scales
 from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
@@ -23,7 +24,7 @@ from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
-from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.fit import SEVERAL, DistributionFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
@@ -89,12 +90,18 @@ def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> Regressio
         told["covariance_kind"] = "cluster-robust"
     return RegressionFit(
         model=problem.model,
-        channel=problem.channel.specification(),
-        privacy_level=problem.channel.privacy_level,
+        channel=_specification(problem.channels),
+        privacy_level=max(channel.privacy_level for channel in problem.channels),
         evidence=problem.evidence,
         in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
         **told,
     )
+
+
+def _specification(channels: Sequence[FiniteChannel]) -> dict[str, Any]:
+    """How outputs were seen; where there were several ways, a list of them."""
+    one, *others = (channel.specification() for channel in channels)
+    return {"kind": SEVERAL, "parts": [one, *others]} if others else one
 
 
 def _outward(outcome: Outcome, basis: Basis) -> dict[str, Any]:

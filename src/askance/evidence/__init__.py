@@ -4,5 +4,6 @@ from askance.evidence.pooled import pool
 from askance.evidence.protocols import Evidence, Seen
 from askance.evidence.responses import FieldResponses, Responses
 from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.together import Together
 
-__all__ = ["Evidence", "FieldResponses", "Responses", "Seen", "StatisticsTally", "Tally", "pool"]
+__all__ = ["Evidence", "FieldResponses", "Responses", "Seen", "StatisticsTally", "Tally", "Together", "pool"]

@@ -295,6 +295,12 @@ class Responses(Generic[C]):
         reports = [chunk.reports for chunk in self.chunks]
         return (x[0], reports[0]) if len(x) == 1 else (np.concatenate(x), Reports.join(reports))
 
+    def of_channel(self, channel: Any) -> Self:
+        """The rows that came through one of the channels."""
+        other = self._with([c for c in self.chunks if c.channel.fingerprint == channel.fingerprint], self.terms)
+        other.arms = {_ALONE: channel}
+        return other
+
     def __repr__(self) -> str:
         through = repr(self.channels[0]) if len(self.channels) == 1 else f"{len(self.channels)} channels"
         return f"Responses({self.n_observations} reports through {through})"
@@ -305,6 +311,19 @@ if TYPE_CHECKING:
     FieldResponses: TypeAlias = Responses[CliqueRelease]
 else:
     FieldResponses = Responses
+
+
+def joined_arms(parts: Sequence[Responses[C]]) -> Responses[C]:
+    """Evidence of several channels about the same outputs as one, each row with the channel it came through."""
+    channels = {channel.fingerprint: channel for part in parts for channel in part.channels}
+    arms = {str(number): channel for number, channel in enumerate(channels.values(), 1)}
+    whole: Responses[C] = Responses(arms if len(arms) > 1 else next(iter(channels.values())))
+    for part in parts:
+        if part.chunks:
+            whole._require_columns(part.terms, part.chunks[:1])
+            terms = whole.terms if part.terms is None else part.terms
+            whole = whole._with((*whole.chunks, *part.chunks), terms)
+    return whole
 
 
 def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:

@@ -25,7 +25,6 @@ from askance.survey.tables import Columns, Table, complete_rows
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
-_OUT_OF = {"error", "drop"}
 # Below this many clusters, their spread is a poor guide to that of all clusters.
 _FEW_CLUSTERS = 30
 # Effects of this many log-odds per standard deviation of a term are more than surveys tell of.
@@ -130,7 +129,7 @@ def _check_choices(channel: object, method: str, missing: str) -> None:
     remedy = 'Give the design, such as ForcedResponse("2/3", "1/6").'
     design = instance(channel, FiniteChannel, "channel", "a channel", remedy)
     one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
-    one_of(missing, _OUT_OF, "missing", "The default is error.")
+    one_of(missing, ("error", "drop"), "missing", "The default is error.")
     if bool((design.matrix == design.matrix[:, :1]).all()):
         raise NotIdentifiedError(
             f"{channel!r}: every report is equally likely whatever the truth, so the design carries no information.",

@@ -116,7 +116,9 @@ def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
         for part in taken_apart(evidence):
             yield from part.channel.sum_law.trials(part.sums, part.n_observations)
     elif isinstance(evidence, Responses):
-        yield from evidence.channel.sum_law.trials(evidence.sums, evidence.n_observations)
+        for channel in evidence.channels:
+            of_channel = evidence.of_channel(channel)
+            yield from channel.sum_law.trials(of_channel.sums, of_channel.n_observations)
     elif isinstance(evidence, Reports):
         yield from _trials(Tally(evidence.channel).add(evidence))
     else:
@@ -150,6 +152,8 @@ def _product(comparisons: int, exponent: float) -> float:
 
 def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
+    if isinstance(evidence, Responses) and len(evidence.channels) > 1:
+        return None
     if not isinstance(evidence.channel, FiniteChannel) or isinstance(evidence.channel, PooledChannel):
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:

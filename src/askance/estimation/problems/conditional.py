@@ -8,7 +8,7 @@ outputs are summed by `softmax_pass`, which has the words for T and V; everythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -38,7 +38,7 @@ class Block:
     `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
     equal reports, weighted ones a single report that counts more. `S` (k, m) says how the reports came about, `targets`
     holds their debiased indicators of the outputs, (k,) when K = 1, else (k, K): blocks of other designs may be among
-    them.
+    them, and `part` says of which a block is.
     """
 
     x: Covariates
@@ -47,6 +47,7 @@ class Block:
     rows: slice
     squares: FloatArray | None
     S: FloatArray
+    part: int = 0
     targets: FloatArray | None = None
 
 
@@ -78,11 +79,12 @@ class Rows:
         whole = sum(float(part.sum()) for part in totals if part is not None)
         scale = responses.n_observations / whole if is_weighted else 1.0
         self._blocks: list[Block] = []
+        tables = {channel.fingerprint: (i, plain(channel.matrix)) for i, channel in enumerate(responses.channels)}
         start = 0
         for chunk, share, weights in zip(responses.chunks, shares, totals, strict=True):
             scaled = None if weights is None else plain(weights * scale)
             squares = scaled if scaled is None or share is None else plain(scaled * share * scale)
-            S = plain(responses.channel.matrix)
+            part, S = tables[chunk.channel.fingerprint]
             codes = plain(chunk.codes, np.uint8 if len(S) <= 256 else np.int64)
             for low in range(0, len(chunk.codes), BLOCK):
                 piece = slice(low, min(low + BLOCK, len(chunk.codes)))
@@ -94,6 +96,7 @@ class Rows:
                         slice(start + piece.start, start + piece.stop),
                         None if squares is None else squares[piece],
                         S,
+                        part,
                     )
                 )
             start += len(chunk.codes)
@@ -111,10 +114,20 @@ class Rows:
         other.compiled = self.compiled
         return other
 
-    def aimed(self, targets: FloatArray) -> Rows:
-        """The same rows, with the debiased indicators of every report."""
-        other = copy(self)
-        other._blocks = [replace(block, targets=plain(targets)) for block in self._blocks]
+    def aimed(self, targets: Sequence[FloatArray | None], importance: Sequence[float]) -> Rows:
+        """The same rows with the debiased indicators of every report, and parts that count more or less.
+
+        Args:
+            targets: of every part; None: it has no unbiased ones, and its rows are left out.
+            importance: λ > 0 of every part.
+        """
+        other, arrays = copy(self), [None if part is None else plain(part) for part in targets]
+        aimed = [replace(block, targets=arrays[block.part]) for block in self._blocks if arrays[block.part] is not None]
+        if any(share != 1.0 for share in importance) or len(aimed) < len(self._blocks):
+            aimed = [_scaled(block, importance[block.part]) for block in aimed]
+            other.total_weight = sum(float(block.weights.sum()) for block in aimed if block.weights is not None)
+            other.__dict__.pop("moments", None)
+        other._blocks = aimed
         return other
 
     def blocks(self) -> Iterator[Block]:
@@ -150,6 +163,14 @@ class Rows:
             found = self.total(sums)
             first, second = softmax_pass.parts(found[0])[1:] if self.compiled else found
             return first / self.total_weight, second / self.total_weight
+
+
+def _scaled(block: Block, share: float) -> Block:
+    """A block whose rows count `share` times as much; their squared scores by its square."""
+    ones = np.ones(len(block.codes))
+    weights = ones if block.weights is None else block.weights
+    squares = ones if block.squares is None else block.squares
+    return replace(block, weights=plain(share * weights), squares=plain(share**2 * squares))
 
 
 def _view(x: Covariates, piece: slice) -> Covariates:

@@ -8,13 +8,10 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._kernels.softmax_pass import PRIOR, TARGET
+from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
-from askance.estimation.problems.conditional import (
-    Block,
-    logits,
-    moment,
-    weighted,
-)
+from askance.errors import NotIdentifiedError
+from askance.estimation.problems.conditional import Block, Rows, gram, logits, moment, softmax, times, weighted
 from askance.estimation.problems.matching import BOUNDARY
 from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.estimation.protocols import CovarianceKind
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
 # With more rows than this, a thinned sample gives the start of the convex fit.
 THINNED_FROM = 100_000
 THINNED_TO = 20_000
+# No design counts less than this share of another: what little it tells costs nothing.
+_LEAST_SHARE = 1e-6
 
 
 class ConditionalMatching(SumOverRows):
@@ -35,8 +34,14 @@ class ConditionalMatching(SumOverRows):
 
     against = PRIOR
 
-    def __init__(self, problem: ResponsesProblem, statistics: FloatArray, precision: FloatArray | None = None) -> None:
-        super().__init__(problem, precision)
+    def __init__(
+        self,
+        problem: ResponsesProblem,
+        statistics: FloatArray,
+        precision: FloatArray | None = None,
+        rows: Rows | None = None,
+    ) -> None:
+        super().__init__(problem, precision, rows)
         self._statistics = statistics
 
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
@@ -51,29 +56,89 @@ class _TargetMatching(SumOverRows):
 
 
 class ConditionalMoments:
-    """μ̂ = Ê β(o) ⊗ x, where β holds the debiased indicators of the outputs."""
+    """μ̂ = Ê β(o) ⊗ x, where β holds the debiased indicators of the outputs.
+
+    Reports of several designs have a β each. Averages weigh every row by the λ of its design,
+
+        λ_g = d / tr(I⁻¹ G_g),   G_g = Ê_g Cov[β_g | x] ⊗ xxᵀ,
+
+    at a pilot θ (the fit with all λ = 1): one positive number per design, so that the fit stays convex and every
+    residual has mean 0 at the truth, whatever λ is. Designs without an unbiased β have no part in it.
+    """
 
     def __init__(self, problem: ResponsesProblem, weighting: Weighting) -> None:
         self._problem = problem
         indicators = Enumerated.saturated(problem.model.outputs)
-        self.beta = observation_function(indicators, problem.channel, problem.frequencies, weighting)
-        targets = np.ascontiguousarray(self.beta.coefficients.T)  # (k, K)
-        self._targets = targets[:, 0].copy() if problem.rows.n_free == 1 else targets
-        self._rows = problem.rows.aimed(self._targets)
-        (sums,) = problem.rows.total(lambda block: (moment(block.x, weighted(block, self._targets[block.codes])),))
-        self.statistics: FloatArray = sums.ravel() / problem.rows.total_weight
-        self._matching = ConditionalMatching(problem, self.statistics)
+        betas: list[ObservationFunction | None] = []  # of every channel
+        refusal: NotIdentifiedError | None = None
+        for channel, frequencies in zip(problem.channels, problem.frequencies, strict=True):
+            try:
+                betas.append(observation_function(indicators, channel, frequencies, weighting))
+            except NotIdentifiedError as error:
+                betas, refusal = [*betas, None], error
+        if refusal is not None and not any(betas):
+            raise refusal
+        tables = [None if beta is None else np.ascontiguousarray(beta.coefficients.T) for beta in betas]  # (k, K)
+        one = problem.rows.n_free == 1
+        self._targets = [table[:, 0].copy() if one and table is not None else table for table in tables]
+        self.betas, self._importance = betas, [1.0] * len(betas)
+        self._average()
+        if len(betas) > 1:
+            self._importance = self._importances()
+            self._average()
+
+    def _average(self) -> None:
+        """μ̂, and the objective that matches it."""
+        self._rows = self._problem.rows.aimed(self._targets, self._importance)
+        (sums,) = self._rows.total(lambda block: (moment(block.x, weighted(block, _told(block))),))
+        self.statistics: FloatArray = sums.ravel() / self._rows.total_weight
+        self._matching = ConditionalMatching(self._problem, self.statistics, None, self._rows)
+
+    def _importances(self) -> list[float]:
+        """λ of every design, with a mean of 1 over the reports."""
+        problem, d = self._problem, self._problem.model.dimension
+        end = newton(self._matching, np.zeros(d), problem.standard, tolerance=1e-4, max_iterations=20)
+        pilot = end.theta if end.converged else np.zeros(d)
+        coefficients, parts = problem.model.blocks(pilot), range(len(self._targets))
+
+        def spreads(block: Block) -> tuple[FloatArray, ...]:
+            p, _ = softmax(logits(block, coefficients))
+            own = gram(block.x, times(_noise_of_rows(block, p), block.squares)).reshape(d, d)
+            size = np.asarray(float(len(block.codes) if block.weights is None else block.weights.sum()))
+            others = ((np.zeros((d, d)), np.zeros(())) for _ in parts)  # sums are added up in place
+            return tuple(
+                array
+                for part, none in zip(parts, others, strict=True)
+                for array in ((own, size) if part == block.part else none)
+            )
+
+        sums = self._rows.total(spreads)
+        noises, sizes = sums[::2], [float(size) for size in sums[1::2]]
+        # In standard coordinates no direction is lost because its unit is small.
+        information = problem.standard.hessian(self._matching.hessian(pilot))
+        traces = [
+            float(np.trace(np.linalg.solve(information, problem.standard.hessian(noise)))) / size if size else np.inf
+            for noise, size in zip(noises, sizes, strict=True)
+        ]
+        shares = np.array([0.0 if not 0 < trace < np.inf else d / trace for trace in traces])
+        if not shares.any():
+            return [1.0] * len(sizes)
+        kept = np.maximum(shares, _LEAST_SHARE * shares.max())
+        return [float(share) for share in kept * sum(sizes) / (kept @ np.array(sizes))]
 
     def matching(self, precision: FloatArray | None = None) -> ConditionalMatching:
         """Ê A(θ; x) − μ̂ᵀθ, with or without a ridge."""
-        return self._matching if precision is None else ConditionalMatching(self._problem, self.statistics, precision)
+        if precision is None:
+            return self._matching
+        return ConditionalMatching(self._problem, self.statistics, precision, self._rows)
 
     def start(self) -> FloatArray:
         """A cheap start: the fit to a thinned sample, or 0 where the sample has none."""
         problem = self._problem
         if problem.rows.n_rows < THINNED_FROM:
             return np.zeros(problem.model.dimension)
-        sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // THINNED_TO).aimed(self._targets)
+        sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // THINNED_TO)
+        sample = sample.aimed(self._targets, self._importance)
         thinned = _TargetMatching(problem, None, sample)
         end = newton(thinned, np.zeros(problem.model.dimension), problem.standard, tolerance=1e-8, max_iterations=20)
         return end.theta if end.converged and problem.standard.size(end.theta) < 10 else np.zeros(len(end.theta))
@@ -94,8 +159,8 @@ class ConditionalMoments:
             best = np.maximum(z if z.ndim == 1 else z.max(axis=1), 0.0)
             return (np.asarray(weighted(block, best).sum()),)
 
-        top = float(problem.rows.total(largest)[0])
-        gap = top / problem.rows.total_weight - float(self.statistics @ theta)
+        top = float(self._rows.total(largest)[0])
+        gap = top / self._rows.total_weight - float(self.statistics @ theta)
         return gap <= BOUNDARY * size or problem.ran_off(theta)
 
     def noisy(self, theta: FloatArray, precision: FloatArray) -> NoisyMoments:
@@ -117,27 +182,22 @@ class ConditionalMoments:
             def third(block: Block, p: FloatArray) -> FloatArray:
                 u = logits(block, along)
                 if p.ndim == 1:
-                    return p * (1.0 - p) * (1.0 - 2.0 * p) * u
+                    return weighted(block, p * (1.0 - p) * (1.0 - 2.0 * p) * u)
                 slope = p * (u - (p * u).sum(axis=1)[:, None])
                 crossed = slope[:, :, None] * p[:, None, :]
-                return np.asarray(np.eye(p.shape[1]) * slope[:, None, :] - crossed - crossed.transpose(0, 2, 1))
+                curved = np.eye(p.shape[1]) * slope[:, None, :] - crossed - crossed.transpose(0, 2, 1)
+                return weighted(block, np.asarray(curved))
 
-            return problem.curvature(at, third)
+            return problem.curvature(self._rows, at, third)
 
         return NoisyMoments(self.statistics, noise, precision, mean, matching.hessian, skewness, problem.standard)
 
     def _noise(self, theta: FloatArray) -> FloatArray:
-        """Ê Cov[β | x] ⊗ x xᵀ under the model, shape (d, d)."""
-        R, S = self.beta.coefficients, self._problem.channel.matrix
-
-        def of_row(block: Block, p: FloatArray) -> FloatArray:
-            share = p[:, None] if p.ndim == 1 else p
-            q = (1.0 - share.sum(axis=1))[:, None] * S[:, 0] + share @ S[:, 1:].T
-            second = np.einsum("no,ao,bo->nab", q, R, R)
-            result = second - share[:, :, None] * share[:, None, :]
-            return np.asarray(result[:, 0, 0] if p.ndim == 1 else result)
-
-        return self._problem.curvature(theta, of_row)
+        """Ê Cov[β | x] ⊗ x xᵀ under the model, shape (d, d): n times the covariance of μ̂."""
+        noise = self._problem.curvature(
+            self._rows, theta, lambda block, p: times(_noise_of_rows(block, p), block.squares)
+        )
+        return np.asarray(noise * (self._problem.n_observations / self._rows.total_weight))
 
     def _spread(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean of (β − μ(θ; x)) over the reports, shape (d, d)."""
@@ -149,3 +209,20 @@ class ConditionalMoments:
         inverse = invert_information(self._matching.hessian(theta), problem.parameter_names, "the model")
         spread = self._noise(theta) if kind == "expected" else self._spread(theta)
         return np.asarray(inverse @ spread @ inverse / problem.n_observations)
+
+
+def _told(block: Block) -> FloatArray:
+    """The debiased indicators of every row's outputs, (n,) or (n, K)."""
+    assert block.targets is not None
+    return block.targets[block.codes]
+
+
+def _noise_of_rows(block: Block, p: FloatArray) -> FloatArray:
+    """Cov[β | x] of every row under the model, (n,) or (n, K, K)."""
+    assert block.targets is not None
+    R, S = block.targets.reshape(len(block.S), -1).T, block.S
+    share = p[:, None] if p.ndim == 1 else p
+    q = (1.0 - share.sum(axis=1))[:, None] * S[:, 0] + share @ S[:, 1:].T
+    second = np.einsum("no,ao,bo->nab", q, R, R)
+    result = second - share[:, :, None] * share[:, None, :]
+    return np.asarray(result[:, 0, 0] if p.ndim == 1 else result)

@@ -21,6 +21,7 @@ from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.together import Together
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -51,7 +52,7 @@ class Pair(NamedTuple):
 
     def fits(self, evidence: object) -> bool:
         """Whether evidence is of this kind."""
-        channel = getattr(evidence, "channel", None)
+        channel, *_ = getattr(evidence, "channels", None) or (getattr(evidence, "channel", None),)
         of_statistics = None if self.of_statistics is None else isinstance(channel, StatisticsChannel)
         return isinstance(evidence, self.evidence) and of_statistics is self.of_statistics
 
@@ -87,7 +88,12 @@ def problem_of(model: object, evidence: object) -> Any:
     >>> type(problem_of(Enumerated.saturated(design.outputs), Tally(design, [60, 40]))).__name__
     'TallyProblem'
     """
-    return pair_of(model, evidence).build(model, evidence)
+    return pair_of(model, evidence).build(model, whole_of(evidence))
+
+
+def whole_of(evidence: object) -> object:
+    """Evidence of several kinds as one; other evidence as it is."""
+    return evidence.whole if isinstance(evidence, Together) else evidence
 
 
 def pair_of(model: object, evidence: object) -> Pair:
@@ -102,6 +108,7 @@ def pair_of(model: object, evidence: object) -> Pair:
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",
         )
+    evidence = whole_of(evidence)
     for pair in rows:
         if pair.fits(evidence):
             return pair

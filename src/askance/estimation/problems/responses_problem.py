@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._kernels.softmax_pass import OF_MODEL, PRIOR, SQUARED
+from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.design.covariances import Weighting
 from askance.errors import (
@@ -62,10 +63,10 @@ class ResponsesProblem:
     """
 
     def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
-        channel = evidence.channel
-        if model.outputs != channel.outputs:
+        outputs = evidence.channels[0].outputs
+        if model.outputs != outputs:
             raise IncompatibleEvidenceError(
-                f"the model is about {model.outputs!r}, the channel about {channel.outputs!r}.",
+                f"the model is about {model.outputs!r}, the channel about {outputs!r}.",
                 remedy="Build both from the same labels, in the same order.",
             )
         if not evidence.n_observations:
@@ -75,15 +76,13 @@ class ResponsesProblem:
                 f"x has {evidence.chunks[0].x.shape[1]} columns, the model {len(model.terms)} terms.",
                 remedy="Give one column per term, in the order of the model.",
             )
-        self.model, self.evidence, self.channel = model, evidence.collapse(), channel
+        self.model, self.evidence, self.channels = model, evidence.collapse(), evidence.channels
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.rows = Rows(self.evidence, len(model.outputs))
-        size = len(channel.observations)
-        (self.counts,) = self.rows.total(
-            lambda block: (np.bincount(block.codes, weights=block.weights, minlength=size).astype(np.float64),)
-        )
-        channel.refuse_never_observed((self.counts > 0).astype(np.int64))
+        self.counts = self.rows.total(self._counted)
+        for channel, counts in zip(self.channels, self.counts, strict=True):
+            channel.refuse_never_observed((counts > 0).astype(np.int64))
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters
@@ -99,15 +98,27 @@ class ResponsesProblem:
         self.log_shares, self.tested = 0.0, self.evidence
         self._information_at_zero: FloatArray | None = None
 
+    def _counted(self, block: Block) -> tuple[FloatArray, ...]:
+        """How often every observation of every channel was reported in a block, (k,) each."""
+        counts = [np.zeros(len(channel.observations)) for channel in self.channels]
+        own = counts[block.part]
+        own += np.bincount(block.codes, weights=block.weights, minlength=len(own))
+        return tuple(counts)
+
     @cached_property
     def standard(self) -> Standard:
         """Coordinates of standardised covariates."""
         return standardise(self.rows, self.model)
 
     @property
-    def frequencies(self) -> FloatArray:
-        """q̂: the (weighted) share of each observation, smoothed so that none is 0, shape (k,)."""
-        return np.asarray((self.counts + 0.5) / (self.counts.sum() + 0.5 * len(self.counts)))
+    def frequencies(self) -> list[FloatArray]:
+        """q̂ of every channel: the (weighted) share of each observation, smoothed so that none is 0, shape (k,)."""
+        return [np.asarray((counts + 0.5) / (counts.sum() + 0.5 * len(counts))) for counts in self.counts]
+
+    @property
+    def channel(self) -> FiniteChannel:
+        """How outputs were seen; refused where there are several ways."""
+        return self.evidence.channel
 
     def moments(self, weighting: Weighting) -> ConditionalMoments:
         """The moment equations."""
@@ -156,15 +167,15 @@ class ResponsesProblem:
             self._information_at_zero = result
         return result
 
-    def curvature(self, theta: FloatArray, of_row: RowCurvature) -> FloatArray:
-        """Ê V ⊗ x xᵀ with V = of_row(block, P), shape (d, d)."""
+    def curvature(self, rows: Rows, theta: FloatArray, of_row: RowCurvature) -> FloatArray:
+        """Σ V ⊗ x xᵀ over the total weight, with V = of_row(block, P), shape (d, d)."""
         d, coefficients = self.model.dimension, self.model.blocks(theta)
 
         def curved(block: Block) -> tuple[FloatArray, ...]:
             share, _ = softmax(logits(block, coefficients))
-            return (gram(block.x, weighted(block, of_row(block, share))),)
+            return (gram(block.x, of_row(block, share)),)
 
-        return np.asarray(self.rows.total(curved)[0].reshape(d, d) / self.rows.total_weight)
+        return np.asarray(rows.total(curved)[0].reshape(d, d) / rows.total_weight)
 
     def ran_off(self, theta: FloatArray) -> bool:
         """Whether θ has run off to infinity."""
@@ -179,7 +190,7 @@ class ResponsesProblem:
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were seen."""
-        return self.channel.for_purpose("") == Direct(self.channel.outputs)
+        return all(channel.for_purpose("") == Direct(channel.outputs) for channel in self.channels)
 
     def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         """n · Cov of the mean of (P − T) ⊗ x at θ, with weights and clusters, shape (d, d); `softmax_pass` has T."""
@@ -223,7 +234,7 @@ class ResponsesProblem:
         sums = total(rows.blocks(), scores, by=lambda block: place[block.rows]).sums
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
-        scale = self.n_observations / self.rows.total_weight**2 * count / max(count - 1, 1)
+        scale = self.n_observations / rows.total_weight**2 * count / max(count - 1, 1)
         return np.asarray(centred.T @ centred * scale)
 
     def inward(self, theta: FloatArray) -> FloatArray:

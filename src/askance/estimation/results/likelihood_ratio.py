@@ -9,6 +9,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.registry import build_answer_channel
 from askance.errors import IncompatibleEvidenceError, InputError
+from askance.estimation.results.fit import SEVERAL
 from askance.estimation.results.results import LikelihoodRatioTest
 from askance.evidence.responses import Responses
 
@@ -117,8 +118,9 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
             f"the fits are of {full.n_observations} and {restricted.n_observations} reports.",
             remedy="Fit both to the same respondents: drop rows with missing values for both.",
         )
-    if dict(full.channel) != dict(restricted.channel) and build_answer_channel(full.channel) != build_answer_channel(
-        restricted.channel
+    if dict(full.channel) != dict(restricted.channel) and (
+        SEVERAL in (full.channel.get("kind"), restricted.channel.get("kind"))
+        or build_answer_channel(full.channel) != build_answer_channel(restricted.channel)
     ):
         raise IncompatibleEvidenceError(
             f"the fits are of different designs: {full.channel.get('kind')} and {restricted.channel.get('kind')}, or "
@@ -139,13 +141,14 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
 
 def _sums(evidence: Responses, columns: list[int]) -> FloatArray:
     """For every report its count, and the sums of the columns: equal when the rows are, in any order."""
-    size = len(evidence.channel.observations)
-    total = np.zeros((size, 1 + len(columns)))
+    totals = {
+        channel.fingerprint: np.zeros((len(channel.observations), 1 + len(columns))) for channel in evidence.channels
+    }
     for chunk in evidence.chunks:
-        ones = np.ones(len(chunk.codes))
+        ones, total = np.ones(len(chunk.codes)), totals[chunk.channel.fingerprint]
         weight = ones if chunk.multiplicity is None else chunk.multiplicity
-        for o in range(size):
+        for o in range(len(total)):
             w = weight * (chunk.codes == o)
             total[o, 0] += w.sum()
             total[o, 1:] += np.asarray(chunk.x.T @ w)[columns]
-    return total
+    return np.concatenate(list(totals.values()))

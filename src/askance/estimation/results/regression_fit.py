@@ -18,8 +18,8 @@ from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
 from askance.estimation.results import effects, prediction
-from askance.estimation.results.fit import Fit
-from askance.estimation.results.fit_table import regression_table
+from askance.estimation.results.fit import SEVERAL, Fit
+from askance.estimation.results.fit_table import describe_channel, regression_table
 from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
 from askance.evidence.responses import Responses
@@ -207,6 +207,12 @@ class RegressionFit(Fit):
         return (self.theta, self.covariance, None) if kept is None else (kept.theta, kept.covariance, kept.basis)
 
     def _channel(self) -> FiniteChannel:
+        if self.channel.get("kind") == SEVERAL:
+            raise InputError(
+                f"the reports came through several channels ({describe_channel(self.channel)}), and it is not said "
+                "which; allowed here: a fit of one.",
+                remedy="Fit the respondents of one design, or take predict(x).",
+            )
         return build_answer_channel(self.channel) if self.evidence is None else self.evidence.channel
 
     def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> tuple[Sample, Any]:
