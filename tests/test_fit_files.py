@@ -28,6 +28,8 @@ from askance.estimation import ConditionalFieldFit, LinearFit
 from askance.formats import fit_to_json
 from askance.formats.container import pack, unpack
 from askance.formats.fit_file import fit_from_json, fit_from_parts, fit_to_parts
+from askance.survey.calculations import read_calculation
+from askance.survey.saved_calculations import calculation_from_json, calculation_to_json
 
 from .golden.contents import FOLDER
 from .golden.fits import golden_fits_2
@@ -260,3 +262,11 @@ def test_forged_designs_are_refused(field: str, value: Any, tmp_path: Path) -> N
     path.write_bytes(pack({**content, "design": {**content["design"], field: value}}))
     with pytest.raises(FormatError, match=r"a\.fit"):
         load(path)
+
+
+@pytest.mark.parametrize("source", ["", "age +\n1", "a" * 5001])
+def test_texts_of_calculations_are_as_short_as_typed_ones(source: str) -> None:
+    """Messages look up every node in the text: a long one would keep whoever loads the file waiting."""
+    content = calculation_to_json(read_calculation("age + 1", ["age"]))
+    with pytest.raises(FormatError, match="characters; allowed: 1 to 5,000, on one line"):
+        calculation_from_json({**content, "source": source}, "age + 1", "a file")

@@ -132,3 +132,9 @@ def test_digits_may_depend_on_the_row() -> None:
     shown = Table((column, Column("digits", "count")), [(0.123456, 1), (0.123456, 3)])
     assert [line.split()[0] for line in shown.to_text().splitlines()[2:4]] == ["+12.3", "+12.346"]
     assert shown_value(None, "points") == "–"
+
+
+def test_rows_of_latex_do_not_begin_with_what_the_line_above_takes() -> None:
+    table = Table((Column("band"), Column("share", "decimal")), [("[20, 40)", 0.5), ("*", 0.25), ("old", 0.25)])
+    rows = [line for line in table.to_latex().splitlines() if "&" in line]
+    assert [row.split(" ")[0] for row in rows[1:]] == ["{}[20,", "{}*", "old"]

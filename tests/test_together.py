@@ -20,6 +20,7 @@ from askance import (
     Tally,
     Together,
     Warner,
+    channel_fit_test,
     estimate,
     load,
     pool,
@@ -27,9 +28,13 @@ from askance import (
 )
 from askance._arrays import AnyArray, FloatArray
 from askance.channels import FiniteChannel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
+from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.estimation import entry
+from askance.estimation.checks.surprise import surprise
+from askance.estimation.problems import conditional_moments
 from askance.estimation.problems.pairs import problem_of
 from askance.evidence.chunks import Chunk
+from askance.survey import sensitivity
 
 NO_YES = ["no", "yes"]
 MODEL = Softmax(NO_YES, ["Intercept", "age", "female"])
@@ -184,6 +189,68 @@ def test_a_design_without_unbiased_indicators_still_informs() -> None:
         np.testing.assert_allclose(estimate(model, Together(*parts), method).theta, theta, atol=1e-7)
 
 
+def test_designs_that_nobody_met_say_nothing() -> None:
+    part, nobody = expected(DESIGNS[1], 300), Responses(Direct(NO_YES))
+    one, same = estimate(MODEL, part), estimate(MODEL, Together(part, nobody))
+    np.testing.assert_array_equal(one.theta, same.theta)
+    assert (dict(one.channel), one.privacy_level) == (dict(same.channel), same.privacy_level)
+    arms = {"direct": Direct(3), "flat": MatrixChannel([["1/2", "1/2", "0"], ["1/2", "1/2", "1"]])}
+    model = Softmax(3, ["Intercept"])
+    with pytest.raises(NotIdentifiedError, match="cannot see"):
+        estimate(model, Responses(arms).add(np.ones((4, 1)), [0, 1, 1, 0], arm="flat"))
+
+
+def test_what_only_designs_without_unbiased_indicators_tell_is_refused_with_a_way_out() -> None:
+    """Rows with f = 1 say "a or not" or "c or not"; moments of the others know nothing of f."""
+    first = MatrixChannel([["1", "0", "0"], ["0", "1", "1"]])
+    last = MatrixChannel([["0", "0", "1"], ["1", "1", "0"]])
+    model, theta, n = Softmax(3, ["Intercept", "f"]), np.array([0.2, -0.3, 0.4, 0.5]), 6000
+
+    def asked(channel: FiniteChannel, f: float) -> Responses:
+        x = np.array([[1.0, f]])
+        law = channel.apply(model.probabilities(theta, x)[0])
+        return Responses(channel, (Chunk(np.repeat(x, len(law), axis=0), np.arange(len(law)), n * law),))
+
+    evidence = Together(asked(Direct(3), 0.0), asked(first, 1.0), asked(last, 1.0))
+    for method in ("moments", "one-step"):
+        with pytest.raises(NotIdentifiedError, match=r"no unbiased indicators.*method=\"marginal\""):
+            estimate(model, evidence, method)
+    np.testing.assert_allclose(estimate(model, evidence, "marginal").theta, theta, atol=1e-5)
+
+
+def test_wide_models_match_the_rows_that_were_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scipy.sparse import csr_array
+
+    monkeypatch.setattr(conditional_moments, "WIDE_FROM", 3)
+    monkeypatch.setattr(entry, "WIDE_FROM", 3)
+    rng, cells, n = np.random.default_rng(0), 20, 40_000
+    cell = rng.integers(cells, size=n)
+    direct = rng.random(n) < np.where(cell < cells // 2, 0.9, 0.1)
+    truth = np.array(NO_YES)[(rng.random(n) < np.where(cell < cells // 2, 0.8, 0.2)).astype(int)]
+    x = csr_array((np.ones(n), (np.arange(n), cell)), shape=(n, cells))
+    model = Softmax(NO_YES, [f"c{i}" for i in range(cells)])
+    parts = [
+        Responses(channel).add(x[rows], channel.simulate(truth[rows], rng))
+        for channel, rows in ((DESIGNS[0], np.flatnonzero(direct)), (DESIGNS[1], np.flatnonzero(~direct)))
+    ]
+    for method in ("moments", "marginal"):
+        shares = model.probabilities(estimate(model, Together(*parts), method).theta, np.eye(cells))[:, 1]
+        assert np.abs(shares[: cells // 2].mean() - 0.8) < 0.03  # more than six standard errors
+        assert np.abs(shares[cells // 2 :].mean() - 0.2) < 0.03
+
+
+def test_clusters_are_those_of_the_rows_in_use() -> None:
+    """The second design has no part in moments, and neither have its clusters."""
+    rng, blurred = np.random.default_rng(1), MatrixChannel([["1/2", "1/2", "0"], ["1/2", "1/2", "1"]])
+    model, x = Softmax(3, ["Intercept"]), np.ones((300, 1))
+    parts = [
+        Responses(Direct(3)).add(x, rng.integers(0, 3, 300), clusters=np.zeros(300)),
+        Responses(blurred).add(x, rng.integers(0, 2, 300), clusters=1 + np.arange(300) % 30),
+    ]
+    with pytest.raises(InputError, match=r"there is one cluster, 0\.0,"):
+        estimate(model, Together(*parts), "moments")
+
+
 # -- what follows ------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +268,8 @@ def test_what_a_fit_of_several_designs_says_and_keeps(tmp_path_factory: pytest.T
     assert isinstance(again, RegressionFit)
     np.testing.assert_array_equal(again.theta, fit.theta)
     assert dict(again.channel) == dict(fit.channel)
+    turned = estimate(Softmax(NO_YES, ["Intercept"]), Together(*(_intercept(expected(d, 200)) for d in DESIGNS[::-1])))
+    assert fit.likelihood_ratio_test(turned).degrees_of_freedom == 2
     small = estimate(Softmax(NO_YES, ["Intercept"]), Together(*(_intercept(expected(d, 200)) for d in DESIGNS)))
     assert fit.likelihood_ratio_test(small).degrees_of_freedom == 2
 
@@ -216,6 +285,25 @@ def test_impossible_reports_of_one_part_are_told() -> None:
     with pytest.warns(UserWarning, match="cannot have come through"):
         fit = estimate(Softmax(NO_YES, ["Intercept"]), Together(good, bad))
     assert fit.alarm
+    assert channel_fit_test(Together(good, bad)).bound < 1e-6
+
+
+def test_shares_that_only_together_are_impossible_are_told_of_every_part() -> None:
+    """No single share is out of reach of the channel, all three are."""
+    channel = MatrixChannel([["0.6", "0.1"], ["0.3", "0.3"], ["0.1", "0.6"]])
+    bad = Responses(channel).add(np.ones((3000, 1)), [0, 0, 1, 2, 2] * 600)
+    good = Responses(Direct(2)).add(np.ones((100, 1)), [0, 1] * 50)
+    alone, both = surprise(bad), surprise(Together(bad, good).whole)
+    assert alone.bound < 1e-6
+    assert both.bound < 1e-6
+    assert both.worst == alone.worst
+
+
+def test_sensitivity_and_supervision_of_several_designs() -> None:
+    tallies = Together(Tally(DESIGNS[1], [300, 200]), Tally(DESIGNS[2], [100, 150]))
+    assert len(sensitivity(Enumerated.saturated(NO_YES), tallies).scenarios) > 1
+    with pytest.raises(IncompatibleEvidenceError, match=r"supervised fits need the outputs.*one-step"):
+        estimate(MODEL, Together(*(expected(design, 20) for design in DESIGNS)), "supervised")
 
 
 def test_what_does_not_go_together() -> None:

@@ -370,4 +370,6 @@ def _escape_latex(text: str) -> str:
 
 
 def _latex_row(cells: Any) -> str:
-    return " & ".join(cells) + r" \\"
+    row = " & ".join(cells)
+    # What comes before a row, a rule or the end of another row, would take a star or a bracket for its own.
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"

@@ -27,12 +27,13 @@ from askance.estimation.methods.supervised import fit_supervised
 from askance.estimation.methods.wide import fit_wide
 from askance.estimation.outcome import Notice, Outcome, tell
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
+from askance.estimation.problems.conditional_moments import WIDE_FROM
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.pairs import pair_of, whole_of
 from askance.estimation.problems.pilot_problem import PilotProblem
-from askance.estimation.problems.responses_problem import WIDE_FROM, ResponsesProblem
+from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit

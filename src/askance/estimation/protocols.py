@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -104,8 +105,8 @@ class Problem(MomentProblem, Protocol):
     """A model with evidence that has a likelihood."""
 
     @property
-    def channel(self) -> FiniteChannel:
-        """How outputs were seen."""
+    def channels(self) -> Sequence[FiniteChannel]:
+        """How outputs were seen: the different ways."""
 
     @property
     def log_shares(self) -> float:

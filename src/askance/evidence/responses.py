@@ -222,7 +222,7 @@ class Responses(Generic[C]):
                 f"cannot merge reports through different channels: {', '.join(map(repr, self.channels))} and "
                 f"{', '.join(map(repr, other.channels))}.{f' {differences(one, another)}' if alike else ''}",
                 remedy=(alike and way_out(one, another))
-                or "Give each row its channel, Responses({name: channel, …}), or keep the evidence apart.",
+                or "Give each row its channel, Responses({name: channel, …}), or estimate from Together(one, other).",
             )
         if other.chunks:
             self._require_columns(other.terms, other.chunks[:1])
@@ -294,6 +294,13 @@ class Responses(Generic[C]):
         x = [c.x if isinstance(c.x, np.ndarray) else c.x.toarray() for c in self.chunks]
         reports = [chunk.reports for chunk in self.chunks]
         return (x[0], reports[0]) if len(x) == 1 else (np.concatenate(x), Reports.join(reports))
+
+    def used(self) -> Self:
+        """The same evidence without the arms that nobody met."""
+        met = {chunk.channel.fingerprint for chunk in self.chunks}
+        other = self._with(self.chunks, self.terms)
+        other.arms = {arm: channel for arm, channel in self.arms.items() if channel.fingerprint in met} or self.arms
+        return other
 
     def of_channel(self, channel: Any) -> Self:
         """The rows that came through one of the channels."""
@@ -384,6 +391,7 @@ def _encoded(channel: FiniteChannel, column: AnyArray, rows: AnyArray) -> AnyArr
     try:
         return channel.observations.encode(column[rows], "observed")
     except (LabelError, MissingValueError):
-        for row in rows.tolist():
-            channel.observations.encode(column[row : row + 1], "observed", row)
-        raise
+        pass  # said again below, with the place in the whole column
+    for row in rows.tolist():
+        channel.observations.encode(column[row : row + 1], "observed", row)
+    raise AssertionError("one of the rows is refused")

@@ -16,8 +16,8 @@ class Together:
     """Parts of evidence about the same parameters: everybody is in one of them, and parts may have other designs.
 
     The log-likelihood of the whole is the sum of those of its parts, and so is its information. Moments weigh the
-    residuals of each part by one positive number, so that the fit stays convex (see `ConditionalMoments`). Sampling
-    weights are scaled over all parts.
+    residuals of each part by one positive number, so that the fit stays convex (see `ConditionalMoments`); the
+    `raw_statistics` of a fit are averages in these weights. Sampling weights are scaled over all parts.
 
     Args:
         parts: `Responses` with the same columns of x, or tallies of answers; all about the same outputs and question.
@@ -25,7 +25,7 @@ class Together:
     >>> import numpy as np
     >>> from askance import Direct, ForcedResponse, Softmax, estimate
     >>> direct, dice = Direct(["no", "yes"]), ForcedResponse("2/3", "1/6")
-    >>> x = np.column_stack([np.ones(400), np.arange(400) % 2])
+    >>> x = np.column_stack([np.ones(400), np.arange(400) // 4 % 2])
     >>> told = Responses(direct).add(x, ["yes", "no", "no", "no"] * 100)
     >>> noised = Responses(dice).add(x, ["yes", "no", "no", "no"] * 100)
     >>> fit = estimate(Softmax(["no", "yes"], ["Intercept", "odd"]), Together(told, noised))

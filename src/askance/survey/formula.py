@@ -7,7 +7,7 @@ Left of `~` stands the column of reports; right of it the terms, as formulaic re
 - `I(…)` for calculations: + - * / // % ** on floats, comparisons, & | ~ between them (`I(age**2)`, `I(age > 30)`);
 - functions of numbers, by name or as `np.log`: log, log2, log10, log1p, exp, exp2, exp10, expm1, sqrt, cbrt, square,
   power, abs, sign, minimum, maximum, clip, round, floor, ceil, sin, cos, tan, arctan, tanh; also where, isin, `np.pi`;
-- `center`, `scale`, `standardize`, `poly`, `bs`, `cr`, `cs`, `cc`, which remember what they saw, `lag`, `hashed`;
+- `center`, `scale`, `standardize`, `poly`, `bs`, `cr`, `cs`, `cc`, which remember what they saw, and `hashed`;
 - backticks around names that are no Python names: `` `hours per week` ``.
 
 Terms are named as formulaic writes them: `Intercept`, `age`, `I(age ** 2)` (with blanks around operators),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 COMPUTE_BEFORE = "Compute the column before."
 # Longer calculations are made by machines.
-_LONGEST = 5_000
+LONGEST = 5_000
 
 
 class CalculationError(Exception):
@@ -42,8 +42,8 @@ class ParsedCalculation(NamedTuple):
 
 def parse_calculation(code: str) -> ParsedCalculation:
     """The tree of a text, in which names in backticks may hold any character."""
-    if len(code) > _LONGEST:
-        raise CalculationError(f"a calculation has {len(code):,} characters; allowed: {_LONGEST:,}")
+    if len(code) > LONGEST:
+        raise CalculationError(f"a calculation has {len(code):,} characters; allowed: {LONGEST:,}")
     stem, quoted = "_quoted_", dict[str, str]()
     while stem in code:
         stem += "_"

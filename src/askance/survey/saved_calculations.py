@@ -13,7 +13,7 @@ from typing import Any
 from askance._checks import shown
 from askance.errors import FormatError
 from askance.survey.calculations import Calculation, checked_calculation
-from askance.survey.parsed_calculations import CalculationError, ParsedCalculation
+from askance.survey.parsed_calculations import LONGEST, CalculationError, ParsedCalculation
 
 _NODES: dict[str, type[ast.AST]] = {
     node.__name__: node
@@ -58,6 +58,10 @@ def calculation_from_json(content: Any, text: str, name: str) -> Calculation:
     texts = isinstance(columns, list) and isinstance(quoted, dict)
     if not texts or not all(isinstance(each, str) for each in (source, *columns, *quoted.values())):
         raise FormatError(f"a calculation in {name} has names that are no texts.", remedy=_REMEDY)
+    # As short as what is typed, and on one line: messages look up in it what every node says.
+    if not 0 < len(source) <= LONGEST or len(source.splitlines()) > 1:
+        size = f"{len(source):,} characters; allowed: 1 to {LONGEST:,}, on one line"
+        raise FormatError(f"the text of a calculation in {name} has {size}.", remedy=_REMEDY)
     tree = _from_json(content["tree"], name, _DEEPEST)
     if not isinstance(tree, ast.expr):
         raise FormatError(f"a calculation in {name} is {shown(content['tree'])}.", remedy=_REMEDY)

@@ -20,6 +20,7 @@ from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTabl
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
+from askance.evidence.together import Together
 from askance.formats.figure_file import write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
@@ -137,7 +138,7 @@ def _shares_as_json(shares: ProbabilityTable | None) -> dict[str, Any] | None:
 
 def sensitivity(
     model: Enumerated | Softmax,
-    evidence: Tally | Responses,
+    evidence: Tally | Responses | Together,
     *,
     shares: Sequence[Number] = ("0.02", "0.05", "0.1"),
     behaviours: Sequence[Behaviour] = ("truth", "refuse", "random"),
@@ -180,6 +181,7 @@ def sensitivity(
     below shares: 95 % intervals, for the population; below coefficients: standard errors
     """
     scenarios = []
+    evidence = evidence.whole if isinstance(evidence, Together) else evidence
     for reading in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
         channel = reading.channel
         reread = _reread(evidence, channel)

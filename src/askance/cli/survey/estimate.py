@@ -26,6 +26,7 @@ _METHODS = {
     "marginal": "maximum likelihood",
     "moments": "unbiased averages",
     "projection": "the closest distribution",
+    "supervised": "where the truth was told",
     "unbiased": "shares as they come out of the channel: quick, and below 0 where an answer is rare",
     "ridge": "with --field",
 }

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 )
 @survey_options
 @confidence_option()
-@option("--save FILE", "keep the fit: coefficients and covariance, not the formula", OutputFile("fit"))
+@option(
+    "--save FILE", "keep the fit, with its formula and the levels of its columns; no respondents", OutputFile("fit")
+)
 @option("--plot FILE", "draw the coefficients (.png, .svg, .pdf)", PICTURE)
 @option("--by COLUMN", "shares by the groups of this column of the formula too (repeatable)", multiple=True)
 @JSON

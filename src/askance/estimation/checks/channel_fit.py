@@ -15,6 +15,8 @@ from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.checks.surprise import IMPOSSIBLE, Surprise, TestedEvidence, in_words, surprise
 from askance.estimation.problems.simplex import closest_distribution
+from askance.evidence.responses import Responses
+from askance.evidence.together import Together
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class ChannelTest:
 
 
 def channel_fit_test(
-    evidence: TestedEvidence, *, replicates: int = 999, rng: np.random.Generator | None = None
+    evidence: TestedEvidence | Together, *, replicates: int = 999, rng: np.random.Generator | None = None
 ) -> ChannelTest:
     """Test whether reports can have come through their channel, whatever the truth.
 
@@ -99,11 +101,13 @@ def channel_fit_test(
         raise InputError(
             f"replicates is {shown(replicates)}; allowed: at least 99, or 0 for none.", remedy="The default is 999."
         )
+    evidence = evidence.whole if isinstance(evidence, Together) else evidence
     found = surprise(evidence)
     n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
-    if not replicates or isinstance(evidence, Reports) or not isinstance(evidence.channel, FiniteChannel):
+    several = isinstance(evidence, Responses) and len(evidence.channels) > 1
+    if not replicates or several or isinstance(evidence, Reports) or not isinstance(evidence.channel, FiniteChannel):
         words = _bound_in_words(found)
         return ChannelTest(
             -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons

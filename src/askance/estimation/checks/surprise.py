@@ -16,9 +16,9 @@ P(q̂) ≤ exp(−n min_p KL(q̂ ‖ S p)), since log E e^a is concave in the la
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,13 +71,21 @@ def surprise(evidence: TestedEvidence) -> Surprise:
             if side.max(initial=0.0) > exponent:
                 exponent, worst = float(side.max()), _in_words(trials, int(np.argmax(side)))
     alone = _product(comparisons, exponent)
-    counts = _few_counts(evidence)
-    if counts is None:
+    few = [(part.channel, counts) for part in _by_channel(evidence) if (counts := _few_counts(part)) is not None]
+    if not few:
         return Surprise(alone, worst, comparisons)
     # Of two bounds the smaller one, twice; the second is not needed where the first says all.
-    joint = 1.0 if alone < IMPOSSIBLE**2 else _bound_together(evidence.channel, counts)  # type: ignore[arg-type]
+    joints = [] if alone < IMPOSSIBLE**2 else [_bound_together(channel, counts) for channel, counts in few]
+    joint = min(1.0, len(few) * min(joints, default=1.0))
     found = worst if alone <= joint else "the shares of the reports, taken together"
-    return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + 1)
+    return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + len(few))
+
+
+def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
+    """What was seen through each channel."""
+    if isinstance(evidence, Responses):
+        return [evidence.of_channel(channel) for channel in evidence.channels]
+    return taken_apart(evidence) if isinstance(evidence, Tally) else [evidence]
 
 
 def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
@@ -112,13 +120,9 @@ def in_words(found: Surprise) -> str:
 
 
 def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
-    if isinstance(evidence, Tally):
-        for part in taken_apart(evidence):
+    if isinstance(evidence, (Tally, Responses)):
+        for part in _by_channel(evidence):
             yield from part.channel.sum_law.trials(part.sums, part.n_observations)
-    elif isinstance(evidence, Responses):
-        for channel in evidence.channels:
-            of_channel = evidence.of_channel(channel)
-            yield from channel.sum_law.trials(of_channel.sums, of_channel.n_observations)
     elif isinstance(evidence, Reports):
         yield from _trials(Tally(evidence.channel).add(evidence))
     else:
@@ -152,8 +156,6 @@ def _product(comparisons: int, exponent: float) -> float:
 
 def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
-    if isinstance(evidence, Responses) and len(evidence.channels) > 1:
-        return None
     if not isinstance(evidence.channel, FiniteChannel) or isinstance(evidence.channel, PooledChannel):
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:

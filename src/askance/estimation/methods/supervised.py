@@ -25,7 +25,8 @@ def fit_supervised(
     """
     if not problem.is_direct():
         raise IncompatibleEvidenceError(
-            f"the evidence came through {problem.channel!r}; supervised fits need the outputs themselves.",
+            f"the evidence came through {', '.join(map(repr, problem.channels))}; supervised fits need the outputs "
+            "themselves.",
             remedy=words("Use Direct(outputs) as the channel where the truth was told, or {method=one-step}."),
         )
     kind = choose_covariance_kind(problem, covariance, ("expected", "robust"))

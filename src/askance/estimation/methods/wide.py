@@ -11,7 +11,6 @@ from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
 from askance.estimation.problems.conditional import Block
-from askance.estimation.problems.conditional_moments import ConditionalMatching
 from askance.estimation.problems.covariate_scale import require_sizes
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sum_over_rows import SumOverRows
@@ -53,7 +52,7 @@ def fit_wide(
     penalty = np.tile([0.0 if term == "Intercept" else ridge for term in problem.model.terms], problem.rows.n_free)
     penalty /= problem.n_observations
     theta, converged, iterations = _descend(
-        ConditionalMatching(problem, equations.statistics),
+        equations.matching(),
         np.zeros(problem.model.dimension),
         penalty,
         tolerance,

@@ -8,6 +8,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._kernels.softmax_pass import PRIOR, TARGET
+from askance._words import words
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import NotIdentifiedError
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 # With more rows than this, a thinned sample gives the start of the convex fit.
 THINNED_FROM = 100_000
 THINNED_TO = 20_000
+#: With more parameters than this their covariance is not formed and Newton steps are too expensive.
+WIDE_FROM = 2000
+# Designs with an unbiased β identify nothing in a direction in which they tell less than this share of the best one.
+_NOTHING = 1e-10
 # No design counts less than this share of another: what little it tells costs nothing.
 _LEAST_SHARE = 1e-6
 
@@ -83,7 +88,9 @@ class ConditionalMoments:
         self._targets = [table[:, 0].copy() if one and table is not None else table for table in tables]
         self.betas, self._importance = betas, [1.0] * len(betas)
         self._average()
-        if len(betas) > 1:
+        if len(betas) > 1 and problem.model.dimension <= WIDE_FROM:
+            if refusal is not None:
+                self._require_identified()
             self._importance = self._importances()
             self._average()
 
@@ -93,6 +100,16 @@ class ConditionalMoments:
         (sums,) = self._rows.total(lambda block: (moment(block.x, weighted(block, _told(block))),))
         self.statistics: FloatArray = sums.ravel() / self._rows.total_weight
         self._matching = ConditionalMatching(self._problem, self.statistics, None, self._rows)
+
+    def _require_identified(self) -> None:
+        """Refuse where the designs with an unbiased β alone say nothing in some direction."""
+        standard = self._problem.standard
+        told = np.linalg.eigvalsh(standard.hessian(self._matching.hessian(np.zeros(self._problem.model.dimension))))
+        if told[0] <= _NOTHING * told[-1]:
+            raise NotIdentifiedError(
+                "some coefficients are seen only through designs that have no unbiased indicators of the outputs.",
+                remedy=words("Use {method=marginal}, which needs none."),
+            )
 
     def _importances(self) -> list[float]:
         """λ of every design, with a mean of 1 over the reports."""

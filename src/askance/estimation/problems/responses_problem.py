@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
+from askance._checks import shown
 from askance._kernels.softmax_pass import OF_MODEL, PRIOR, SQUARED
 from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
@@ -37,6 +38,7 @@ from askance.estimation.problems.conditional_likelihood import ConditionalLikeli
 from askance.estimation.problems.conditional_moments import (
     THINNED_FROM,
     THINNED_TO,
+    WIDE_FROM,
     ConditionalMatching,
     ConditionalMoments,
 )
@@ -45,9 +47,6 @@ from askance.estimation.protocols import CovarianceKind
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
 from askance.models.softmax import Softmax
-
-#: With more parameters than this their covariance is not formed and Newton steps are too expensive.
-WIDE_FROM = 2000
 
 
 class ResponsesProblem:
@@ -76,7 +75,8 @@ class ResponsesProblem:
                 f"x has {evidence.chunks[0].x.shape[1]} columns, the model {len(model.terms)} terms.",
                 remedy="Give one column per term, in the order of the model.",
             )
-        self.model, self.evidence, self.channels = model, evidence.collapse(), evidence.channels
+        self.model, self.evidence = model, evidence.used().collapse()
+        self.channels = self.evidence.channels
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.rows = Rows(self.evidence, len(model.outputs))
@@ -182,11 +182,18 @@ class ResponsesProblem:
         return self.standard.ran_off(theta, self.information)
 
     def distance(self, a: FloatArray, b: FloatArray) -> float:
-        """The largest difference between predicted probabilities, over the first rows."""
-        block = next(self.rows.blocks())
-        p, _ = softmax(logits(block, self.model.blocks(a)))
-        q, _ = softmax(logits(block, self.model.blocks(b)))
-        return float(np.abs(p - q).max())
+        """The largest difference between predicted probabilities, over the first rows of every design."""
+        first = (
+            {block.part: block for block in reversed(list(self.rows.blocks()))}
+            if len(self.channels) > 1
+            else {0: next(self.rows.blocks())}
+        )
+        largest = 0.0
+        for block in first.values():
+            p, _ = softmax(logits(block, self.model.blocks(a)))
+            q, _ = softmax(logits(block, self.model.blocks(b)))
+            largest = max(largest, float(np.abs(p - q).max()))
+        return largest
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were seen."""
@@ -218,12 +225,6 @@ class ResponsesProblem:
 
     def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         (names, place), d = self._clusters, self.model.dimension
-        count = len(names)
-        if count < 2:
-            raise InputError(
-                f"there is one cluster, {names[0]!r}, which says nothing of how clusters differ; allowed: at least 2.",
-                remedy="Name another column, or leave clusters out.",
-            )
         coefficients = self.model.blocks(theta)
 
         def scores(block: Block) -> FloatArray:
@@ -231,7 +232,14 @@ class ResponsesProblem:
             dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
             return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
 
-        sums = total(rows.blocks(), scores, by=lambda block: place[block.rows]).sums
+        keys, sums = total(rows.blocks(), scores, by=lambda block: place[block.rows])
+        count = len(sums)
+        if count < 2:
+            only = shown(names.tolist()[int(keys[0])])
+            raise InputError(
+                f"there is one cluster, {only}, which says nothing of how clusters differ; allowed: at least 2.",
+                remedy="Name another column, or leave clusters out.",
+            )
         centred = sums - sums.mean(axis=0)
         # The usual correction for few clusters.
         scale = self.n_observations / rows.total_weight**2 * count / max(count - 1, 1)

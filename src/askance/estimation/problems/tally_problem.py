@@ -33,7 +33,7 @@ class TallyProblem:
         self.model, self.evidence, self.tested = model, evidence, evidence
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
-        self.channel = evidence.channel
+        self.channel, self.channels = evidence.channel, (evidence.channel,)
         # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
         sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
         self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)

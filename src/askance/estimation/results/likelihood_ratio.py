@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,10 +119,7 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
             f"the fits are of {full.n_observations} and {restricted.n_observations} reports.",
             remedy="Fit both to the same respondents: drop rows with missing values for both.",
         )
-    if dict(full.channel) != dict(restricted.channel) and (
-        SEVERAL in (full.channel.get("kind"), restricted.channel.get("kind"))
-        or build_answer_channel(full.channel) != build_answer_channel(restricted.channel)
-    ):
+    if _fingerprints(full.channel) != _fingerprints(restricted.channel):
         raise IncompatibleEvidenceError(
             f"the fits are of different designs: {full.channel.get('kind')} and {restricted.channel.get('kind')}, or "
             "other probabilities.",
@@ -139,6 +137,12 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
         )
 
 
+def _fingerprints(specification: Mapping[str, Any]) -> list[str]:
+    """Of the channels of a fit, in one order."""
+    parts = specification["parts"] if specification.get("kind") == SEVERAL else [specification]
+    return sorted(build_answer_channel(part).fingerprint for part in parts)
+
+
 def _sums(evidence: Responses, columns: list[int]) -> FloatArray:
     """For every report its count, and the sums of the columns: equal when the rows are, in any order."""
     totals = {
@@ -151,4 +155,4 @@ def _sums(evidence: Responses, columns: list[int]) -> FloatArray:
             w = weight * (chunk.codes == o)
             total[o, 0] += w.sum()
             total[o, 1:] += np.asarray(chunk.x.T @ w)[columns]
-    return np.concatenate(list(totals.values()))
+    return np.concatenate([totals[fingerprint] for fingerprint in sorted(totals)])

@@ -73,13 +73,14 @@ class RegressionFit(Fit):
     @property
     def bic(self) -> float:
         """The Bayesian criterion, d log n − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
-        penalty = self.model.dimension * math.log(self.n_observations)
-        return penalty - 2 * self.log_likelihood if self._is_maximum_likelihood else math.nan
+        if not self._is_maximum_likelihood:
+            return math.nan
+        return self.model.dimension * math.log(self.n_observations) - 2 * self.log_likelihood
 
     @property
     def _is_maximum_likelihood(self) -> bool:
         free = not self.diagnostics.repaired and self.covariance_kind != "none"  # held by no prior and no ridge
-        return self.method in (*MAXIMISERS, "one-step") and free and not is_weighted(self)
+        return self.method in (*MAXIMISERS, "one-step") and free and self.n_observations > 0 and not is_weighted(self)
 
     def table(self, confidence: float = 0.95) -> Table:
         """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
@@ -227,7 +228,8 @@ class RegressionFit(Fit):
         if self.evidence is None:
             raise InputError(
                 f"{asked} needs the covariates, which are never written to a file with a fit.",
-                remedy=f"Give them: fit.{asked}(x), with the columns {shorten(self.model.terms)}.",
+                remedy=f"Give them: fit.{asked}(x), with the columns "
+                f"{shorten(getattr(self.design, 'columns', None) or self.model.terms)}.",
             )
         return Sample.of_evidence(self.evidence), None
 

@@ -213,9 +213,9 @@ class _Reading:
         """All rows."""
         self._short.refuse()
         if not self._regions:
-            first = f"; the first: {self._messages[0]}" if self._messages else ""
+            first = f"; the first: {self._messages[0].rstrip('.')}" if self._messages else ""
             raise EmptyDataError(
-                f"no row was answered: {self._unanswered:,} without a number, {len(self._messages):,} left out{first}",
+                f"no row was answered: {self._unanswered:,} without a number, {len(self._messages):,} left out{first}.",
                 remedy=ADD_REST if self._short.are_most else "Give sheets that were filled in.",
             )
         self._short.warn(stacklevel=3)
