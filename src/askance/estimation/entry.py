@@ -31,7 +31,7 @@ from askance.estimation.problems.conditional_moments import WIDE_FROM
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.linear_problem import LinearProblem
-from askance.estimation.problems.pairs import pair_of, whole_of
+from askance.estimation.problems.pairs import pair_of
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
@@ -44,7 +44,7 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally, of_answers
-from askance.evidence.together import Together
+from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax

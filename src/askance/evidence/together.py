@@ -76,3 +76,8 @@ class Together:
 
     def __repr__(self) -> str:
         return f"Together({', '.join(map(repr, self.parts))})"
+
+
+def whole_of(evidence: Any) -> Any:
+    """Parts together as evidence of one kind; all other evidence as it is."""
+    return evidence.whole if isinstance(evidence, Together) else evidence

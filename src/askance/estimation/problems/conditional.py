@@ -132,8 +132,14 @@ class Rows:
 
     def blocks(self) -> Iterator[Block]:
         """Block by block, with covariates in the basis."""
-        for block in self._blocks:
-            yield block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
+        return map(self._turned, self._blocks)
+
+    def first_blocks(self) -> Iterator[Block]:
+        """The first block of every part."""
+        return map(self._turned, {block.part: block for block in reversed(self._blocks)}.values())
+
+    def _turned(self, block: Block) -> Block:
+        return block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
 
     def total(self, f: Callable[[Block], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
         """Σ of f over all blocks, each of its arrays by itself."""

@@ -21,7 +21,7 @@ from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally
-from askance.evidence.together import Together
+from askance.evidence.together import whole_of
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -89,11 +89,6 @@ def problem_of(model: object, evidence: object) -> Any:
     'TallyProblem'
     """
     return pair_of(model, evidence).build(model, whole_of(evidence))
-
-
-def whole_of(evidence: object) -> object:
-    """Evidence of several kinds as one; other evidence as it is."""
-    return evidence.whole if isinstance(evidence, Together) else evidence
 
 
 def pair_of(model: object, evidence: object) -> Pair:

@@ -183,13 +183,8 @@ class ResponsesProblem:
 
     def distance(self, a: FloatArray, b: FloatArray) -> float:
         """The largest difference between predicted probabilities, over the first rows of every design."""
-        first = (
-            {block.part: block for block in reversed(list(self.rows.blocks()))}
-            if len(self.channels) > 1
-            else {0: next(self.rows.blocks())}
-        )
         largest = 0.0
-        for block in first.values():
+        for block in self.rows.first_blocks():
             p, _ = softmax(logits(block, self.model.blocks(a)))
             q, _ = softmax(logits(block, self.model.blocks(b)))
             largest = max(largest, float(np.abs(p - q).max()))
