@@ -69,7 +69,7 @@ from .test_cli import call
 #: Damaged files for every reader.
 EACH = 300
 # Seconds of the processor, not of the clock, after which a reader is said to hang.
-_PATIENCE = 20
+_PATIENCE = 120
 _GOLDEN = Path(__file__).parent / "golden"
 
 Within = Callable[[bytes, random.Random], bytes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from askance.errors import AskanceError, EmptyDataError, FormatError, Incompatib
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts
 from askance.text.io.region_file import read_regions, write_regions
+from tests.calls import calls_of
 
 HEADER = {"askance": "regions/1", "tagset": ["VB", "DT", "NN", "JJ"]}
 WORDS = ["the", "old", "dog", "barks"]
@@ -305,18 +305,11 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_text() == "old\n"
 
 
-def test_nine_thousand_sentences_take_less_than_a_second(tmp_path: Path) -> None:
+def test_nine_thousand_sentences_are_read_quickly(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = [f"word{i}" for i in range(20_000)]
     corpus = Corpus.of([[words[i] for i in rng.integers(0, 20_000, 24)] for _ in range(9000)])
     tags = [f"T{i:02}" for i in range(44)]
     counts = {"T01": 2, "T05": 1, "T08": 1, "T10": 1}
     write_regions(tmp_path / "a.jsonl", RegionCounts.of(corpus, tags, [Region(s, 3, 8, counts) for s in range(9000)]))
-    seconds = 9.0
-    for _ in range(3):  # the best of three, as others may be at work
-        begin = time.process_time()
-        read_regions(tmp_path / "a.jsonl")
-        seconds = min(seconds, time.process_time() - begin)
-        if seconds < 1:
-            break
-    assert seconds < 1
+    assert calls_of(lambda: read_regions(tmp_path / "a.jsonl")) < 500 * 9000  # 240 for a sentence of 24 words
