@@ -5,7 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OUT ?= demo-output
 
-.PHONY: help demo test checks loops lint types imports docs processors integration matrix pictures acceptance bench clean
+# Compiled files of Python are kept, whatever the caller's habits: commands that tests start, and the tests themselves, would
+# be compiled again in every process.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help demo test checks loops lint types imports docs processors integration coverage matrix pictures acceptance bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -27,7 +31,8 @@ demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger)
 
 # Files with module fixtures stay in one process; the long ones begin first (tests/conftest.py). Linear algebra has one
 # thread in each process: there are as many processes as cores.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 test: $(VENV)/.installed-dev ## everything that has to hold before a change goes in
 	@$(MAKE) --no-print-directory --jobs 2 checks loops
@@ -38,11 +43,24 @@ checks: lint types imports docs
 loops: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.compile_loops
 
-processors: $(VENV)/.installed-dev ## the numerical tests and the pages again, as on other kinds of processor
-	$(BIN)/python tools/processors.py sh -c '$(BIN)/python -m tests.compile_loops && $(PYTEST) --numerical -m "integration or not integration"'
+# What runs again, and why the rest need not: tests/conftest.py. Pages, docstrings, commands and the paper run again as on
+# the kind that is least like the machines people have.
+PROCESSOR := $(BIN)/python tools/processors.py --only
+AGAIN := $(BIN)/python -m tests.compile_loops && $(PYTEST)
+processors: $(VENV)/.installed-dev ## the numerical tests, and once the pages, again as on other kinds of processor
+	$(PROCESSOR) haswell sh -c '$(AGAIN) --numerical core'
+	$(PROCESSOR) generic sh -c '$(AGAIN) --numerical all -m "integration or not integration"'
 
 integration: $(VENV)/.installed-dev ## tests that kill processes, and the paper quickly; says what was left out, and what it needs
-	$(BIN)/python -m pytest -m integration -rs tests
+	$(BIN)/python -m pytest -m integration -rs $$(grep -l mark.integration tests/test_*.py)
+
+# One test file traces Python itself, which two cannot do at once.
+coverage: loops ## the share of statements in src/ that tests run, in percent; compiled loops count where Python runs them
+	$(PIP) 'coverage>=7.10.2'
+	$(BIN)/coverage erase
+	-OPENBLAS_NUM_THREADS=1 $(BIN)/coverage run -m pytest --quiet $(SIDE_BY_SIDE) --ignore tests/test_even_steps.py
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --format=total
 
 matrix: $(VENV)/.installed-dev ## a smoke suite on every Python at hand, with the lowest and the newest versions
 	$(BIN)/python tools/matrix.py
@@ -71,4 +89,4 @@ bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment 
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .processors .matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .processors .matrix .mypy_cache .ruff_cache .pytest_cache .coverage* .hypothesis .import_linter_cache

@@ -1,35 +1,92 @@
-"""What all tests share."""
+"""What all tests share: examples of Hypothesis that do not change, and what runs again as on other processors."""
+
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, and none that is too slow: what was green stays green, on however busy a machine.
+# `pytest --hypothesis-profile explore` looks for new ones.
+settings.register_profile(
+    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.register_profile("explore", settings.get_profile("same"), derandomize=False, max_examples=1000)
+settings.load_profile("same")
 
 # Files that take longest, first: the last one of a run keeps one process busy while the others are done.
-LONGEST = ("test_reproduce_all.py", "test_pages.py", "test_reproduce_digits.py", "test_cli.py", "test_pictures.py")
-# No sum of these tests has last bits: they are about text, files, help, pictures and the package.
-NOT_NUMERICAL = (
-    *("test_annotation_tools.py", "test_annotation_writing.py", "test_benchmarks.py", "test_cli_help.py"),
-    *("test_conllu.py", "test_corpus.py", "test_damaged_files.py", "test_damaged_tables.py", "test_disk.py"),
-    *(
-        "test_filled_sheet.py",
-        "test_killed.py",
-        "test_notation.py",
-        "test_package.py",
-        "test_pictures.py",
-        "test_purposes.py",
-    ),
-    *("test_questions.py", "test_region_file.py", "test_secrets.py", "test_site.py", "test_sources.py"),
-    *("test_streams.py", "test_table_limits.py", "test_tagged_text.py", "test_tools.py", "test_untidy_text.py"),
+LONGEST = (
+    *("test_reproduce_all.py", "test_pages.py", "test_reproduce_digits.py", "test_statistical.py", "test_cli.py"),
+    *("test_threads.py", "test_pictures.py", "test_secrets.py", "test_sklearn.py", "test_demo.py"),
 )
+
+# What no processor can change, with the reason. It runs as on this one, and not again.
+NOT_NUMERICAL = {
+    "files of text are read and written": (
+        *("test_annotation_tools.py", "test_annotation_writing.py", "test_conllu.py", "test_corpus.py"),
+        *("test_filled_sheet.py", "test_questions.py", "test_region_file.py", "test_region_sampling.py"),
+        *("test_tagged_text.py", "test_text_features.py", "test_untidy_text.py", "test_cli_regions.py"),
+    ),
+    "files of reports, states and tables hold bytes and integers": (
+        *("test_bad_reports.py", "test_damaged_files.py", "test_damaged_tables.py", "test_disk.py", "test_formats.py"),
+        *("test_killed.py", "test_report_files.py", "test_report_states.py", "test_sources.py", "test_streams.py"),
+        *("test_table_limits.py", "test_tables.py", "test_telemetry_mistakes.py"),
+    ),
+    "messages, help, names, and which steps are taken": (
+        *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),
+        *("test_cli_refusals.py", "test_even_steps.py", "test_notation.py", "test_package.py", "test_purposes.py"),
+        *("test_secrets.py", "test_which_channel.py"),
+    ),
+    "sums, counts and thresholds are integers, levels are compared as fractions": (
+        *("test_calibration.py", "test_cli_certify.py", "test_levels.py", "test_one_tally.py", "test_possible_sums.py"),
+        *("test_randomized_response.py", "test_randomness.py", "test_statistics_reports.py", "test_tally.py"),
+    ),
+    "pictures, the site, and tools around the library": (
+        *("test_benchmarks.py", "test_pictures.py", "test_reproduce_runner.py", "test_site.py", "test_tools.py"),
+    ),
+    "two runs on the same processor are compared with each other": ("test_reproduce_digits.py",),
+    "shares of simulated surveys, which last bits do not move; test_frozen.py has the estimates": (
+        "test_statistical.py",
+    ),
+}
+
+# What runs again once, as on the kind of processor that is least like those people have: all of it calls functions whose
+# own tests run again on every kind. `src` are the examples of docstrings.
+ON_ONE_KIND = {
+    "examples, which show few digits": ("src", "test_pages.py", "test_demo.py"),
+    "commands, which print what Python returns": (
+        *("test_cli.py", "test_cli_fit.py", "test_cli_fit_model.py", "test_cli_optimal.py", "test_cli_plan.py"),
+        *("test_cli_plan_precision.py", "test_cli_private_models.py", "test_cli_reports.py", "test_cli_synth.py"),
+        *("test_cli_tag.py", "test_cli_train.py", "test_planning_commands.py", "test_tagger_files.py"),
+    ),
+    "experiments and their pictures": (
+        *("test_geometry.py", "test_geometry_em.py", "test_geometry_likelihood.py", "test_geometry_simplex.py"),
+        *("test_reproduce.py", "test_reproduce_all.py", "test_reproduce_privacy.py", "test_reproduce_tagging.py"),
+    ),
+    "thin layers over the estimators": (
+        *("test_fit_files.py", "test_one_table.py", "test_regression_formats.py", "test_result_tables.py"),
+        "test_sklearn.py",
+    ),
+    "laws by enumeration and in fractions": ("errata", "test_closed_forms_exact.py", "test_statistics_covariances.py"),
+    "the same bits for any number of threads": ("test_threads.py",),
+}
+
+
+def left_out(choice: str) -> set[str]:
+    """Names of files and folders that `--numerical` leaves out: "all" that could differ, or the "core" of it."""
+    lists = (*NOT_NUMERICAL.values(), *(ON_ONE_KIND.values() if choice == "core" else ()))
+    return {name for names in lists for name in names}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--numerical", action="store_true", help="only what the processor could make a difference to")
+    parser.addoption("--numerical", choices=("all", "core"), help="only what the processor could make a difference to")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--numerical"):
-        left_out = [item for item in items if item.path.name in NOT_NUMERICAL]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.path.name not in NOT_NUMERICAL]
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    choice = config.getoption("--numerical")
+    return True if choice and collection_path.name in left_out(choice) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
 

@@ -37,8 +37,11 @@ def test_ci_calls_targets_that_exist() -> None:
 
 
 def test_files_that_the_choice_of_tests_names_exist() -> None:
-    for name in (*conftest.LONGEST, *conftest.NOT_NUMERICAL):
-        assert (ROOT / "tests" / name).is_file()
+    known = {path.name for path in (ROOT / "tests").glob("test_*.py")} | {"errata", "src"}
+    assert {*conftest.LONGEST, *conftest.left_out("core")} <= known
+    assert conftest.left_out("all") < conftest.left_out("core")
+    named = [name for names in (*conftest.NOT_NUMERICAL.values(), *conftest.ON_ONE_KIND.values()) for name in names]
+    assert len(named) == len(set(named))
     for name in tool("matrix").SMOKE:
         assert (ROOT / name).is_file()
 
