@@ -49,8 +49,8 @@ NOT_NUMERICAL = {
     ),
 }
 
-# What runs again once, as on the kind of processor that is least like those people have: all of it calls functions whose
-# own tests run again on every kind. `src` are the examples of docstrings.
+# What runs again once, as on the kind of processor that is least like those people have: all of it calls functions
+# whose own tests run again on every kind. `src` are the examples of docstrings.
 ON_ONE_KIND = {
     "examples, which show few digits": ("src", "test_pages.py", "test_demo.py"),
     "commands, which print what Python returns": (

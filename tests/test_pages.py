@@ -47,6 +47,18 @@ def test_links_between_pages_lead_somewhere(name: str) -> None:
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
 
 
+@pytest.mark.parametrize("name", ["docs/design.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_exist(name: str) -> None:
+    """In full, from the root of the package, or from a folder named just before; NAME and STORY stand for others."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    places = [place for place in re.findall(r"`([\w/.]+(?:\.\w+|/))`", text) if not re.search(r"NAME|STORY", place)]
+    assert len(places) > 20
+    package = ROOT / "src" / "askance"
+    roots = [ROOT, package, *(package / part for part in ("channels", "design", "estimation"))]
+    paths = [place for place in places if "/" in place or place.endswith((".py", ".md"))]
+    assert [place for place in paths if not any((root / place).exists() for root in roots)] == []
+
+
 def test_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
     """A row of README's comparison has the peer and the figure of a row of the summary about the same benchmark."""
     measured: dict[str, list[list[str]]] = {}
