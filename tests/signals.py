@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 # Seconds after which a process is said to hang, on however busy a machine.
-PATIENCE = 240
+PATIENCE = 900
 # Seconds after which somebody presses Ctrl-C again.
 _AGAIN = 20
 

@@ -282,8 +282,9 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 @pytest.fixture
 def small(pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """The command with the small configs, and pictures that were drawn before."""
+    few = replace(REGRESSION, respondents=5_000, privacy_levels=(8.0,))
     tiny = replace(TAGGER, sentences=60, test_sentences=30, windows=(3,))
-    for module, config in ((survey, SURVEY), (demo_regression, REGRESSION), (demo_tagger, tiny)):
+    for module, config in ((survey, SURVEY), (demo_regression, few), (demo_tagger, tiny)):
         name = module.__name__.rpartition(".")[2].removeprefix("demo_")
         wide, slim = pictures[name], pictures[narrow_name(name)]
         monkeypatch.setattr(module, type(config).__name__, lambda config=config: config)

@@ -1,4 +1,4 @@
-"""Equal seeds give equal results to the last digit, however many processes there are."""
+"""Equal seeds give equal results to the last digit: in this process, and in two others."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Smallest(Experiment):
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_two_runs_give_the_same_bytes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASKANCE_DATA", raising=False)
-    for workers in (1, 2):
+    for workers in (0, 2):
         run_experiment(Smallest(name), tmp_path / str(workers), quick=True, seed=5, workers=workers)
-    one, two = ((tmp_path / workers / name / "result.json").read_bytes() for workers in "12")
+    one, two = ((tmp_path / workers / name / "result.json").read_bytes() for workers in "02")
     assert one == two
-    assert (tmp_path / "1" / name / "timings.json").exists() == (name == "tagging")
+    assert (tmp_path / "0" / name / "timings.json").exists() == (name == "tagging")

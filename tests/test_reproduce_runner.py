@@ -17,7 +17,7 @@ from askance.experiments.experiment import Trial
 from askance.experiments.pool import run_trials
 from askance.experiments.runner import read_result, replot, run_experiment
 from askance.experiments.source import digest_of_folder, source_digest
-from tests.signals import end_by, start
+from tests.signals import PATIENCE, end_by, start
 from tests.squares import Squares, fail, files, not_json
 
 
@@ -151,14 +151,14 @@ def test_interrupted_a_run_keeps_what_is_done_and_leaves_no_process(tmp_path: Pa
         "from askance.experiments.runner import run_experiment\n"
         "if __name__ == '__main__':\n"
         f"    out = Path({str(tmp_path)!r})\n"
-        "    slow = Trial('slow', wait, {'path': str(out / 'started'), 'seconds': 60}, cost=9)\n"
+        "    slow = Trial('slow', wait, {'path': str(out / 'started'), 'seconds': 3600}, cost=9)\n"
         "    run_experiment(Squares(extra=[slow]), out, workers=2)\n",
         encoding="utf-8",
     )
     running = start(sys.executable, script, stdout=None, start_new_session=True)
     try:
         kept = tmp_path / "squares" / "trials"
-        for _ in range(600):
+        for _ in range(10 * PATIENCE):
             if (tmp_path / "started").exists() and len(list(kept.glob("value-*.json"))) == 3:
                 break
             time.sleep(0.1)

@@ -79,7 +79,7 @@ def test_reports_of_real_devices() -> None:
     scales = (np.zeros(3), np.array([1.0, 1.0, 2.5]))
     estimator = PrivateLinearRegression(8, scales=scales, n_respondents=30_000)
     release = estimator.plan(2)
-    reports = release.randomize(X, y)
+    reports = release.simulate(X, y, np.random.default_rng(1))
     assert np.abs(estimator.fit_reports(reports).coef_ - TRUE).max() < 0.4
     tally = StatisticsTally(release.channel).add(reports)
     np.testing.assert_array_equal(PrivateLinearRegression(8).fit_reports(tally, release).coef_, estimator.coef_)
@@ -131,7 +131,7 @@ def test_plans_and_reports_leave_no_trace_of_earlier_fits() -> None:
     release = estimator.plan(3)
     assert estimator.partial_fit(np.column_stack([X, X[:, 0] ** 2]), y).release_ is release
     other = PrivateLinearRegression(8, **BOUNDS, scales=(np.zeros(3), np.ones(3))).plan(2)
-    estimator.fit_reports(other.randomize(X, y), other)
+    estimator.fit_reports(other.simulate(X, y, np.random.default_rng(1)), other)
     assert estimator.fit_.pilot_observations == 0
     assert estimator.predict(X[:2]).shape == (2,)
     with pytest.raises(InputError, match=r"the release has level 8\.0; allowed: privacy_level=1 or less"):
@@ -190,7 +190,7 @@ def test_batches_of_labels() -> None:
 def test_real_reports_of_labels() -> None:
     X, y = labels()
     channel = RandomizedResponse.for_privacy_level(2, outputs=["no", "yes"])
-    fit = PrivateLogisticRegression(2).fit_reports(X, channel.randomize(y), channel)
+    fit = PrivateLogisticRegression(2).fit_reports(X, channel.simulate(y, np.random.default_rng(1)), channel)
     assert np.abs(fit.coef_[0] - TRUE).max() < 0.6
     assert set(fit.predict(X)) == {"no", "yes"}
 
@@ -199,7 +199,7 @@ def test_labels_after_real_reports_and_plans() -> None:
     X, y = labels(3000)
     estimator = PrivateLogisticRegression(2, random_state=0)
     channel = estimator.plan(["yes", "no"])
-    estimator.fit_reports(X[:2000], channel.randomize(y[:2000]), channel)
+    estimator.fit_reports(X[:2000], channel.simulate(y[:2000], np.random.default_rng(1)), channel)
     assert estimator.partial_fit(X[2000:], y[2000:]).fit_.n_observations == 3000
     assert estimator.classes_.tolist() == ["yes", "no"]
     assert estimator.coef_[0, 0] < 0  # log-odds of "no" against "yes"

@@ -17,6 +17,7 @@ from askance._arrays import FloatArray
 from askance._cores import processors
 from askance._threads import one_thread
 from askance.evidence.totals import add, total
+from tests.signals import PATIENCE
 
 _LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -64,20 +65,20 @@ def test_threads_that_hold_it_at_the_same_time(patience: tuple[bool, bool]) -> N
 
     def hold(patient: bool) -> None:
         with one_thread:
-            entered.wait(60)
+            entered.wait(PATIENCE)
             if patient:
-                leave.wait(60)
+                leave.wait(PATIENCE)
             seen.append(_threads())
 
     with threadpool_limits(2, user_api="blas"):
         workers = [threading.Thread(target=hold, args=(patient,)) for patient in patience]
         for worker in workers:
             worker.start()
-        entered.wait(60)
-        workers[patience.index(False)].join(60)
+        entered.wait(PATIENCE)
+        workers[patience.index(False)].join(PATIENCE)
         assert _threads() == {1}  # the other one still needs it
         leave.set()
-        workers[patience.index(True)].join(60)
+        workers[patience.index(True)].join(PATIENCE)
         assert seen == [{1}, {1}]
         assert _threads() == {2}  # restored by another thread than the one that set it, in one order or the other
     assert _threads() == before
