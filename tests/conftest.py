@@ -43,7 +43,10 @@ NOT_NUMERICAL = {
     "pictures, the site, and tools around the library": (
         *("test_benchmarks.py", "test_pictures.py", "test_reproduce_runner.py", "test_site.py", "test_tools.py"),
     ),
-    "two runs on the same processor are compared with each other": ("test_reproduce_digits.py",),
+    "two runs on the same processor are compared with each other": ("test_reproduce_digits.py", "test_threads.py"),
+    "parts of what test_pages.py, test_cli.py and test_reproduce_all.py run again as a whole": (
+        *("test_demo.py", "test_reproduce_privacy.py", "test_reproduce_tagging.py", "test_sklearn.py"),
+    ),
     "shares of simulated surveys, which last bits do not move; test_frozen.py has the estimates": (
         "test_statistical.py",
     ),
@@ -52,7 +55,7 @@ NOT_NUMERICAL = {
 # What runs again once, as on the kind of processor that is least like those people have: all of it calls functions
 # whose own tests run again on every kind. `src` are the examples of docstrings.
 ON_ONE_KIND = {
-    "examples, which show few digits": ("src", "test_pages.py", "test_demo.py"),
+    "examples, which show few digits": ("src", "test_pages.py"),
     "commands, which print what Python returns": (
         *("test_cli.py", "test_cli_fit.py", "test_cli_fit_model.py", "test_cli_optimal.py", "test_cli_plan.py"),
         *("test_cli_plan_precision.py", "test_cli_private_models.py", "test_cli_reports.py", "test_cli_synth.py"),
@@ -60,14 +63,12 @@ ON_ONE_KIND = {
     ),
     "experiments and their pictures": (
         *("test_geometry.py", "test_geometry_em.py", "test_geometry_likelihood.py", "test_geometry_simplex.py"),
-        *("test_reproduce.py", "test_reproduce_all.py", "test_reproduce_privacy.py", "test_reproduce_tagging.py"),
+        *("test_reproduce.py", "test_reproduce_all.py"),
     ),
     "thin layers over the estimators": (
         *("test_fit_files.py", "test_one_table.py", "test_regression_formats.py", "test_result_tables.py"),
-        "test_sklearn.py",
     ),
     "laws by enumeration and in fractions": ("errata", "test_closed_forms_exact.py", "test_statistics_covariances.py"),
-    "the same bits for any number of threads": ("test_threads.py",),
 }
 
 

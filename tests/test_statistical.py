@@ -10,6 +10,8 @@ from scipy.stats import binom, chi2
 from askance import Enumerated, RandomizedResponse, Tally, asymptotics, estimate
 from askance._arrays import FloatArray
 from askance.design.covariances import observation_function
+from askance.estimation.checks.channel_fit import channel_fit_test
+from tests.test_statistics_fit import CHANNELS, MODEL, THETA, tally_of
 
 FALSE_ALARM = 1e-6
 
@@ -60,6 +62,26 @@ def test_one_step_reaches_the_covariance_of_the_marginal_likelihood(level: float
         statistic = simulations * mse / variance
         assert statistic < 1.05 * chi2.isf(FALSE_ALARM / 4, simulations)
         assert statistic > chi2.isf(1 - FALSE_ALARM / 4, simulations) / 1.05
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_standard_errors_from_noised_statistics_are_those_of_many_repetitions(name: str) -> None:
+    """A chi-square of 400 z-scores (200 surveys, two parameters): false alarm about 1e-6 two-sided."""
+    rng = np.random.default_rng(len(name))
+    channel = CHANNELS[name]
+    fits = [estimate(MODEL, tally_of(channel, 20_000, rng)) for _ in range(200)]
+    z = np.array([np.linalg.solve(np.linalg.cholesky(fit.covariance), fit.theta - THETA) for fit in fits])
+    assert abs((z**2).sum() - z.size) < 5 * np.sqrt(2 * z.size)
+
+
+def test_the_level_of_the_test_of_a_design_holds() -> None:
+    """At the boundary (nobody says yes) a 5 % test rejects at most 5 %: 400 surveys, false-alarm rate 1e-6."""
+    rng = np.random.default_rng(1)
+    channel = RandomizedResponse("1/2", outputs=3)
+    rejections = 0
+    for counts in rng.multinomial(500, channel.apply(np.array([0.5, 0.5, 0.0])), size=400):
+        rejections += channel_fit_test(Tally(channel, counts), replicates=99, rng=rng).p_value <= 0.05
+    assert binom.sf(rejections - 1, 400, 0.05) > FALSE_ALARM
 
 
 def test_moments_are_unbiased_however_small_the_survey() -> None:
