@@ -29,14 +29,11 @@ from askance.formats.disk import as_path
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.annotation_tools import annotation_lines, read_annotations, task_words
 from askance.text.io.conllu import COLUMNS, read_conllu
-from askance.text.io.json_fields import id_of as id_of
-from askance.text.io.json_fields import require_tags
-from askance.text.io.json_fields import tokens_of as tokens_of
+from askance.text.io.json_records import id_of, of_kind, require_tags, tokens_of
 from askance.text.io.lines import OpenText, Source, name_of, read_json, text_lines, write_lines
-from askance.text.io.tag_columns import column_of, field_of
 from askance.text.io.text_format import TextFormat as TextFormat
+from askance.text.io.text_format import column_of, field_of, format_within, tool_of_format
 from askance.text.io.text_format import format_of as format_of
-from askance.text.io.text_format import format_within, tool_of_format
 from askance.text.io.text_notes import TextNotes
 from askance.text.io.tsv_reading import HEADER, read_tsv
 from askance.text.io.writable_text import require_writable
@@ -149,9 +146,7 @@ def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Senten
         if not line or line.isspace():
             continue
         try:
-            content = read_json(line)
-            if not isinstance(content, dict):
-                raise ValueError(f"it is {shown(content)}; allowed: an object")
+            content = of_kind(read_json(line), dict, "it is")
             if "askance" in content:  # the header of a file of regions
                 continue
             words, tags = tokens_of(content), None if field is None else content.get(field)

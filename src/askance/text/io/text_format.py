@@ -1,8 +1,10 @@
-"""Formats of text files: by name, and for JSON by the first object."""
+"""Formats of text files: by name, and for JSON by the first object; and which column or field holds the tags."""
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -97,3 +99,55 @@ def format_within(source: OpenText, format: str | None = None) -> TextFormat:
 def tool_of_format(kind: TextFormat) -> Tool | None:
     """The annotation tool whose format it is, if any."""
     return kind if kind in ("doccano", "label-studio", "prodigy") else None
+
+
+# -- tags --------------------------------------------------------------------------------------------------------------
+
+
+def column_of(
+    wanted: str | int | None, columns: Sequence[str], width: int, words: Sequence[int], name: str, *, default: int
+) -> int:
+    """The number, from 0, of the column with the tags; never one of those that hold words or numbers of words.
+
+    Args:
+        wanted: a name, or a number counted from 1; None: the default.
+        columns: names of the columns, if known.
+        width: how many there are.
+        words: which of them hold no tags, from 0.
+        name: of the file.
+        default: what is taken if nothing is wanted.
+
+    >>> column_of("upos", ["form", "UPOS"], 2, (0,), "a.tsv", default=1)
+    1
+    """
+    if wanted is None:
+        return default
+    names = [column.casefold() for column in columns]
+    if isinstance(wanted, str) and wanted.casefold() in names:
+        found = names.index(wanted.casefold())
+    elif isinstance(wanted, int) or re.fullmatch("[0-9]{1,6}", wanted):
+        found = int(wanted) - 1
+    else:
+        found = -1
+    if not 0 <= found < width or found in words:
+        free = [i for i in range(width) if i not in words]
+        listed = [columns[i] for i in free] if columns else []
+        numbers = f"numbers {free[0] + 1} to {width}" if len(free) > 1 else f"number {width}" if free else "none"
+        raise InputError(
+            f"tag_column is {shown(wanted)}, which is no column of tags in {name}; allowed: "
+            + ", ".join([*map(repr, listed), numbers])
+            + ".",
+            remedy=did_you_mean(wanted, listed, "Name a column of the header line, or count from 1."),
+        )
+    return found
+
+
+def field_of(tag_column: str | int | None) -> str:
+    """The field of JSON lines that holds the tags."""
+    if isinstance(tag_column, int) or tag_column in ("id", "tokens"):
+        raise InputError(
+            f"is {shown(tag_column)}; allowed for JSON lines: the name of a field with tags",
+            argument="tag_column",
+            remedy='Leave it out, for "tags".',
+        )
+    return "tags" if tag_column is None else tag_column

@@ -22,25 +22,15 @@ _OUTSIDE = "O"
 
 @dataclass
 class LabelledFiles:
-    """How labelled files are read, and what was left out of them.
+    """How labelled files are read, and what was left out of them."""
 
-    Attributes:
-        tag_column: of TSV, CoNLL-U and JSON lines.
-        scheme: of spans; None: by the tag set.
-        outside: the tag of words without a span; None: "O" with bio, else none.
-        skip_bad: leave texts of annotation tools that cannot be read out, instead of stopping at the first.
-        left_out: how many annotations were left out, in all files that were read.
-        messages: why, file by file.
-        tools: how many of the files were those of annotation tools.
-    """
-
-    tag_column: str | None
-    scheme: Scheme | None = None
-    outside: str | None = None
-    skip_bad: bool = False
-    left_out: int = 0
-    messages: list[str] = field(default_factory=list)
-    tools: int = 0
+    tag_column: str | None  # of TSV, CoNLL-U and JSON lines
+    scheme: Scheme | None = None  # of spans; None: by the tag set
+    outside: str | None = None  # the tag of words without a span; None: "O" with bio, else none
+    skip_bad: bool = False  # leave texts of annotation tools that cannot be read out, instead of stopping at the first
+    left_out: int = 0  # how many annotations were left out, in all files that were read
+    messages: list[str] = field(default_factory=list)  # why, file by file
+    tools: int = 0  # how many of the files were those of annotation tools
 
     def read(self, source: Source, tagset: Sequence[str]) -> Corpus:
         """The sentences and their tags, in a tag set of their own.

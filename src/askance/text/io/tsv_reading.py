@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from askance._checks import shorten
 from askance.errors import FormatError
-from askance.text.io.tag_columns import column_of
-from askance.text.io.text_format import tabs_for_blanks
+from askance.text.io.text_format import column_of, tabs_for_blanks
 from askance.text.io.text_notes import TextNotes
 
 #: What marks a first line that names the columns.
