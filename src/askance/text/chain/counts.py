@@ -275,25 +275,15 @@ class _Chunk:
 
 
 class _Spread(NamedTuple):
-    """Posteriors of the words around the regions of a batch, given the counts inside.
+    """Posteriors of the words around the regions of a batch, given the counts inside."""
 
-    Attributes:
-        each: the batch.
-        potentials: of the chain.
-        sums: forward and backward, without the counts.
-        plain: factors of every word as they were, shape (words, K).
-        weight: of every region, shape (R, 1); None where all are 1.
-        posterior: of every word, shape (words, K); added to.
-        pairs: sums over edges, without their factors, shape (K, K); added to.
-    """
-
-    each: RegionBatch
-    potentials: ChainPotentials
-    sums: Sums
-    plain: AnyArray
-    weight: AnyArray | None
-    posterior: AnyArray
-    pairs: FloatArray
+    each: RegionBatch  # the batch
+    potentials: ChainPotentials  # of the chain
+    sums: Sums  # forward and backward, without the counts
+    plain: AnyArray  # factors of every word as they were, shape (words, K)
+    weight: AnyArray | None  # of every region, shape (R, 1); None where all are 1
+    posterior: AnyArray  # of every word, shape (words, K); added to
+    pairs: FloatArray  # sums over edges, without their factors, shape (K, K); added to
 
     def left(self, boundary: AnyArray) -> None:
         """Words before the regions, from the nearest to the farthest: β given the counts, from `Boundary.into`."""

@@ -29,27 +29,17 @@ _PARTS = 4
 
 @dataclass(eq=False)
 class Gradient:
-    """A log-likelihood and its gradient, added up.
+    """A log-likelihood and its gradient, added up."""
 
-    Attributes:
-        places: of the tokens.
-        tables: by distance, with respect to A_d, shape (T + 1, K).
-        spread: by distance, Σ γ (1 − γ) of the marginals: what the curvature is guessed from; same shapes.
-        pairs: with respect to edges, shape (K, K).
-        model_pairs: marginals of edges, shape (K, K).
-        first: shape (K,).
-        last: shape (K,).
-        value: the log-likelihood.
-    """
-
-    places: TokenPlaces
-    tables: dict[int, AnyArray]
+    places: TokenPlaces  # of the tokens
+    tables: dict[int, AnyArray]  # by distance, with respect to A_d, shape (T + 1, K)
+    # By distance, Σ γ (1 − γ) of the marginals: what the curvature is guessed from; same shapes.
     spread: dict[int, AnyArray]
-    pairs: FloatArray
-    model_pairs: FloatArray
-    first: FloatArray
-    last: FloatArray
-    value: float = 0.0
+    pairs: FloatArray  # with respect to edges, shape (K, K)
+    model_pairs: FloatArray  # marginals of edges, shape (K, K)
+    first: FloatArray  # shape (K,)
+    last: FloatArray  # shape (K,)
+    value: float = 0.0  # the log-likelihood
 
     @classmethod
     def zeros(cls, places: TokenPlaces, tags: int, dtype: npt.DTypeLike) -> Gradient:
@@ -164,21 +154,13 @@ def free_sums(
 
 @dataclass(eq=False)
 class LabelledEvidence:
-    """Stretches whose tokens all have a label.
+    """Stretches whose tokens all have a label."""
 
-    Attributes:
-        places: of the tokens of the corpus.
-        layout: the stretches.
-        tags: of every token of the corpus.
-        n_tags: K.
-        weight: of every stretch; None: 1.
-    """
-
-    places: TokenPlaces
-    layout: ChainLayout
-    tags: npt.NDArray[np.int16]
-    n_tags: int
-    weight: FloatArray | None = None
+    places: TokenPlaces  # of the tokens of the corpus
+    layout: ChainLayout  # the stretches
+    tags: npt.NDArray[np.int16]  # of every token of the corpus
+    n_tags: int  # K
+    weight: FloatArray | None = None  # of every stretch; None: 1
 
     def jobs(self) -> Sequence[tuple[float, Job]]:
         """One for each batch, and one for the labels."""
@@ -267,17 +249,11 @@ def row_weights(batch: Batch, weight: FloatArray | None, dtype: npt.DTypeLike) -
 
 @dataclass(eq=False)
 class AllowedEvidence:
-    """Stretches whose tokens have some tags that they may have: labels of some tokens, or of none.
+    """Stretches whose tokens have some tags that they may have: labels of some tokens, or of none."""
 
-    Attributes:
-        layout: the stretches.
-        allowed: tags that every token of the corpus may have, shape (N, K).
-        weight: of every stretch; None: 1.
-    """
-
-    layout: ChainLayout
-    allowed: npt.NDArray[np.bool_]
-    weight: FloatArray | None = None
+    layout: ChainLayout  # the stretches
+    allowed: npt.NDArray[np.bool_]  # tags that every token of the corpus may have, shape (N, K)
+    weight: FloatArray | None = None  # of every stretch; None: 1
 
     def jobs(self) -> Sequence[tuple[float, Job]]:
         """One for each batch."""

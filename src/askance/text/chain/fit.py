@@ -64,25 +64,15 @@ class ChainParameters:
 
 @dataclass(frozen=True)
 class ChainFit:
-    """A fitted chain.
+    """A fitted chain."""
 
-    Attributes:
-        parameters: θ.
-        objective: log-likelihood minus the penalty there.
-        log_likelihood: without the penalty.
-        iterations: steps of the descent.
-        converged: whether it came to rest.
-        evaluations: how often the likelihood was worked out.
-        stopped: whether it was told to stop.
-    """
-
-    parameters: ChainParameters
-    objective: float
-    log_likelihood: float
-    iterations: int
-    converged: bool
-    evaluations: int
-    stopped: bool = False
+    parameters: ChainParameters  # θ
+    objective: float  # log-likelihood minus the penalty there
+    log_likelihood: float  # without the penalty
+    iterations: int  # steps of the descent
+    converged: bool  # whether it came to rest
+    evaluations: int  # how often the likelihood was worked out
+    stopped: bool = False  # whether it was told to stop
 
 
 class ChainProblem:

@@ -22,19 +22,12 @@ from askance.text.chain.potentials import ChainPotentials
 
 @dataclass(eq=False)
 class Sums:
-    """Sums over a batch of stretches.
+    """Sums over a batch of stretches."""
 
-    Attributes:
-        alpha: α, shape (rows, K).
-        scaled: W / c before the backward sums, u after them, shape (rows, K).
-        beta: β, shape (rows, K); empty before the backward sums.
-        log_scales: log c plus the logarithms taken out of W, shape (rows,).
-    """
-
-    alpha: AnyArray
-    scaled: AnyArray
-    beta: AnyArray
-    log_scales: FloatArray
+    alpha: AnyArray  # α, shape (rows, K)
+    scaled: AnyArray  # W / c before the backward sums, u after them, shape (rows, K)
+    beta: AnyArray  # β, shape (rows, K); empty before the backward sums
+    log_scales: FloatArray  # log c plus the logarithms taken out of W, shape (rows,)
 
     def log_partition(self, batch: Batch) -> FloatArray:
         """Log Z of every stretch of the batch, in its order, shape (n_0,)."""

@@ -22,19 +22,12 @@ _BATCH = 256
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Stretches of about the same length.
+    """Stretches of about the same length."""
 
-    Attributes:
-        stretches: their numbers, the longest first, shape (n_0,).
-        tokens: the corpus token of every row, shape (rows,).
-        starts: position t has the rows starts[t] … starts[t + 1] − 1, shape (positions + 1,).
-        rows: where the rows of this batch are among those of all batches.
-    """
-
-    stretches: IntArray
-    tokens: IntArray
-    starts: list[int]
-    rows: slice
+    stretches: IntArray  # their numbers, the longest first, shape (n_0,)
+    tokens: IntArray  # the corpus token of every row, shape (rows,)
+    starts: list[int]  # position t has the rows starts[t] … starts[t + 1] − 1, shape (positions + 1,)
+    rows: slice  # where the rows of this batch are among those of all batches
 
     def positions(self) -> Iterator[tuple[slice, slice]]:
         """Rows of position t = 1, 2, …, and of their predecessors."""

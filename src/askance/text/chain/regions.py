@@ -102,21 +102,15 @@ def shape_keys(layout: EntryLayout) -> list[bytes]:
 class RegionBatch:
     """Where the regions of a batch of stretches, their entries and their cells (tokens × entries) are.
 
-    Regions are numbered as their stretches lie in batches. Attributes:
-        batch: the stretches.
-        left: words of a stretch before its region, shape (n,).
-        inside: words of the region, shape (n,).
-        right: words behind it, shape (n,).
-        tags: K.
-        layout: entries of all regions.
+    Regions are numbered as their stretches lie in batches.
     """
 
-    batch: Batch
-    left: IntArray
-    inside: IntArray
-    right: IntArray
-    tags: int
-    layout: EntryLayout
+    batch: Batch  # the stretches
+    left: IntArray  # words of a stretch before its region, shape (n,)
+    inside: IntArray  # words of the region, shape (n,)
+    right: IntArray  # words behind it, shape (n,)
+    tags: int  # K
+    layout: EntryLayout  # entries of all regions
 
     @cached_property
     def starts(self) -> IntArray:

@@ -40,25 +40,15 @@ _STEPS_BETWEEN_LOOKS = 4
 
 @dataclass(frozen=True)
 class ChainOptions:
-    """How a chain is trained.
+    """How a chain is trained."""
 
-    Attributes:
-        l2: λ of λ/2 ‖θ‖².
-        l1: μ of μ ‖θ‖₁.
-        context: words around a region that are looked at with it, on each side; None: the sentence.
-        budget: states × entries² up to which sums over counts are exact.
-        max_iterations: of the likelihood.
-        tolerance: on the relative gain of an iteration.
-        miscounts: how often people miscount.
-    """
-
-    l2: float
-    l1: float
-    context: int | None
-    budget: float
-    max_iterations: int
-    tolerance: float
-    miscounts: MiscountsBy | None
+    l2: float  # λ of λ/2 ‖θ‖²
+    l1: float  # μ of μ ‖θ‖₁
+    context: int | None  # words around a region that are looked at with it, on each side; None: the sentence
+    budget: float  # states × entries² up to which sums over counts are exact
+    max_iterations: int  # of the likelihood
+    tolerance: float  # on the relative gain of an iteration
+    miscounts: MiscountsBy | None  # how often people miscount
 
 
 class ChainTask:
@@ -175,19 +165,12 @@ def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, 
 
 
 class _Begun(NamedTuple):
-    """Where the likelihood of a chain is climbed from.
+    """Where the likelihood of a chain is climbed from."""
 
-    Attributes:
-        parameters: of the chain; without edges, or with cheap ones.
-        steps: taken so far.
-        edge_weight: of cheap edges; NaN where there are none.
-        converged: whether the model without edges did.
-    """
-
-    parameters: ChainParameters
-    steps: int
-    edge_weight: float
-    converged: bool
+    parameters: ChainParameters  # of the chain; without edges, or with cheap ones
+    steps: int  # taken so far
+    edge_weight: float  # of cheap edges; NaN where there are none
+    converged: bool  # whether the model without edges did
 
 
 def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _Begun:

@@ -30,21 +30,13 @@ _CANCELLED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class DesignRank:
-    """What equations determine.
+    """What equations determine."""
 
-    Attributes:
-        rank: the rank; an upper bound where `settled` is False.
-        determined: whether each column has one solution, shape (columns,).
-        free: columns that, once known, make all others known: as many as rank is short of columns.
-        core: rows and columns that were left to arithmetic.
-        settled: False where the core was too large; its columns then count as not determined.
-    """
-
-    rank: int
-    determined: npt.NDArray[np.bool_]
-    free: IntArray
-    core: tuple[int, int]
-    settled: bool
+    rank: int  # the rank; an upper bound where `settled` is False
+    determined: npt.NDArray[np.bool_]  # whether each column has one solution, shape (columns,)
+    free: IntArray  # columns that, once known, make all others known: as many as rank is short of columns
+    core: tuple[int, int]  # rows and columns that were left to arithmetic
+    settled: bool  # False where the core was too large; its columns then count as not determined
 
 
 def design_rank(matrix: sparse.csr_array, *, core_columns: int | None = None) -> DesignRank:

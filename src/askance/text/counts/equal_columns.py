@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 class MergedColumns:
     """A design whose equal columns became one.
 
-    Attributes:
-        matrix: shape (T, groups); a group of m columns is √m times one of them. Groups are ordered by the first row
-            that they appear in, so that rows find their coefficients close to each other.
-        used: numbers of the columns that are not zero.
-        group: the group of each of these.
-        roots: √m of every group, shape (groups, 1).
-        columns: F, how many columns there were.
-
     >>> from scipy import sparse
     >>> merged = MergedColumns.of(sparse.csr_array([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]))
     >>> merged.matrix.toarray().round(2), merged.group
@@ -38,11 +30,13 @@ class MergedColumns:
            [0.  , 1.  ]]), array([0, 1, 0]))
     """
 
+    # Shape (T, groups); a group of m columns is √m times one of them. Groups are ordered by the first row that they
+    # appear in, so that rows find their coefficients close to each other.
     matrix: sparse.csr_array
-    used: IntArray
-    group: IntArray
-    roots: AnyArray
-    columns: int
+    used: IntArray  # numbers of the columns that are not zero
+    group: IntArray  # the group of each of these
+    roots: AnyArray  # √m of every group, shape (groups, 1)
+    columns: int  # F, how many columns there were
 
     @classmethod
     def of(cls, design: sparse.csr_array) -> MergedColumns:

@@ -38,20 +38,13 @@ class CountEquations:
 
     Regions of one token are one row for each type: Σ_r ω_r (N_r − w)² is the same function of w as Ω (N̄ − w)² with the
     sum of weights and the weighted mean. A labelled corpus so has no more rows than types.
-
-    Attributes:
-        types: types that regions cover, shape (A,).
-        matrix: R, how often each of these types appears, shape (rows, A).
-        response: the counts N, shape (rows, K).
-        weights: ω, shape (rows, K); None where all are 1.
-        sentence: the sentence of every row; −1 for rows of single tokens, which may come from many.
     """
 
-    types: IntArray
-    matrix: sparse.csr_array
-    response: AnyArray
-    weights: AnyArray | None
-    sentence: IntArray
+    types: IntArray  # types that regions cover, shape (A,)
+    matrix: sparse.csr_array  # R, how often each of these types appears, shape (rows, A)
+    response: AnyArray  # the counts N, shape (rows, K)
+    weights: AnyArray | None  # ω, shape (rows, K); None where all are 1
+    sentence: IntArray  # the sentence of every row; −1 for rows of single tokens, which may come from many
 
     @classmethod
     def of(

@@ -52,17 +52,12 @@ _SWEEPS, _SETTLED, _NOTHING = 25, 0.001, 1e-5
 
 
 class _Reports(NamedTuple):
-    """Stretches of one length.
+    """Stretches of one length."""
 
-    Attributes:
-        length: L.
-        told: counts of each report, `_NOT_TOLD` where it has none, shape (stretches, reports, tags).
-        who: code of its annotator, shape (stretches, reports).
-    """
-
-    length: int
+    length: int  # L
+    # Counts of each report, `_NOT_TOLD` where it has none, shape (stretches, reports, tags).
     told: npt.NDArray[np.int16]
-    who: IntArray
+    who: IntArray  # code of its annotator, shape (stretches, reports)
 
 
 def estimate_miscounts(

@@ -46,21 +46,13 @@ _CURVATURE = 0.3
 
 @dataclass(frozen=True)
 class NodeFit:
-    """A fitted node model.
+    """A fitted node model."""
 
-    Attributes:
-        theta: θ, shape (F, K).
-        objective: log-likelihood − λ/2 ‖θ‖² there.
-        iterations: steps of the descent.
-        converged: whether it came to rest; False where it was stopped or ran out of steps.
-        evaluations: how often log-likelihood and expected counts were worked out.
-    """
-
-    theta: AnyArray
-    objective: float
-    iterations: int
-    converged: bool
-    evaluations: int
+    theta: AnyArray  # θ, shape (F, K)
+    objective: float  # log-likelihood − λ/2 ‖θ‖² there
+    iterations: int  # steps of the descent
+    converged: bool  # whether it came to rest; False where it was stopped or ran out of steps
+    evaluations: int  # how often log-likelihood and expected counts were worked out
 
 
 def log_probabilities(design: sparse.csr_array, theta: AnyArray) -> AnyArray:

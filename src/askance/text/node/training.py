@@ -36,25 +36,15 @@ _EM_STEPS, _EM_STEP = 5, 0.1
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """How P(tag | word) is trained.
+    """How P(tag | word) is trained."""
 
-    Attributes:
-        l2: λ.
-        moments: how P(tag | word) is found from counts.
-        counts: how the likelihood of counts is worked out.
-        optimiser: of the likelihood.
-        max_iterations: of each fit.
-        tolerance: on the relative gain of an iteration.
-        miscounts: how often people miscount.
-    """
-
-    l2: float
-    moments: MomentMethod
-    counts: CountMethod
-    optimiser: Optimiser
-    max_iterations: int
-    tolerance: float
-    miscounts: MiscountsBy | None
+    l2: float  # λ
+    moments: MomentMethod  # how P(tag | word) is found from counts
+    counts: CountMethod  # how the likelihood of counts is worked out
+    optimiser: Optimiser  # of the likelihood
+    max_iterations: int  # of each fit
+    tolerance: float  # on the relative gain of an iteration
+    miscounts: MiscountsBy | None  # how often people miscount
 
     def fitting(self, rough: float = 1.0) -> dict[str, Any]:
         """What `fit_node` is told."""
