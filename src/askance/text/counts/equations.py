@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray
+from askance.errors import ShapeError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
 
@@ -98,6 +99,15 @@ class CountEquations:
         if self.weights is None:
             return np.ones(len(self.response))
         return np.asarray(self.weights.max(axis=1, initial=0), dtype=float)
+
+
+def require_design(design: sparse.csr_array, regions: RegionCounts) -> None:
+    """Refuse features of other words than those of the regions."""
+    if design.shape[0] != len(regions.corpus.words):
+        raise ShapeError(
+            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
+            remedy="Make it of the words of the regions' corpus.",
+        )
 
 
 def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) -> FloatArray:

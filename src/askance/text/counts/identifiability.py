@@ -16,11 +16,11 @@ import numpy.typing as npt
 from askance._arrays import IntArray
 from askance._checks import did_you_mean, shorten, shown
 from askance._threads import one_thread
-from askance.errors import EmptyDataError, LabelError, ShapeError
+from askance.errors import EmptyDataError, LabelError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.design_rank import DesignRank, design_rank
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.counts.equations import CountEquations
+from askance.text.counts.equations import CountEquations, require_design
 from askance.text.counts.indistinct_tags import IndistinctTags, indistinct_tags
 
 if TYPE_CHECKING:
@@ -148,11 +148,8 @@ def identifiability(
     more regions needed: 1 single tokens (start with 'York'); no number of the present kind
     """
     matrix, types, count = _equations(regions, tag)
-    if design is not None and design.shape[0] != len(regions.corpus.words):
-        raise ShapeError(
-            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
-            remedy="Make it of the words of the regions' corpus.",
-        )
+    if design is not None:
+        require_design(design, regions)
     first, group = _proportional(matrix)
     reduced = matrix[:, first]
     found = design_rank(reduced)

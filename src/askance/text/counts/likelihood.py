@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, IntArray
-from askance._checks import shown
+from askance._checks import one_of
 from askance._cores import processors
 from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
@@ -95,12 +95,8 @@ class CountLikelihood:
             threads: at most this many; default: one per processor that this process may use.
             tolerance: by how much expected counts of tilted distributions may be off.
         """
-        method = current_method(method)
-        if method not in get_args(Method):
-            raise InputError(
-                argument="method", got=shown(method), allowed=", ".join(get_args(Method)), remedy="Choose one."
-            )
-        self.method, self.budget, self.tolerance = method, float(budget), tolerance
+        self.method = one_of(current_method(method), get_args(Method), "method", "Choose one.")
+        self.budget, self.tolerance = float(budget), tolerance
         self.threads = threads or processors()
         self.shape = len(regions.corpus.words), len(regions.tagset)
         self._regions = regions.with_positive_weight()
@@ -134,12 +130,11 @@ class CountLikelihood:
         labels[labels] = self._layout.tag[self._layout.offsets[:-1][labels]] >= 0
         affordable = self._cost <= min(self.budget, LARGEST_COST)
         summed = ~settled & (affordable if self.method == "auto" else np.full(len(settled), self.method == "exact"))
-        rest = ~settled & ~summed
         self._treatments = {
             "label": np.flatnonzero(labels),
             "independent": np.flatnonzero(settled & ~labels),
             "exact": np.flatnonzero(summed),
-            "sinkhorn": np.flatnonzero(rest),
+            "sinkhorn": np.flatnonzero(~settled & ~summed),
         }
         self._summed_exactly = settled | summed
         self._unlabelled = np.flatnonzero(~labels)
@@ -182,7 +177,7 @@ class CountLikelihood:
         np.exp(table, out=p)
         self._normalise(p)
         self._sum_exactly(p)
-        self._approximate(p, self._treatments["sinkhorn"])
+        self._tilt(p, self._treatments["sinkhorn"])
         weights = self._regions.weights
         self._run(
             region_collect.collect,
@@ -245,10 +240,6 @@ class CountLikelihood:
                 (self._layout, lost),
                 (self._tilts, self._posterior, self._value),
             )
-
-    def _approximate(self, p: AnyArray, regions: IntArray) -> None:
-        """What is done with regions that are not summed exactly."""
-        self._tilt(p, regions)
 
     def _tilt(self, p: AnyArray, regions: IntArray) -> None:
         self._split(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._checks import did_you_mean, require_generator, shorten, shown
+from askance._checks import did_you_mean, instance, require_generator, shorten, shown
 from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError, ProbabilityError
 from askance.text.corpus.regions import RegionCounts
@@ -116,13 +116,8 @@ def miscount_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> tupl
 def check_miscounts(miscounts: object) -> None:
     """Refuse what is neither `Miscounts` nor a mapping from names to such, whoever the names belong to."""
     remedy = "Write Miscounts(missed=0.05, extra=0.02)."
-    if not isinstance(miscounts, (Miscounts, Mapping)):
-        raise InputError(
-            argument="miscounts",
-            got=shown(miscounts),
-            allowed="Miscounts, a mapping by annotator, or 'estimate'",
-            remedy=remedy,
-        )
+    kinds: tuple[type, ...] = (Miscounts, Mapping)
+    instance(miscounts, kinds, "miscounts", "Miscounts, a mapping by annotator, or 'estimate'", remedy)
     for name, rates in miscounts.items() if isinstance(miscounts, Mapping) else ():
         if not isinstance(name, str) or not isinstance(rates, Miscounts):
             raise InputError(

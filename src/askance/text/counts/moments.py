@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import as_count, require_generator, shown
+from askance._checks import as_count, as_float, number, one_of, require_generator
 from askance._threads import one_thread
-from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.errors import EmptyDataError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.counts.equations import CountEquations, known_tokens
+from askance.text.counts.equations import CountEquations, known_tokens, require_design
 from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moment_solver import RidgeSystem
 from askance.text.counts.simplex_moments import simplex_least_squares
@@ -187,20 +187,10 @@ def _distributions(table: AnyArray) -> AnyArray:
 
 
 def _check(regions: RegionCounts, design: sparse.csr_array, method: str, l2: float | None, pull: float) -> None:
-    if method not in get_args(MomentMethod):
-        raise InputError(
-            argument="method", got=shown(method), allowed=", ".join(get_args(MomentMethod)), remedy='Try "auto".'
-        )
+    one_of(method, get_args(MomentMethod), "method", 'Try "auto".')
     if not len(regions):
         raise EmptyDataError("there are no regions.", remedy="Give at least one.")
-    if design.shape[0] != len(regions.corpus.words):
-        raise ShapeError(
-            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
-            remedy="Make it of the words of the regions' corpus.",
-        )
-    if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(
-            argument="l2", got=shown(l2), allowed="above 0, finite", remedy="Leave it out for the default."
-        )
-    if not (isinstance(pull, (int, float)) and 0 <= pull < np.inf):
-        raise InputError(f"pull is {shown(pull)}; allowed: 0 or more, finite.", remedy="0.5 suits most corpora.")
+    require_design(design, regions)
+    if l2 is not None:
+        number(as_float(l2, "l2"), "l2", 0, open=True, remedy="Leave it out for the default.")
+    number(as_float(pull, "pull"), "pull", 0, remedy="0.5 suits most corpora.")

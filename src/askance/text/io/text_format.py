@@ -6,9 +6,9 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
-from askance._checks import did_you_mean, shown
+from askance._checks import did_you_mean, one_of, shown
 from askance.errors import FormatError, InputError
 from askance.text.io.annotation_spans import Tool
 from askance.text.io.annotation_tools import tool_of_file
@@ -34,20 +34,14 @@ def format_of(source: Source, format: str | None = None) -> TextFormat:
     >>> format_of("train.tsv.gz"), format_of("input", "text")
     ('tsv', 'text')
     """
-    for known in get_args(TextFormat):
-        if format == known:
-            return known  # type: ignore[no-any-return]
-    allowed = ", ".join(get_args(TextFormat))
     if format is not None:
-        raise InputError(
-            f"format is {shown(format)}; allowed: {allowed}.", remedy=did_you_mean(format, get_args(TextFormat), "")
-        )
+        return cast(TextFormat, one_of(format, get_args(TextFormat), "format", ""))
     suffixes = [suffix.lower() for suffix in Path(name_of(source)).suffixes]
     last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
     if not last or last[0] not in _SUFFIXES:
         raise InputError(
             f"the name of {name_of(source)} tells no format; allowed: {', '.join(_SUFFIXES)}, also with .gz.",
-            remedy=_remedy(name_of(source), last[0] if last else "", allowed),
+            remedy=_remedy(name_of(source), last[0] if last else ""),
         )
     return _SUFFIXES[last[0]]
 
@@ -63,7 +57,7 @@ def tabs_for_blanks(name: str, target: str) -> str:
     return f"zcat {quoted} | {command} > {place}" if name.endswith(".gz") else f"{command} < {quoted} > {place}"
 
 
-def _remedy(name: str, suffix: str, allowed: str) -> str:
+def _remedy(name: str, suffix: str) -> str:
     """What to do about a name that tells no format."""
     if suffix in _COLUMNS:
         return (
@@ -71,7 +65,8 @@ def _remedy(name: str, suffix: str, allowed: str) -> str:
             f"{tabs_for_blanks(name, Path(name.removesuffix('.gz')).with_suffix('.tsv').name)}. If it has the ten "
             "columns of CoNLL-U, call it .conllu."
         )
-    return f"Give it such an ending; Python and `askance tag` may also be told the format: {allowed}."
+    formats = ", ".join(get_args(TextFormat))
+    return f"Give it such an ending; Python and `askance tag` may also be told the format: {formats}."
 
 
 def format_within(source: OpenText, format: str | None = None) -> TextFormat:

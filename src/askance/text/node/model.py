@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike
-from askance._checks import as_count, as_floats, shown
+from askance._checks import as_count, as_float, as_floats, number
+from askance._checks import shape as require_shape
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.solver import minimise
@@ -102,8 +103,7 @@ def fit_node(
     (True, array([[ 0.284, -0.284],
            [-0.68 ,  0.68 ]]))
     """
-    if not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(argument="l2", got=shown(l2), allowed="above 0, finite", remedy="0.3 suits most corpora.")
+    penalty = number(as_float(l2, "l2"), "l2", 0, open=True, remedy="0.3 suits most corpora.")
     as_count(max_iterations, "max_iterations")
     weights = _checked_totals(design, totals)
     if callable(objective):
@@ -112,7 +112,7 @@ def fit_node(
     else:
         evidence = _constant(_checked_counts(objective, weights))
         shape = (design.shape[1], np.shape(objective)[1])
-    problem = _Problem(design, weights, evidence, float(l2), _FIRST_STEPS if start is None else _FIRST_STEPS_FROM_START)
+    problem = _Problem(design, weights, evidence, penalty, _FIRST_STEPS if start is None else _FIRST_STEPS_FROM_START)
     first = problem.reduce(_checked_start(start, shape, design))
 
     def after(iteration: int, value: float, point: AnyArray) -> bool:
@@ -178,11 +178,7 @@ def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design
     if start is None:
         return np.zeros((design.shape[1], shape[1]), dtype=design.dtype)
     theta = np.asarray(start, dtype=design.dtype)
-    if theta.shape != (design.shape[1], shape[1]):
-        raise ShapeError(
-            f"start has shape {theta.shape}; allowed: {(design.shape[1], shape[1])}.",
-            remedy="Give θ of the same features and tags.",
-        )
+    require_shape(theta, (design.shape[1], shape[1]), "start", "Give θ of the same features and tags.")
     if not np.isfinite(theta).all():
         raise InputError("start contains values that are not finite; allowed: finite.", remedy="Leave it out.")
     return theta

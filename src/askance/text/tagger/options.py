@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from askance._checks import as_count, did_you_mean, shown
+from askance._checks import as_count, instance, one_of, shown
 from askance._words import Argument, words
 from askance.errors import InputError
 from askance.text.chain.counts import DEFAULT_BUDGET
@@ -61,22 +61,13 @@ def check_options(given: Mapping[str, Any]) -> None:
         InputError: an option is not what it may be, or the method has no use for it.
     """
     for name, known in _CHOICES.items():
-        if given[name] not in known and not (name == "edges" and given[name] is None):
-            raise InputError(
-                argument=name,
-                got=shown(given[name]),
-                allowed=", ".join(known),
-                remedy=did_you_mean(given[name], known, "Leave it out for the default."),
-            )
+        if given[name] is not None or name != "edges":
+            one_of(given[name], known, name)
     _check_numbers(given)
     for name in ("features", "neighbours"):
-        if given[name] is not None and not isinstance(given[name], FeatureConfig):
-            raise InputError(
-                argument=name,
-                got=shown(given[name]),
-                allowed="a FeatureConfig",
-                remedy='Write FeatureConfig(prefixes=(1,)), or FeatureConfig.only("word", suffixes=(3,)).',
-            )
+        if given[name] is not None:
+            remedy = 'Write FeatureConfig(prefixes=(1,)), or FeatureConfig.only("word", suffixes=(3,)).'
+            instance(given[name], FeatureConfig, name, "a FeatureConfig", remedy)
     classes = given["classes"]
     if not isinstance(classes, Sequence) or isinstance(classes, (str, bytes)):
         raise InputError(
