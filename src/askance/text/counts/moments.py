@@ -9,7 +9,7 @@ Methods:
 - "printed": min Σ_r Σ_b asked (N_rb − Σ_a R_ra w_ab)², the paper's, at its solution of least norm.
 - "ridge": w = ΦV in the space of features, with λ ‖V‖²: rare words learn from similar ones. λ is the mean length of
   regions, as the variance of a count grows with it.
-- "simplex": least squares over distributions, shrunk towards the ridge estimate (`simplex_moments`).
+- "simplex": least squares over distributions, shrunk towards the ridge estimate (`simplex_least_squares`).
 - "sgd": the paper's equations by stochastic steps, one region at a time.
 - "auto": "simplex", which had the lowest error at every window length on held-out sentences.
 
@@ -31,8 +31,7 @@ from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.counts.equations import CountEquations, known_tokens, require_design
 from askance.text.counts.miscounts import MiscountsBy
-from askance.text.counts.moment_solver import RidgeSystem
-from askance.text.counts.simplex_moments import simplex_least_squares
+from askance.text.counts.moment_solver import RidgeSystem, simplex_least_squares
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -1,4 +1,4 @@
-"""Options of a tagger, checked once: each by itself, and whether the method has a use for it."""
+"""Options of a tagger: checked once, each by itself and whether the method has a use for it; chosen where left open."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from askance._words import Argument, words
 from askance.errors import InputError
 from askance.text.chain.counts import DEFAULT_BUDGET
 from askance.text.chain.features import check_radius
+from askance.text.chain.regions import entry_layout, stretches, sum_cost
 from askance.text.chain.training import Edges
 from askance.text.corpus.features import FeatureConfig
+from askance.text.corpus.region_groups import lay_out
 from askance.text.corpus.regions import RegionCounts
 from askance.text.corpus.word_classes import check_sizes
 from askance.text.counts.likelihood import Method as CountMethod
@@ -138,3 +140,63 @@ def usual_penalty(regions: RegionCounts, method: str) -> float:
     if method == "moments" or not counted.any():
         return 0.3
     return 0.6 if float(np.mean(regions.closed[counted])) > 0.5 else 1.0
+
+
+# -- what is taken where nothing is asked for --------------------------------------------------------------------------
+
+
+# Multiplications of a fit of the edges (about 60 evaluations of three products of K × K by token, and the sums over
+# counts) beyond which cheap edges are taken: about an hour on one processor.
+_MOST_WORK = 3e13
+_EVALUATIONS, _PRODUCTS = 60, 3
+# Tokens of a lattice cost about as much as so many products of K × K.
+_LATTICE = 8
+
+
+def choose_method(
+    regions: RegionCounts, budget: float, most_work: float = _MOST_WORK
+) -> tuple[Literal["node", "chain"], Literal["likelihood", "cheap"]]:
+    """The model, and how its edges are found.
+
+    Args:
+        regions: what is known.
+        budget: states × entries² up to which sums over counts are exact.
+        most_work: multiplications that a fit of edges may take.
+
+    >>> from askance.text.corpus.corpus import Corpus
+    >>> labels = RegionCounts.of_labels(Corpus.of([["a", "b"]], [["X", None]]))
+    >>> choose_method(labels, 1e5)
+    ('node', 'likelihood')
+    """
+    if not _has_neighbours(regions):
+        return "node", "likelihood"
+    work = _EVALUATIONS * (_tokens(regions) * _PRODUCTS * len(regions.tagset) ** 2.0 + _sums(regions, budget))
+    return "chain", "likelihood" if work <= most_work else "cheap"
+
+
+def _has_neighbours(regions: RegionCounts) -> bool:
+    """Whether something is known of two tokens next to each other."""
+    if (regions.lengths > 1).any():
+        return True
+    known = np.unique(regions.start)
+    following = known[1:][np.diff(known) == 1]
+    firsts = regions.corpus.starts[:-1]
+    return bool(np.isin(following, firsts, invert=True).any())
+
+
+def _tokens(regions: RegionCounts) -> float:
+    """Tokens that a pass runs over, about."""
+    counted = regions.take(regions.lengths > 1)
+    start, end = stretches(counted, 2)
+    single = regions.start[regions.lengths == 1]
+    sentences = np.unique(np.searchsorted(regions.corpus.starts, single, side="right") - 1)
+    return float((end - start).sum() + regions.corpus.lengths[sentences].sum())
+
+
+def _sums(regions: RegionCounts, budget: float) -> float:
+    """Multiplications of the sums over counts, about."""
+    counted = regions.take((regions.lengths > 1) & regions.is_possible)
+    tags = len(regions.tagset)
+    cost = sum_cost(entry_layout(lay_out(counted), tags))
+    lattices = counted.lengths[cost > budget].sum() * _LATTICE * tags**2.0
+    return float(cost[cost <= budget].sum() * 3 + lattices)

@@ -34,8 +34,7 @@ from askance.text.node.training import NodeOptions, Optimiser, fit_counts, fit_m
 from askance.text.node.watch import Course, Progress, rising
 from askance.text.tagger.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
 from askance.text.tagger.evidence import checked_held_out, token_weights
-from askance.text.tagger.method_choice import choose_method
-from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, usual_penalty
+from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, choose_method, usual_penalty
 from askance.text.tagger.options import TaggerMethod as TaggerMethod
 from askance.text.tagger.training import Training
 
