@@ -17,8 +17,8 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import chain_lattice, chain_sweep
 from askance._kernels.chain_sweep import Boundary
-from askance.text.chain.evidence import Gradient, Job, row_weights
-from askance.text.chain.inference import Sums, backward, forward
+from askance.text.chain.evidence import Gradient, Job, row_weights, subtract_edges
+from askance.text.chain.inference import Sums, forward
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.chain.regions import RegionBatch, blocks, entry_layout, shape_keys, stretches, sum_cost
@@ -70,7 +70,8 @@ class CountEvidence:
         missed: FloatArray | None = None,
         extra: FloatArray | None = None,
     ) -> None:
-        layout = entry_layout(lay_out(regions, missed, extra), len(regions.tagset))
+        rates = [np.zeros(len(regions)) if rate is None else rate for rate in (missed, extra)]
+        layout = entry_layout(lay_out(regions, *rates), len(regions.tagset))
         cost = sum_cost(layout)
         dear = max(int((cost > budget).sum()), 1)
         # A few regions may cost more: what is exact leaves nothing out.
@@ -83,8 +84,8 @@ class CountEvidence:
             order = np.array(sorted(chosen, key=keys.__getitem__), dtype=np.int64)
             for first in range(0, len(order), _CHUNK):
                 some = order[first : first + _CHUNK]
-                rates = [None if each is None else each[some] for each in (missed, extra)]
-                self._chunks.append(_Chunk(regions.take(some), context, 0 if is_exact else arcs, *rates))
+                own = [rate[some] for rate in rates]
+                self._chunks.append(_Chunk(regions.take(some), context, 0 if is_exact else arcs, *own))
 
     def prepare(self, potentials: ChainPotentials) -> None:
         """Choose the tags that lattices are made of, by tilting the chain as it is now."""
@@ -110,17 +111,12 @@ class _Chunk:
     """Some of the regions."""
 
     def __init__(
-        self,
-        regions: RegionCounts,
-        context: int | None,
-        arcs: int,
-        missed: FloatArray | None,
-        extra: FloatArray | None,
+        self, regions: RegionCounts, context: int | None, arcs: int, missed: FloatArray, extra: FloatArray
     ) -> None:
         start, end = stretches(regions, context)
         order = np.concatenate([batch.stretches for batch in ChainLayout.of(start, end).batches])
         regions, start, end = regions.take(order), start[order], end[order]
-        groups = lay_out(regions, None if missed is None else missed[order], None if extra is None else extra[order])
+        groups = lay_out(regions, missed[order], extra[order])
         self.tags, self.weight, self.weights = len(regions.tagset), regions.weight, regions.weights
         # However long a region is, a few tags of each token must fit.
         self.is_exact, self.arcs = arcs == 0, max(arcs, _ARCS_OF_A_TOKEN * int(regions.lengths.max()))
@@ -225,11 +221,7 @@ class _Chunk:
         factors, shifts = potentials.rows(batch.tokens)
         sums = forward(batch, factors, shifts, potentials)
         plain = sums.scaled.copy()
-        pairs = np.zeros_like(into.pairs)
-        backward(batch, sums, potentials, pairs, row_weights(batch, self._effective(), plain.dtype))
-        pairs *= potentials.factors
-        into.pairs -= pairs
-        into.model_pairs += pairs
+        subtract_edges(batch, sums, potentials, into, row_weights(batch, self._effective(), plain.dtype))
         numbers[each.cells] = plain.reshape(-1)[each.cell_source]
         before = np.ones((len(each.left), self.tags), dtype=plain.dtype)
         led = np.flatnonzero(each.left)

@@ -98,14 +98,7 @@ class Evidence(Protocol):
 
 
 class ChainObjective:
-    """The log-likelihood of all evidence as a function of the scores of a chain.
-
-    Args:
-        evidence: all of it.
-        places: of the tokens.
-        tags: K.
-        threads: at most this many.
-    """
+    """The log-likelihood of all evidence as a function of the scores of a chain with K tags, in so many threads."""
 
     def __init__(self, evidence: Sequence[Evidence], places: TokenPlaces, tags: int, threads: int) -> None:
         self.places, self.tags, self.threads = places, tags, threads
@@ -140,17 +133,23 @@ class ChainObjective:
         return total
 
 
-def free_sums(
-    batch: Batch, potentials: ChainPotentials, into: Gradient, weight: AnyArray | None = None
-) -> tuple[Sums, AnyArray]:
-    """Sums of a batch and marginals of its tokens, shape (rows, K); marginals of edges are taken from the gradient."""
-    factors, shifts = potentials.rows(batch.tokens)
-    sums = forward(batch, factors, shifts, potentials)
+def subtract_edges(
+    batch: Batch, sums: Sums, potentials: ChainPotentials, into: Gradient, weight: AnyArray | None
+) -> None:
+    """β of a batch after `forward`; marginals of edges are taken from the gradient."""
     pairs = np.zeros_like(into.pairs)
     backward(batch, sums, potentials, pairs, weight)
     pairs *= potentials.factors
     into.pairs -= pairs
     into.model_pairs += pairs
+
+
+def _free_sums(
+    batch: Batch, potentials: ChainPotentials, into: Gradient, weight: AnyArray | None
+) -> tuple[Sums, AnyArray]:
+    """Sums of a batch and marginals of its tokens, shape (rows, K)."""
+    sums = forward(batch, *potentials.rows(batch.tokens), potentials)
+    subtract_edges(batch, sums, potentials, into, weight)
     return sums, sums.alpha * sums.beta
 
 
@@ -229,7 +228,7 @@ class _FreeJob:
 
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
         weight = row_weights(self.batch, self.weight, potentials.edges.dtype)
-        sums, marginals = free_sums(self.batch, potentials, into, weight)
+        sums, marginals = _free_sums(self.batch, potentials, into, weight)
         if weight is None:
             into.value -= float(sums.log_scales.sum())
         else:
@@ -266,7 +265,7 @@ class AllowedEvidence:
 
         def add(potentials: ChainPotentials, into: Gradient) -> None:
             weight = row_weights(batch, self.weight, potentials.edges.dtype)
-            free, marginals = free_sums(batch, potentials, into, weight)
+            free, marginals = _free_sums(batch, potentials, into, weight)
             factors, shifts = potentials.rows(batch.tokens)
             factors *= allowed
             highest = row_maxima(factors)  # brought back to 1, or a small one times a small edge is 0 in 32 bits
@@ -292,15 +291,11 @@ class AllowedEvidence:
 
 
 def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]:
-    """The evidence of regions of one token each.
+    """The evidence of regions of one token each; `places` are those of the tokens of their corpus.
 
     All that is known of the tokens of a sentence is taken together, so a sentence whose tokens all have a label is one
     labelled sequence. Where its tokens have different weights, those of each weight are taken together. What is said of
     a token twice counts twice, and where annotators disagree what each says is evidence of its own.
-
-    Args:
-        regions: of length 1.
-        places: of the tokens of their corpus.
     """
     lay_out(regions)  # refuses counts that cannot be
     allowed, starts = _allowed(regions), regions.corpus.starts

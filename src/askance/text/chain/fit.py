@@ -185,17 +185,7 @@ def descend(
     progress: Callable[[int, float], None] | None = None,
     stop: Callable[[ChainParameters], bool] | None = None,
 ) -> ChainFit:
-    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁.
-
-    Args:
-        problem: what is maximised.
-        start: where to start; default 0.
-        max_iterations: at most so many steps.
-        tolerance: the fit has converged when three steps gained less than this share of the objective each, and the
-            gradient promises little more.
-        progress: told step and objective.
-        stop: told the parameters after every step; True ends the fit.
-    """
+    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁ from a start, default 0; tolerance, progress and stop as for `fit_node`."""
     if start is None:
         start = ChainParameters.zeros(problem.features, problem.tags, problem.dtype)
     stopped = False

@@ -62,14 +62,9 @@ def _normalise(rows: AnyArray, scales: AnyArray, ones: AnyArray) -> None:
 
 
 def backward(batch: Batch, sums: Sums, potentials: ChainPotentials, pairs: AnyArray, weight: AnyArray | None) -> None:
-    """β and u of all rows; posteriors of edges, without the factor E, are added to `pairs`, shape (K, K).
+    """β and u of all rows, after `forward`; posteriors of edges, without the factor E, are added to `pairs`.
 
-    Args:
-        batch: the stretches.
-        sums: after `forward`.
-        potentials: the scores.
-        pairs: added to, in 64 bits.
-        weight: of every row, shape (rows, 1), for what is added to `pairs`; None: 1.
+    These are in 64 bits, shape (K, K), and count by the weight of their rows, shape (rows, 1); None: 1.
     """
     beta, scaled, alpha, edges = np.ones_like(sums.alpha), sums.scaled, sums.alpha, potentials.transposed
     found = np.zeros(edges.shape, dtype=edges.dtype)

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._checks import require_generator, shown
+from askance._checks import require_generator
 from askance._kernels import chain_viterbi
-from askance.errors import LabelError, ShapeError
+from askance.errors import ShapeError
 from askance.text.chain.features import ChainFeatures
 from askance.text.chain.fit import ChainParameters
 from askance.text.chain.inference import backward, forward
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.potentials import ChainPotentials, TokenPlaces
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, tag_codes
 
 # Tokens whose scores are held at a time.
 _TOKENS_AT_ONCE = 1 << 15
@@ -70,11 +70,7 @@ class ChainModel:
             tables[distance] = np.asarray(matrix.astype(parameters.theta.dtype) @ parameters.theta[start:stop])
             start = stop
         return ChainPotentials(
-            TokenPlaces.of(corpus, self.features.distances),
-            tables,
-            parameters.edges,
-            parameters.first,
-            parameters.last,
+            TokenPlaces.of(corpus, self.features.distances), tables, parameters.edges, parameters.first, parameters.last
         )
 
     def best_tags(self, corpus: Corpus) -> IntArray:
@@ -111,14 +107,7 @@ class ChainModel:
 
     def log_likelihood(self, corpus: Corpus) -> FloatArray:
         """Log p(tags | words) of every sentence of a labelled corpus, shape (sentences,)."""
-        place = {name: code for code, name in enumerate(self.tagset)}
-        unknown = sorted(set(corpus.tagset) - set(place))
-        if unknown:
-            raise LabelError(
-                f"the corpus has the tag {shown(unknown[0])}; allowed: {shown(list(self.tagset))}.",
-                remedy="Take a corpus of the model's tag set.",
-            )
-        tags = np.array([place[name] for name in corpus.tagset], dtype=np.int64)[corpus.require_tags()]
+        tags = tag_codes(corpus.tagset, self.tagset, "the corpus has")[corpus.require_tags()].astype(np.int64)
         potentials = self.potentials(corpus)
         score = np.empty(corpus.n_tokens)
         for starts in _pieces(corpus):

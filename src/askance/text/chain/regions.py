@@ -16,12 +16,7 @@ from askance.text.corpus.regions import RegionCounts
 
 
 def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, IntArray]:
-    """Where the stretches of regions begin and end: with so many words around them, within their sentences.
-
-    Args:
-        regions: R of them.
-        context: words on each side; None: all of the sentence.
-    """
+    """Where the stretches of regions begin and end: with so many words on each side, or all, within their sentences."""
     starts = regions.corpus.starts
     sentence = regions.sentence
     first, last = starts[sentence], starts[sentence + 1]
@@ -31,12 +26,7 @@ def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, Int
 
 
 def entry_layout(layout: RegionLayout, tags: int) -> EntryLayout:
-    """The groups of regions with the tags in them: one, all that were not looked for, or all that were.
-
-    Args:
-        layout: groups of the regions.
-        tags: K.
-    """
+    """The groups of regions with the tags in them, of K: one, all that were not looked for, or all that were."""
     is_shared, count = layout.tag < 0, len(layout.length)
     shared = np.flatnonzero(is_shared)
     owner = np.repeat(np.arange(count), np.diff(layout.offsets))

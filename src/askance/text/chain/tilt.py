@@ -81,14 +81,7 @@ class _Descent:
         self._moved: FloatArray | None = None
         self._slope = self._promised = np.zeros(regions)
 
-    def step(
-        self,
-        tilt: FloatArray,
-        table: AnyArray,
-        low: FloatArray,
-        high: FloatArray,
-        used: AnyArray,
-    ) -> FloatArray:
+    def step(self, tilt: FloatArray, table: AnyArray, low: FloatArray, high: FloatArray, used: AnyArray) -> FloatArray:
         """Log factors after one more step, from posteriors of groups at every token, shape (n, tokens, groups)."""
         expected = table.sum(axis=1)
         wanted = np.where(tilt > 0, low, np.where(tilt < 0, high, np.clip(expected, low, high)))

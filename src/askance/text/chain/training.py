@@ -51,24 +51,15 @@ class ChainOptions:
 
 
 class ChainTask:
-    """The likelihood of regions under chains with given features.
-
-    Args:
-        regions: what is known.
-        features: of words.
-        options: how it is looked at.
-    """
+    """The likelihood of regions under chains with these features."""
 
     def __init__(self, regions: RegionCounts, features: ChainFeatures, options: ChainOptions) -> None:
         self.regions, self.features, self.options = regions, features, options
         self.places = TokenPlaces.of(regions.corpus, features.distances)
-        single = regions.lengths == 1
-        rates = miscount_rates(regions, options.miscounts)[:2]
+        missed, extra, _ = miscount_rates(regions, options.miscounts)
+        single = (regions.lengths == 1) & (missed == 0) & (extra == 0)  # a count that may be wrong is no label
         self.evidence: list[Evidence] = []
         self.counts: CountEvidence | None = None
-        missed, extra = (each if each.any() else None for each in rates)
-        if missed is not None or extra is not None:  # a count of one token that may be wrong is no label
-            single &= (rates[0] == 0) & (rates[1] == 0)
         if single.any():
             self.evidence += token_evidence(regions.take(single), self.places)
         if not single.all():
@@ -76,8 +67,8 @@ class ChainTask:
                 regions.take(~single),
                 context=options.context,
                 budget=options.budget,
-                missed=None if missed is None else missed[~single],
-                extra=None if extra is None else extra[~single],
+                missed=missed[~single],
+                extra=extra[~single],
             )
             self.evidence.append(self.counts)
         self.objective = ChainObjective(self.evidence, self.places, len(regions.tagset), processors())

@@ -21,6 +21,22 @@ NO_TAG = -1
 _MOST_TAGS = 2**15 - 1
 
 
+def tag_codes(names: Iterable[str], tagset: Sequence[str], whose: str) -> npt.NDArray[np.int16]:
+    """The codes of tags in a tag set, and `NO_TAG` behind them: as it is −1, it takes itself to itself.
+
+    >>> tag_codes(["VB", "DT"], ["DT", "NN", "VB"], "the corpus has")
+    array([ 2,  0, -1], dtype=int16)
+    """
+    place = {name: code for code, name in enumerate(tagset)}
+    codes = [place.get(name, name) for name in names]
+    unknown = next((code for code in codes if isinstance(code, str)), None)
+    if unknown is not None:
+        raise LabelError(
+            f"{whose} the tag {shown(unknown)}; allowed: {shown(list(tagset))}.", remedy="Take one tag set for all."
+        )
+    return np.array([*codes, NO_TAG], dtype=np.int16)
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Sentences as types (different words) and offsets, with or without tags.
@@ -168,9 +184,7 @@ class Corpus:
         """The same tags within a larger tag set."""
         if self.tags is None:
             return Corpus(self.words, self.tokens, self.starts, tuple(tagset), None, self.ids)
-        place = {name: code for code, name in enumerate(tagset)}
-        codes = np.array([*(place[name] for name in self.tagset), NO_TAG], dtype=np.int16)  # −1 is the last entry
-        return self.with_tags(codes[self.tags], tagset)
+        return self.with_tags(tag_codes(self.tagset, tagset, "the corpus has")[self.tags], tagset)
 
     @classmethod
     def join(cls, parts: Sequence[Corpus]) -> Corpus:
@@ -181,14 +195,13 @@ class Corpus:
         """
         types: dict[str, int] = {}
         tagset = tuple(sorted({name for part in parts for name in part.tagset}))
-        place = {name: code for code, name in enumerate(tagset)}
         tokens, tags, starts, total = [], [], [np.zeros(1, dtype=np.int64)], 0
         ids: list[str] = []
         for part in parts:
             recoded = np.array([types.setdefault(word, len(types)) for word in part.words], dtype=np.int32)
             tokens.append(recoded[part.tokens] if len(recoded) else part.tokens)
-            names = np.array([*(place[name] for name in part.tagset), NO_TAG], dtype=np.int16)  # −1 is the last entry
-            tags.append(np.full(part.n_tokens, NO_TAG, dtype=np.int16) if part.tags is None else names[part.tags])
+            codes = tag_codes(part.tagset, tagset, "a part has")
+            tags.append(np.full(part.n_tokens, NO_TAG, dtype=np.int16) if part.tags is None else codes[part.tags])
             starts.append(part.starts[1:] + total)
             total += part.n_tokens
             ids += part.ids or [""] * len(part)
@@ -255,11 +268,7 @@ class CorpusBuilder:
             raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
 
     def build(self, tagset: Iterable[str] | None = None) -> Corpus:
-        """The corpus.
-
-        Args:
-            tagset: the tags that may appear; default: those that do. Sorted.
-        """
+        """The corpus, with the tags that may appear, sorted; default: those that do."""
         used = sorted(name for name in self._names if name is not None and name not in self._no_tag)
         known = tuple(used if tagset is None else sorted(set(tagset)))
         if len(known) > _MOST_TAGS:

@@ -49,10 +49,7 @@ def lay_out(regions: RegionCounts, missed: FloatArray | None = None, extra: Floa
     region, tag, low, high, factor = _groups(regions, *rates)
     least, most = (np.bincount(region, bound, count).astype(np.int64) for bound in (low, high))
     _require_possible(length, least, most, (rates[0] > 0) | (rates[1] > 0))
-    low, high = (
-        np.maximum(low, (length - most)[region] + high),
-        np.minimum(high, (length - least)[region] + low),
-    )
+    low, high = (np.maximum(low, (length - most)[region] + high), np.minimum(high, (length - least)[region] + low))
     kept = np.flatnonzero(high > 0)
     kept = kept[np.lexsort((tag[kept], -low[kept], -high[kept], region[kept]))]
     groups = np.bincount(region[kept], minlength=count)

@@ -40,11 +40,7 @@ class DesignRank:
 
 
 def design_rank(matrix: sparse.csr_array, *, core_columns: int | None = None) -> DesignRank:
-    """Rank and determined columns of a matrix whose entries are positive.
-
-    Args:
-        matrix: rows of counts.
-        core_columns: a core with more columns is not factorised; default `CORE_COLUMNS`.
+    """Rank and determined columns of a matrix of counts; a core of more columns (default: 4,000) is not factorised.
 
     >>> from scipy import sparse
     >>> found = design_rank(sparse.csr_array([[1, 0, 0], [1, 1, 1]]))

@@ -56,11 +56,7 @@ class MergedColumns:
         return cls(matrix, used, group, roots[:, None], design.shape[1])
 
     def reduce(self, theta: AnyArray) -> AnyArray:
-        """Coefficients of the groups that give the same scores, shape (groups, K).
-
-        Args:
-            theta: coefficients of the columns, shape (F, K).
-        """
+        """Coefficients of the groups, shape (groups, K), with the same scores as those of the columns, shape (F, K)."""
         from scipy import sparse
 
         ones, ends = np.ones(len(self.used), dtype=theta.dtype), np.arange(len(self.used) + 1)

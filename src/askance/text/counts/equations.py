@@ -56,14 +56,7 @@ class CountEquations:
         merge_single: bool = True,
         miscounts: MiscountsBy | None = None,
     ) -> CountEquations:
-        """From regions.
-
-        Args:
-            regions: R regions.
-            dtype: float32 or float64.
-            merge_single: whether regions of one token become one row for each type.
-            miscounts: how often people miscount.
-        """
+        """From regions; `merge_single`: those of one token become one row for each type."""
         from scipy import sparse
 
         regions = regions.with_positive_weight()

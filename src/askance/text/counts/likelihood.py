@@ -225,10 +225,7 @@ class CountLikelihood:
         first = self._members[self._ends[:-1]]
         cost = self._cost[first] * np.diff(self._ends)
         self._split(
-            region_sweep.sum_blocks,
-            cost,
-            (self._layout, p, self._members, self._ends),
-            (self._posterior, self._value),
+            region_sweep.sum_blocks, cost, (self._layout, p, self._members, self._ends), (self._posterior, self._value)
         )
         lost = self._members[np.isnan(self._value[self._members])]
         if len(lost):  # sums too small for floating-point numbers: tilted first, they are not

@@ -205,11 +205,7 @@ class _Prior:
             self.h.append(np.cumprod(steps) / np.cumprod(steps).sum())
 
     def fit(self, counts: list[FloatArray]) -> None:
-        """One sweep over the tags: each h_b such that N_b has the wanted distribution over all stretches.
-
-        Args:
-            counts: Σ over stretches of P(N_b = n), for every tag.
-        """
+        """One sweep over the tags: each h_b such that N_b has the wanted Σ over stretches of P(N_b = n)."""
         size = self.longest + 1
         after = [np.append(1.0, np.zeros(size - 1))]
         for h in reversed(self.h[1:]):
@@ -316,13 +312,7 @@ class _Sums:
 
 
 def _channel(rates: FloatArray, most_told: int, most_true: int) -> tuple[FloatArray, FloatArray]:
-    """P(R | N) and P(one of R is an extra | R, N), by annotator, R and N; R = −1, the last, is no report.
-
-    Args:
-        rates: m and q, shape (annotators, 2).
-        most_told: R is below this.
-        most_true: N is below this.
-    """
+    """P(R | N) and P(one of R is an extra | R, N), by annotator, R and N below these; R = −1, the last, is none."""
     reported, true = np.arange(most_told + 1)[:, None], np.arange(most_true)[None, :]
     pascal = np.zeros((most_true, most_told + 1))
     pascal[:, 0] = 1.0

@@ -150,9 +150,7 @@ def require_annotators(miscounts: MiscountsBy | None, *counted: RegionCounts) ->
 def require_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> None:
     """Refuse counts that cannot be of annotators who have no rates where others have: likelihoods cannot explain them.
 
-    Args:
-        regions: what is known; weights of 0 are not looked at.
-        miscounts: rates; without a mapping by annotator nobody in particular lacks them.
+    Regions of weight 0 are not looked at; without a mapping by annotator nobody in particular lacks rates.
     """
     if not isinstance(miscounts, Mapping):
         return
@@ -225,11 +223,7 @@ def miscount_totals(
 ) -> dict[str, MiscountTotals]:
     """What each annotator is expected to have miscounted, by name, "" for regions without one.
 
-    Args:
-        regions: R regions.
-        layout: their groups.
-        posterior: of every token and group, flat, at layout.place.
-        has_channel: the regions that are added up, shape (R,).
+    The posterior is that of every token and group, flat, at layout.place; regions with a channel are added up.
     """
     count, kinds = len(regions), len(regions.tagset)
     groups = np.diff(layout.offsets)

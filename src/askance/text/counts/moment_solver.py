@@ -68,12 +68,9 @@ class RidgeSystem:
         return image
 
     def solve(self, target: AnyArray, iterations: int, tolerance: float = 0.0) -> AnyArray:
-        """V with (ΦᵀRᵀΩRΦ + λI) V = target, from 0.
+        """V with (ΦᵀRᵀΩRΦ + λI) V = target, from 0; the target, shape (F, K), is overwritten.
 
-        Args:
-            target: shape (F, K); overwritten.
-            iterations: at most so many.
-            tolerance: stop when the residual of every tag is below this multiple of its target.
+        Ends after so many iterations, or when the residual of every tag is below this multiple of its target.
         """
         point, residual = np.zeros_like(target), target
         ahead = self._precondition(residual)
@@ -147,16 +144,11 @@ def simplex_least_squares(equations: CountEquations, start: AnyArray, pull: floa
 
         min ½ Σ_rb ω_rb (N_rb − Σ_a R_ra w_ab)² + γ/2 ‖w − w⁰‖²   over w_a ≥ 0, Σ_b w_ab = 1,
 
-    with w⁰ the ridge estimate, which shares features between types and may leave the simplex. The constraint is
-    worth more than it seems: that w is 0 almost everywhere and sums to 1 separates words that counts alone do not.
+    with γ = `pull` and w⁰ = `start` the ridge estimate, which shares features between types and may leave the simplex.
+    The constraint is worth more than it seems: that w is 0 almost everywhere and sums to 1 separates words that counts
+    alone do not.
 
     Solved by FISTA in the metric D = diag(RᵀΩR1) + γ, which is at least the curvature (RᵀΩR has no negative entry).
-
-    Args:
-        equations: R, N, ω.
-        start: w⁰, shape (A, K).
-        pull: γ.
-        iterations: steps.
 
     >>> from askance.text.corpus.corpus import Corpus
     >>> from askance.text.corpus.regions import RegionCounts

@@ -132,9 +132,6 @@ def write_lines(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 class OpenText:
     """Text that is read once, as a pipe must be; whoever has to know what it is may look at its beginning before.
 
-    Args:
-        source: a path, or an open file of bytes.
-
     >>> import io
     >>> text = OpenText(io.BytesIO(b"a dog\\nbarks"))
     >>> with text.looking():

@@ -26,14 +26,7 @@ import numpy as np
 from askance._arrays import IntArray
 from askance._checks import as_list, shorten, shown
 from askance._words import words
-from askance.errors import (
-    AskanceError,
-    EmptyDataError,
-    FormatError,
-    IncompatibleEvidenceError,
-    InputError,
-    LabelError,
-)
+from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError, LabelError
 from askance.formats.report_schema import json_line
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.corpus.regions import RegionBuilder, RegionCounts, check_region

@@ -107,13 +107,7 @@ def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
     """
     text = OpenText(source)
     kind = format_within(text, format or (None if isinstance(source, (str, os.PathLike, OpenText)) else "text"))
-    if not (tool := tool_of_format(kind)):
-        return _corpus(text, kind, None, bare=True)
-    builder = CorpusBuilder()
-    for id, words in task_words(text, tool):
-        builder.add(words, None, id)
-    builder.require_sentences(text.name)
-    return builder.build()
+    return _corpus(text, kind, None, bare=True)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -124,7 +118,9 @@ def _corpus(text: OpenText, kind: TextFormat, tag_column: str | int | None, *, b
     name, lines = text.name, text_lines(text)
     notes = TextNotes(name)
     sentences: Iterator[_Sentence]
-    if kind == "tsv":
+    if tool := tool_of_format(kind):
+        sentences = ((id, words, None) for id, words in task_words(text, tool))
+    elif kind == "tsv":
         sentences = read_tsv(lines, name, tag_column, notes)
     elif kind == "conllu":
         column = column_of(tag_column, COLUMNS, len(COLUMNS), (0, 1), name, default=3)

@@ -26,10 +26,7 @@ _TITLES = {"\0": "NUL", "\x0c": "form feed", "\r": "carriage return", "\ufeff": 
 
 
 class TextNotes:
-    """What was seen in one file, to be told once.
-
-    Args:
-        name: what the file is called in messages.
+    """What was seen in one file, to be told once under its name.
 
     >>> notes = TextNotes("news.tsv")
     >>> notes.tidy("dog ", 3), notes.tidy("dog", 4)

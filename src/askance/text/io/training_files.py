@@ -33,12 +33,7 @@ class LabelledFiles:
     tools: int = 0  # how many of the files were those of annotation tools
 
     def read(self, source: Source, tagset: Sequence[str]) -> Corpus:
-        """The sentences and their tags, in a tag set of their own.
-
-        Args:
-            source: the file.
-            tagset: the tags that are known, which tell how spans are read.
-        """
+        """The sentences and their tags, in a tag set of their own; that of the regions tells how spans are read."""
         text = OpenText(source)
         tool = tool_of_format(format_within(text))
         if tool is None or self.tag_column is not None:  # which a tool's file has not, as `read_tagged` will say
@@ -101,17 +96,10 @@ def join_known(
     weight: float = 1.0,
     doing: Callable[[str], None] = lambda _: None,
 ) -> RegionCounts:
-    """All that is known: regions, labels of their weight, and sentences of which nothing is.
+    """All that is known: regions, whose tag set is that of all, labelled sentences, and bare ones.
 
-    Args:
-        read: the regions; their tag set is that of all.
-        labels: how labelled files are read.
-        labelled: files of labelled sentences.
-        bare: files of text.
-        weight: how many regions each label counts for.
-        doing: is told what is being read.
+    A label counts as much as regions of this weight; `doing` is told what is being read.
     """
-
     parts = [read.regions]
     for path in labelled:
         doing(f"reading {path}")
@@ -124,7 +112,6 @@ def join_known(
 
 def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
-
     path = name_of(source)
     corpus = labels.read(source, read.regions.tagset)
     unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
@@ -143,7 +130,6 @@ def held_out_regions(
     path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool
 ) -> RegionCounts:
     """Regions, or labelled sentences where the file is no file of regions."""
-
     text = OpenText(path)
     if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
         return _labels_of(text, labels, read)

@@ -18,12 +18,7 @@ _ALLOWED = "allowed: some text, no tabs, no ends of lines, no blanks around"
 
 
 def require_writable(corpus: Corpus, format: str) -> None:
-    """Refuse words, tags and ids that a format cannot hold.
-
-    Args:
-        corpus: what is to be written.
-        format: "tsv", "conllu" or "jsonl", which can hold any text but halves of characters.
-    """
+    """Refuse words, tags and ids that "tsv", "conllu" or "jsonl" cannot hold, the last halves of characters only."""
     blank = format == "conllu" or corpus.tags is None  # where an empty word would be no row, or no word
     for type, word in enumerate(corpus.words):
         may_be_blank = not blank and not word.strip()

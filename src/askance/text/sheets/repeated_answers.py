@@ -30,13 +30,7 @@ class RepeatedAnswers:
         self._seen: dict[tuple[Hashable, str | None], list[tuple[dict[str, int], str]]] = {}
 
     def is_new(self, stretch: Hashable, annotator: str | None, counts: Mapping[str, int], where: str) -> bool:
-        """Whether this answer is one more; those without an annotator are.
-
-        Args:
-            stretch: which words are counted.
-            annotator: by whom; None is unknown.
-            counts: the answer.
-            where: file and line.
+        """Whether this answer is one more; those without an annotator are. `where` is file and line.
 
         Raises:
             InputError: the same person counted a tag of the same stretch before, and found another number.

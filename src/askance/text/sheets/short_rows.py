@@ -38,13 +38,7 @@ class ShortRows:
         self._first: ShortRowError | None = None
 
     def is_short(self, counts: Mapping[str, int], length: int, of: Hashable) -> bool:
-        """Whether counts of all tags stay below the number of words.
-
-        Args:
-            counts: by tag.
-            length: number of words.
-            of: which answer of whom: copies of a row count once.
-        """
+        """Whether counts of all tags stay below the number of words; copies of a row, `of` the same, count once."""
         short = sum(counts.values()) < length
         if of not in self._seen:
             self._seen.add(of)

@@ -17,7 +17,8 @@ from askance._checks import shorten
 from askance.errors import EmptyDataError, ForeignTagsWarning, ShapeError
 from askance.estimation.results.fit import normal_quantile
 from askance.estimation.results.share_intervals import share_interval
-from askance.text.corpus.corpus import NO_TAG, Corpus
+from askance.tables import as_json
+from askance.text.corpus.corpus import NO_TAG, Corpus, tag_codes
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Evaluation:
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
         lower, upper = self.interval(confidence)
-        plain = {
+        plain: dict[str, Any] = {
             "accuracy": self.accuracy,
             "std_error": self.standard_error,
             "lower": lower,
@@ -99,7 +100,8 @@ class Evaluation:
             "sentences": self.sentences,
         }
         mistakes = [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions]
-        return {**_known(plain), "tags": [_known(asdict(score)) for score in self.tags], "confusions": mistakes}
+        plain |= {"tags": list(map(asdict, self.tags)), "confusions": mistakes}
+        return {name: as_json(value) for name, value in plain.items()}
 
 
 def evaluate_tags(
@@ -126,9 +128,8 @@ def evaluate_tags(
             remedy="Give a corpus with tags, and its own predictions.",
         )
     names = tuple(sorted({*tagset, *gold.tagset}))
-    place = {name: k for k, name in enumerate(names)}
-    true = np.append([place[name] for name in gold.tagset], NO_TAG)[gold.tags]  # NO_TAG is −1: the last entry
-    told = np.array([place[name] for name in tagset], dtype=np.int64)[codes]
+    true = tag_codes(gold.tagset, names, "the corpus has")[gold.tags].astype(np.int64)
+    told = tag_codes(tagset, names, "the tagger has")[codes]
     seen = true != NO_TAG
     if not seen.any():
         raise EmptyDataError("no token has a true tag.", remedy="Give a corpus with tags.")
@@ -208,13 +209,6 @@ def _confusions(table: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, str
     return tuple((names[true], names[told], int(wrong[true, told])) for true, told in found)
 
 
-def _known(values: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for what is not finite, which JSON has not."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
-    }
-
-
 # -- the interval ------------------------------------------------------------------------------------------------------
 
 
@@ -233,31 +227,24 @@ class SentenceTally(NamedTuple):
 def accuracy_interval(accuracy: float, error: float, tally: SentenceTally, confidence: float) -> tuple[float, float]:
     """Lower and upper end, where sentences, not tokens, are drawn at random; NaN with fewer than two sentences.
 
-    Let p̂ be the share of right tokens and e its standard error, found from sentences. The interval is Wilson's
-    with the effective number of tokens n* = p̂ (1 − p̂) / e², which is the number of tokens divided by the design
-    effect: it holds every p with
+    Let p̂ be the share of right tokens and e its standard error, found from sentences. The interval is Wilson's with
+    the effective number of tokens n* = p̂ (1 − p̂) / e², which is the number of tokens divided by the design effect: it
+    holds every p with
 
         |p̂ − p| ≤ z √(p (1 − p) / n*),
 
     and so stays within 0 and 1 and leans away from them, unlike p̂ ± z e.
 
     How mistakes gather in sentences is not seen where next to no sentence has one: e is then nearly or quite 0, and
-    says nothing. With fewer than five sentences that hold a mistake (or fewer than five that hold a right token),
-    and wherever e is 0, the interval reaches at least as far as m sentences that are all alike allow. Suppose that
-    a share q of all sentences is not like those that were seen. The chance that none of them is among m is (1 −
-    q)^m, and it is at least α/2, half of what the confidence leaves, for q up to
+    says nothing. With fewer than five sentences that hold a mistake (or fewer than five that hold a right token), and
+    wherever e is 0, the interval reaches at least as far as m sentences that are all alike allow. Suppose that a share
+    q of all sentences is not like those that were seen. The chance that none of them is among m is (1 − q)^m, and it is
+    at least α/2, half of what the confidence leaves, for q up to
 
         q = 1 − (α/2)^(1/m).
 
-    At worst all tokens of such sentences are wrong, or all are right: p̂ (1 − q) ≤ p ≤ p̂ + (1 − p̂) q. If no
-    mistake is seen, this is 1 − q to 1: an exact bound, as long as sentences with mistakes are no longer than
-    others.
-
-    Args:
-        accuracy: p̂.
-        error: e; NaN with fewer than two sentences.
-        tally: what sentences hold.
-        confidence: above 0 and below 1.
+    At worst all tokens of such sentences are wrong, or all are right: p̂ (1 − q) ≤ p ≤ p̂ + (1 − p̂) q. If no mistake
+    is seen, this is 1 − q to 1: an exact bound, as long as sentences with mistakes are no longer than others.
 
     >>> [round(end, 4) for end in accuracy_interval(1.0, 0.0, SentenceTally(600, 0, 600), 0.95)]
     [0.9939, 1.0]

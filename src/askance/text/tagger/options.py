@@ -54,14 +54,7 @@ _OF_A_CHAIN: dict[str, Callable[[Any], bool]] = {
 
 
 def check_options(given: Mapping[str, Any]) -> None:
-    """Refuse options that are none, and those that would do nothing.
-
-    Args:
-        given: all options of `CountTagger`, by name.
-
-    Raises:
-        InputError: an option is not what it may be, or the method has no use for it.
-    """
+    """Refuse options of `CountTagger`, by name, that are not what they may be, or that the method has no use for."""
     for name, known in _CHOICES.items():
         if given[name] is not None or name != "edges":
             one_of(given[name], known, name)
@@ -130,12 +123,7 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
 
 
 def usual_penalty(regions: RegionCounts, method: str) -> float:
-    """λ of the penalty where none is given: the one that had the highest likelihood of held-out counts.
-
-    Args:
-        regions: what is known.
-        method: "moments", or a method with a likelihood.
-    """
+    """λ of the penalty where none is given: the one that had the highest likelihood of held-out counts."""
     counted = regions.lengths > 1  # labels are closed, and say nothing of how counts were asked for
     if method == "moments" or not counted.any():
         return 0.3
@@ -156,12 +144,9 @@ _LATTICE = 8
 def choose_method(
     regions: RegionCounts, budget: float, most_work: float = _MOST_WORK
 ) -> tuple[Literal["node", "chain"], Literal["likelihood", "cheap"]]:
-    """The model, and how its edges are found.
+    """The model, and how its edges are found: cheaply where a fit would take more multiplications than `most_work`.
 
-    Args:
-        regions: what is known.
-        budget: states × entries² up to which sums over counts are exact.
-        most_work: multiplications that a fit of edges may take.
+    Sums over counts are exact up to a budget of states × entries².
 
     >>> from askance.text.corpus.corpus import Corpus
     >>> labels = RegionCounts.of_labels(Corpus.of([["a", "b"]], [["X", None]]))

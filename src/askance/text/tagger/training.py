@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from askance.tables import as_json
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,4 @@ class Training:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        missing = {
-            name for name, value in asdict(self).items() if isinstance(value, float) and not math.isfinite(value)
-        }
-        return asdict(self) | dict.fromkeys(missing)
+        return {name: as_json(value) for name, value in asdict(self).items()}

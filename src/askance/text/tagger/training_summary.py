@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from askance.errors import EmptyDataError
+from askance.tables import as_json
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.identifiability import Unsettled, unsettled_words
 from askance.text.counts.miscounts import Miscounts
@@ -33,10 +34,7 @@ def training_rows(tagger: CountTagger, unsettled: Unsettled | None) -> list[tupl
     ]
     if training.single_tokens:
         rows.append(("other single tokens", f"{training.single_tokens:,}, of which something else is known"))
-    rows += [
-        ("tokens in all of them", f"{training.tokens:,}"),
-        ("different words", f"{training.types:,}"),
-    ]
+    rows += [("tokens in all of them", f"{training.tokens:,}"), ("different words", f"{training.types:,}")]
     if unsettled is not None and unsettled.words:
         left = f"{unsettled.words:,} with {unsettled.tokens:,} tokens"
         rows.append(("not settled by counts", f"{left}: by what words have in common"))
@@ -88,9 +86,5 @@ def _percent(rates: Miscounts, name: str) -> str:
 
 def _rate_fields(rates: Miscounts) -> dict[str, float | None]:
     """Rates, and their standard errors where they were estimated; None: not known."""
-    fields: dict[str, float | None] = {"missed": rates.missed, "extra": rates.extra}
-    for name in ("missed_error", "extra_error"):
-        if hasattr(rates, name):
-            error = float(getattr(rates, name))
-            fields[name] = error if math.isfinite(error) else None
-    return fields
+    names = ("missed", "extra", "missed_error", "extra_error")
+    return {name: as_json(float(getattr(rates, name))) for name in names if hasattr(rates, name)}
