@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from askance._arrays import SparseRows
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.word_classes import WordClasses
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _FARTHEST = 5
 
@@ -70,7 +68,7 @@ class ChainFeatures:
     def __len__(self) -> int:
         return sum(self.sizes)
 
-    def matrices(self, words: Sequence[str]) -> dict[int, sparse.csr_array]:
+    def matrices(self, words: Sequence[str]) -> dict[int, SparseRows]:
         """By distance, which word has which feature, shape (words + 1, columns): the last row is no word."""
         found = {0: _with_empty_row(self.word.matrix(words))}
         if self.around is not None:
@@ -113,7 +111,7 @@ def check_radius(radius: object) -> None:
         )
 
 
-def _with_empty_row(matrix: sparse.csr_array) -> sparse.csr_array:
+def _with_empty_row(matrix: SparseRows) -> SparseRows:
     import numpy as np
     from scipy import sparse
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray
+from askance._arrays import AnyArray, SparseRows
 from askance.errors import InputError
 from askance.text.chain.evidence import ChainObjective, Gradient
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.solver import minimise
 from askance.text.node.tables import add_multiple, dot
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # Steps remembered.
 _MEMORY = 8
@@ -88,7 +84,7 @@ class ChainProblem:
 
     def __init__(
         self,
-        designs: dict[int, sparse.csr_array],
+        designs: dict[int, SparseRows],
         objective: ChainObjective,
         l2: float,
         first_steps: int = 1,

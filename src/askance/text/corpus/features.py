@@ -6,16 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from askance._arrays import SparseRows
 from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, InputError
 from askance.text.corpus.word_classes import WordClasses
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 # The value of features that a word has or has not.
@@ -149,7 +147,7 @@ class TokenFeatures:
             for value in known
         )
 
-    def matrix(self, words: Sequence[str]) -> sparse.csr_array:
+    def matrix(self, words: Sequence[str]) -> SparseRows:
         """Which word has which feature: zeros and ones, shape (words, F), float32; unknown features are left out."""
         from scipy import sparse
 

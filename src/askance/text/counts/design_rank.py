@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from askance._arrays import FloatArray, IntArray, SparseRows
 
 #: Cores with more columns are not factorised: a few seconds, and 130 MB.
 CORE_COLUMNS = 4000
@@ -39,7 +35,7 @@ class DesignRank:
     settled: bool  # False where the core was too large; its columns then count as not determined
 
 
-def design_rank(matrix: sparse.csr_array, *, core_columns: int | None = None) -> DesignRank:
+def design_rank(matrix: SparseRows, *, core_columns: int | None = None) -> DesignRank:
     """Rank and determined columns of a matrix of counts; a core of more columns (default: 4,000) is not factorised.
 
     >>> from scipy import sparse
@@ -83,7 +79,7 @@ class _Peeled:
     free: list[int] = field(default_factory=list)  # columns that were left without rows
 
     @classmethod
-    def of(cls, matrix: sparse.csr_array) -> _Peeled:
+    def of(cls, matrix: SparseRows) -> _Peeled:
         by_column = matrix.tocsc()
         rows, columns = (
             [set(m.indices[a:b].tolist()) for a, b in zip(m.indptr[:-1], m.indptr[1:], strict=True)]

@@ -8,15 +8,11 @@ with the coefficient u = √m t. So the fit with that one column is the same fit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray, IntArray
+from askance._arrays import AnyArray, IntArray, SparseColumns, SparseRows
 from askance._kernels.splitmix import scattered
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +28,14 @@ class MergedColumns:
 
     # Shape (T, groups); a group of m columns is √m times one of them. Groups are ordered by the first row that they
     # appear in, so that rows find their coefficients close to each other.
-    matrix: sparse.csr_array
+    matrix: SparseRows
     used: IntArray  # numbers of the columns that are not zero
     group: IntArray  # the group of each of these
     roots: AnyArray  # √m of every group, shape (groups, 1)
     columns: int  # F, how many columns there were
 
     @classmethod
-    def of(cls, design: sparse.csr_array) -> MergedColumns:
+    def of(cls, design: SparseRows) -> MergedColumns:
         """Merge the columns of zeros and ones; a design with other values is taken as it is."""
         from scipy import sparse
 
@@ -70,7 +66,7 @@ class MergedColumns:
         return theta
 
 
-def _groups(by_column: sparse.csc_array, used: IntArray) -> tuple[IntArray, IntArray]:
+def _groups(by_column: SparseColumns, used: IntArray) -> tuple[IntArray, IntArray]:
     """Position in `used` of the first column of every group, and the group of every used column."""
     starts, rows = by_column.indptr[used].astype(np.int64), by_column.indices
     each = np.arange(len(used))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import AnyArray, FloatArray, IntArray
+from askance._arrays import AnyArray, FloatArray, IntArray, SparseRows
 from askance.errors import ShapeError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # The variance of a token that may as well have a tag as not: the measure of what a range leaves open.
 _UNSURE = 0.25
@@ -42,7 +38,7 @@ class CountEquations:
     """
 
     types: IntArray  # types that regions cover, shape (A,)
-    matrix: sparse.csr_array  # R, how often each of these types appears, shape (rows, A)
+    matrix: SparseRows  # R, how often each of these types appears, shape (rows, A)
     response: AnyArray  # the counts N, shape (rows, K)
     weights: AnyArray | None  # ω, shape (rows, K); None where all are 1
     sentence: IntArray  # the sentence of every row; −1 for rows of single tokens, which may come from many
@@ -76,7 +72,7 @@ class CountEquations:
         return cls(types, matrix, response.astype(dtype), None if plain else weights.astype(dtype), sentence)
 
     @cached_property
-    def transposed(self) -> sparse.csr_array:
+    def transposed(self) -> SparseRows:
         """Rᵀ by rows."""
         return self.matrix.T.tocsr()
 
@@ -94,7 +90,7 @@ class CountEquations:
         return np.asarray(self.weights.max(axis=1, initial=0), dtype=float)
 
 
-def require_design(design: sparse.csr_array, regions: RegionCounts) -> None:
+def require_design(design: SparseRows, regions: RegionCounts) -> None:
     """Refuse features of other words than those of the regions."""
     if design.shape[0] != len(regions.corpus.words):
         raise ShapeError(

@@ -8,12 +8,12 @@ single answer; features that words share, a ridge and the simplex choose one, wh
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import IntArray
+from askance._arrays import IntArray, SparseRows
 from askance._checks import did_you_mean, shorten, shown
 from askance._threads import one_thread
 from askance.errors import EmptyDataError, LabelError
@@ -22,9 +22,6 @@ from askance.text.counts.design_rank import DesignRank, design_rank
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.counts.equations import CountEquations, require_design
 from askance.text.counts.indistinct_tags import IndistinctTags, indistinct_tags
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # Up to so many rows and columns singular values are worked out, beyond it the condition number is estimated.
 _SMALL = 600
@@ -127,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 @one_thread
 def identifiability(
-    regions: RegionCounts, design: sparse.csr_array | None = None, *, tag: str | None = None
+    regions: RegionCounts, design: SparseRows | None = None, *, tag: str | None = None
 ) -> Identifiability:
     """What the counts of these regions can tell.
 
@@ -218,7 +215,7 @@ def unsettled_words(regions: RegionCounts) -> Unsettled | None:
     return Unsettled(int(unknown.sum()), len(types), int(tokens[unknown].sum()), int(tokens.sum()))
 
 
-def _equations(regions: RegionCounts, tag: str | None) -> tuple[sparse.csr_array, IntArray, int]:
+def _equations(regions: RegionCounts, tag: str | None) -> tuple[SparseRows, IntArray, int]:
     """How often each type appears in regions with an equation; those types; how many regions there are."""
     if tag is not None and tag not in regions.tagset:
         raise LabelError(
@@ -239,7 +236,7 @@ def _equations(regions: RegionCounts, tag: str | None) -> tuple[sparse.csr_array
     return matrix[:, covered].tocsr(), equations.types[covered], len(asked)
 
 
-def _proportional(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
+def _proportional(matrix: SparseRows) -> tuple[IntArray, IntArray]:
     """The first column of every group of proportional columns, and the group of every column; exact."""
     by_column = matrix.tocsc()
     by_column.sort_indices()
@@ -255,7 +252,7 @@ def _proportional(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
     return np.array(first, dtype=np.int64), group
 
 
-def _condition(matrix: sparse.csr_array) -> tuple[float, bool]:
+def _condition(matrix: SparseRows) -> tuple[float, bool]:
     """Largest over smallest positive singular value, and whether that is exact.
 
     The singular values that Lanczos steps from a vector RᵀR z find lie between the smallest positive and the largest.
@@ -284,7 +281,7 @@ def _condition(matrix: sparse.csr_array) -> tuple[float, bool]:
     return float(np.sqrt(values[-1] / max(values[0], values[-1] * 1e-15))), False
 
 
-def _pace(matrix: sparse.csr_array, found: DesignRank, lacking: int, regions: int) -> float:
+def _pace(matrix: SparseRows, found: DesignRank, lacking: int, regions: int) -> float:
     """How many regions of the same kind fill the gap at the pace of the second half of them."""
     if not lacking:
         return 0.0
@@ -293,7 +290,7 @@ def _pace(matrix: sparse.csr_array, found: DesignRank, lacking: int, regions: in
     return float(np.inf) if gained <= 0 else lacking / gained * (regions - (regions + 1) // 2)
 
 
-def _shared(matrix: sparse.csr_array, design: sparse.csr_array, open_types: npt.NDArray[np.bool_]) -> int:
+def _shared(matrix: SparseRows, design: SparseRows, open_types: npt.NDArray[np.bool_]) -> int:
     """How many open types have effects of shared features that are determined.
 
     A random vector of effects is split into what the counts see and the rest; a type is determined where the rest does

@@ -7,16 +7,11 @@ the tag's share of the equations otherwise), and the rest one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from askance._arrays import AnyArray, FloatArray
+from askance._arrays import AnyArray, FloatArray, SparseRows
 from askance._kernels.simplex_step import descend, project_rows
 from askance.text.counts.equations import CountEquations
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # So many columns are preconditioned together: twice as many halve the error and cost eight times as much.
 _BLOCK = 300
@@ -36,8 +31,8 @@ class RidgeSystem:
 
     def __init__(
         self,
-        matrix: sparse.csr_array,
-        features: sparse.csr_array | None,
+        matrix: SparseRows,
+        features: SparseRows | None,
         l2: float,
         weights: AnyArray | None,
         tags: int,

@@ -19,11 +19,11 @@ All but "simplex" may leave the simplex: entries below 10⁻⁴ become 10⁻⁴,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from askance._arrays import AnyArray
+from askance._arrays import AnyArray, SparseRows
 from askance._checks import as_count, as_float, number, one_of, require_generator
 from askance._threads import one_thread
 from askance.errors import EmptyDataError
@@ -32,9 +32,6 @@ from askance.text.counts.equal_columns import MergedColumns
 from askance.text.counts.equations import CountEquations, known_tokens, require_design
 from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moment_solver import RidgeSystem, simplex_least_squares
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 MomentMethod: TypeAlias = Literal["auto", "simplex", "ridge", "printed", "sgd"]
 
@@ -69,7 +66,7 @@ class MomentCounts:
 @one_thread
 def moment_counts(
     regions: RegionCounts,
-    design: sparse.csr_array,
+    design: SparseRows,
     *,
     method: MomentMethod = "auto",
     l2: float | None = None,
@@ -130,16 +127,14 @@ def default_l2(equations: CountEquations) -> float:
     return _L2_PER_TOKEN * equations.mean_length
 
 
-def feature_equations(
-    equations: CountEquations, design: sparse.csr_array, l2: float
-) -> tuple[RidgeSystem, MergedColumns]:
+def feature_equations(equations: CountEquations, design: SparseRows, l2: float) -> tuple[RidgeSystem, MergedColumns]:
     """The ridge regression on features, with equal columns of Φ as one."""
     merged = MergedColumns.of(design[equations.types])
     tags = equations.response.shape[1]
     return RidgeSystem(equations.matrix, merged.matrix, l2, equations.weights, tags), merged
 
 
-def _ridge(equations: CountEquations, design: sparse.csr_array, l2: float, steps: int) -> tuple[AnyArray, AnyArray]:
+def _ridge(equations: CountEquations, design: SparseRows, l2: float, steps: int) -> tuple[AnyArray, AnyArray]:
     """ΦV for all types, and for those that regions cover."""
     system, merged = feature_equations(equations, design, l2)
     solution = system.solve(system.right_side(equations.response), steps, _TOLERANCE)
@@ -185,7 +180,7 @@ def _distributions(table: AnyArray) -> AnyArray:
     return np.asarray(positive / positive.sum(axis=1, keepdims=True), dtype=table.dtype)
 
 
-def _check(regions: RegionCounts, design: sparse.csr_array, method: str, l2: float | None, pull: float) -> None:
+def _check(regions: RegionCounts, design: SparseRows, method: str, l2: float | None, pull: float) -> None:
     one_of(method, get_args(MomentMethod), "method", 'Try "auto".')
     if not len(regions):
         raise EmptyDataError("there are no regions.", remedy="Give at least one.")

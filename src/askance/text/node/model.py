@@ -15,20 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike
+from askance._arrays import AnyArray, ArrayLike, SparseRows
 from askance._checks import as_count, as_float, as_floats, number
 from askance._checks import shape as require_shape
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.solver import minimise
 from askance.text.node.tables import add_multiple, dot, row_maxima
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 #: From log p(b | a), shape (T, K), to a log-likelihood and the expected counts of tags by type, shape (T, K).
 Objective: TypeAlias = Callable[[AnyArray], tuple[float, AnyArray]]
@@ -56,7 +53,7 @@ class NodeFit:
     evaluations: int  # how often log-likelihood and expected counts were worked out
 
 
-def log_probabilities(design: sparse.csr_array, theta: AnyArray) -> AnyArray:
+def log_probabilities(design: SparseRows, theta: AnyArray) -> AnyArray:
     """Log p(b | a) of every type a and tag b, shape (T, K), finite.
 
     >>> from scipy import sparse
@@ -69,7 +66,7 @@ def log_probabilities(design: sparse.csr_array, theta: AnyArray) -> AnyArray:
 
 
 def fit_node(
-    design: sparse.csr_array,
+    design: SparseRows,
     totals: ArrayLike,
     objective: Objective | AnyArray,
     *,
@@ -137,7 +134,7 @@ def fit_node(
     return NodeFit(problem.expand(result.point), -result.value, result.iterations, result.converged, result.evaluations)
 
 
-def _checked_totals(design: sparse.csr_array, totals: ArrayLike) -> AnyArray:
+def _checked_totals(design: SparseRows, totals: ArrayLike) -> AnyArray:
     """Totals in the type of the design."""
     weights = as_floats(totals, "totals")
     if weights.shape != (design.shape[0],):
@@ -169,7 +166,7 @@ def _checked_counts(counts: AnyArray, totals: AnyArray) -> AnyArray:
     return table.astype(totals.dtype)
 
 
-def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design: sparse.csr_array) -> AnyArray:
+def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design: SparseRows) -> AnyArray:
     """Where to start, in the type of the design."""
     if len(shape) != 2 or shape[1] is None:
         raise InputError(
@@ -203,9 +200,7 @@ def _constant(counts: AnyArray) -> Objective:
 class _Problem:
     """Minus the objective as a function of one θ per group of equal columns, over types that there is evidence of."""
 
-    def __init__(
-        self, design: sparse.csr_array, totals: AnyArray, objective: Objective, l2: float, first_steps: int
-    ) -> None:
+    def __init__(self, design: SparseRows, totals: AnyArray, objective: Objective, l2: float, first_steps: int) -> None:
         from scipy import sparse
 
         self._covered = np.flatnonzero(totals)
