@@ -13,7 +13,7 @@ from askance.errors import ShapeError
 from askance.text.chain.features import ChainFeatures
 from askance.text.chain.fit import ChainParameters
 from askance.text.chain.inference import backward, forward
-from askance.text.chain.layout import ChainLayout
+from askance.text.chain.layout import Batch, ChainLayout
 from askance.text.chain.potentials import ChainPotentials, TokenPlaces
 from askance.text.corpus.corpus import Corpus, tag_codes
 
@@ -97,12 +97,11 @@ class ChainModel:
         potentials, k = self.potentials(corpus), len(self.tagset)
         marginals = np.empty((corpus.n_tokens, k), dtype=potentials.edges.dtype)
         partition, pairs = np.zeros(len(corpus)), np.zeros((k, k))
-        filled = np.flatnonzero(corpus.lengths)
-        for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        for batch, sentences in _batches(corpus):
             sums = forward(batch, *potentials.rows(batch.tokens), potentials)
             backward(batch, sums, potentials, pairs, None)
             marginals[batch.tokens] = sums.alpha * sums.beta
-            partition[filled[batch.stretches]] = sums.log_partition(batch)
+            partition[sentences] = sums.log_partition(batch)
         return marginals, partition
 
     def log_likelihood(self, corpus: Corpus) -> FloatArray:
@@ -123,14 +122,20 @@ class ChainModel:
         require_generator(rng)
         potentials, codes = self.potentials(corpus), np.empty(corpus.n_tokens, dtype=np.int64)
         alpha = np.empty((corpus.n_tokens, len(self.tagset)), dtype=potentials.edges.dtype)
-        filled = np.flatnonzero(corpus.lengths)
-        for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        for batch, _ in _batches(corpus):
             alpha[batch.tokens] = forward(batch, *potentials.rows(batch.tokens), potentials).alpha
         chain_viterbi.draw_sequences(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
         return codes
 
     def __repr__(self) -> str:
         return f"ChainModel({len(self.tagset)} tags, {self.features!r})"
+
+
+def _batches(corpus: Corpus) -> Iterator[tuple[Batch, IntArray]]:
+    """Sentences that have tokens, in batches, and their numbers."""
+    filled = np.flatnonzero(corpus.lengths)
+    for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        yield batch, filled[batch.stretches]
 
 
 def _pieces(corpus: Corpus) -> Iterator[IntArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +11,7 @@ from askance._arrays import FloatArray, IntArray
 from askance._kernels.chain_sweep import LANES, EntryLayout
 from askance._kernels.region_layout import MISSED, RegionLayout
 from askance.text.chain.layout import Batch
+from askance.text.corpus.region_groups import in_lanes
 from askance.text.corpus.regions import RegionCounts
 
 
@@ -65,15 +65,7 @@ def sum_cost(layout: EntryLayout) -> FloatArray:
 
 def blocks(layout: EntryLayout) -> tuple[IntArray, IntArray]:
     """Regions of the same shape put together: their numbers in that order, and where blocks begin and end."""
-    shapes: dict[bytes, list[int]] = defaultdict(list)
-    for r, key in enumerate(shape_keys(layout)):
-        shapes[key].append(r)
-    members: list[int] = []
-    ends = [0]
-    for same in shapes.values():
-        members += same
-        ends += [len(members) - left for left in range(len(same) - LANES, 0, -LANES)] + [len(members)]
-    return np.array(members, dtype=np.int64), np.array(ends, dtype=np.int64)
+    return in_lanes(enumerate(shape_keys(layout)), lambda _: LANES)
 
 
 def shape_keys(layout: EntryLayout) -> list[bytes]:

@@ -21,6 +21,21 @@ NO_TAG = -1
 _MOST_TAGS = 2**15 - 1
 
 
+def ends_of(sizes: npt.ArrayLike) -> IntArray:
+    """0, and where each of several runs of these sizes ends: offsets."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def places_of(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Places of several runs: starts[0], …, starts[0] + sizes[0] − 1, starts[1], …
+
+    >>> places_of(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = ends_of(sizes)
+    return np.asarray(np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes), dtype=np.int64)
+
+
 def tag_codes(names: Iterable[str], tagset: Sequence[str], whose: str) -> npt.NDArray[np.int16]:
     """The codes of tags in a tag set, and `NO_TAG` behind them: as it is −1, it takes itself to itself.
 
@@ -163,12 +178,10 @@ class Corpus:
     def take(self, numbers: Iterable[int]) -> Corpus:
         """Some of the sentences, in that order, with all types and tags."""
         chosen = np.fromiter(numbers, dtype=np.int64)
-        sizes = self.lengths[chosen]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        where = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], sizes)
+        where = places_of(self.starts[chosen], self.lengths[chosen])
         ids = tuple(self.ids[s] for s in chosen) if self.ids else ()
         tags = None if self.tags is None else self.tags[where]
-        return Corpus(self.words, self.tokens[where], starts, self.tagset, tags, ids)
+        return Corpus(self.words, self.tokens[where], ends_of(self.lengths[chosen]), self.tagset, tags, ids)
 
     def with_tags(self, codes: npt.ArrayLike, tagset: Sequence[str]) -> Corpus:
         """The same sentences with other tags: their codes in a tag set, shape (N,)."""

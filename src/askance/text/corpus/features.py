@@ -227,17 +227,9 @@ def _shapes(words: Sequence[str]) -> list[str]:
     return [shapes[word.translate(letters)] for word in words]
 
 
-def _capitals(words: Sequence[str]) -> list[str | None]:
-    return [_PRESENT if word[:1].isupper() else None for word in words]
-
-
 def _digits(words: Sequence[str]) -> list[str | None]:
     # Most words are letters and nothing else: one look at the whole word spares a look at each letter.
     return [_PRESENT if not word.isalpha() and any(map(str.isdigit, word)) else None for word in words]
-
-
-def _hyphens(words: Sequence[str]) -> list[str | None]:
-    return [_PRESENT if "-" in word else None for word in words]
 
 
 # Features that have a value for every word, and those that a word has or has not.
@@ -247,9 +239,9 @@ _VALUED: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "shape": _shapes,
 }
 _FLAGS: dict[str, Callable[[Sequence[str]], list[str | None]]] = {
-    "capital": _capitals,
+    "capital": lambda words: [_PRESENT if word[:1].isupper() else None for word in words],
     "digit": _digits,
-    "hyphen": _hyphens,
+    "hyphen": lambda words: [_PRESENT if "-" in word else None for word in words],
     "bias": lambda words: [_PRESENT] * len(words),
 }
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import as_floats, shown
 from askance.errors import InputError, LabelError
-from askance.text.corpus.corpus import NO_TAG, Corpus, tag_codes
+from askance.text.corpus.corpus import NO_TAG, Corpus, ends_of, places_of, tag_codes
 from askance.text.corpus.region import MOST_WEIGHT, WEIGHT_REMEDY
 from askance.text.corpus.region import Count as Count
 from askance.text.corpus.region import Region as Region
@@ -215,8 +215,7 @@ class RegionCounts:
     def token_counts(self) -> AnyArray:
         """In how many regions the tokens of each type lie, by weight where there are weights, shape (types,)."""
         if self.weight is not None:  # differences of sums would leave small numbers where there are no regions
-            first = np.repeat(self.start - (np.cumsum(self.lengths) - self.lengths), self.lengths)
-            tokens = self.corpus.tokens[first + np.arange(len(first))]
+            tokens = self.corpus.tokens[places_of(self.start, self.lengths)]
             return np.bincount(tokens, np.repeat(self.weight, self.lengths), len(self.corpus.words))
         cover = np.zeros(self.corpus.n_tokens + 1, dtype=np.int64)
         np.add.at(cover, self.start, 1)
@@ -229,8 +228,7 @@ class RegionCounts:
         listed = np.asarray(numbers)
         chosen = np.flatnonzero(listed) if listed.dtype == bool else listed.astype(np.int64)
         sizes = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
+        offsets, where = ends_of(sizes), places_of(self.offsets[chosen], sizes)
         weight = None if self.weight is None else self.weight[chosen]
         annotator = None if self.annotator is None else self.annotator[chosen]
         by_region = {name: getattr(self, name)[chosen] for name in ("start", "end", "closed")}
@@ -326,7 +324,6 @@ class RegionBuilder:
         tag, low, high = codes[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
         inside = np.lexsort((tag, np.repeat(np.arange(len(sizes)), sizes)))
         closed = np.array(self._closed, dtype=bool) | (sizes == len(tagset))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         weight, annotator = np.ones(len(sizes)), np.full(len(sizes), NO_ANNOTATOR, dtype=np.int32)
         weight[: len(self._weight)], annotator[: len(self._weight)] = self._weight, self._annotator
         return RegionCounts(
@@ -335,7 +332,7 @@ class RegionBuilder:
             start,
             end,
             closed,
-            offsets,
+            ends_of(sizes),
             tag[inside],
             low[inside].astype(np.int32),
             high[inside].astype(np.int32),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from askance._arrays import AnyArray, FloatArray, IntArray, SparseRows
 from askance.errors import ShapeError
+from askance.text.corpus.corpus import places_of
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
 
@@ -118,8 +119,7 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
 
 def _tokens(regions: RegionCounts, lengths: IntArray) -> IntArray:
     """Types of the first so many tokens of every region, one region after the other."""
-    begin = np.repeat(regions.start - (np.cumsum(lengths) - lengths), lengths)
-    return regions.corpus.tokens[begin + np.arange(len(begin))].astype(np.int64)
+    return regions.corpus.tokens[places_of(regions.start, lengths)].astype(np.int64)
 
 
 def _rows(regions: RegionCounts, merge_single: bool) -> tuple[IntArray, int]:

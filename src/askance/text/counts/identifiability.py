@@ -181,19 +181,12 @@ def identifiability(
 
 
 class Unsettled(NamedTuple):
-    """How much of the words the counts leave open.
+    """How much of the words the counts leave open."""
 
-    Attributes:
-        words: how many word types.
-        of_words: of so many.
-        tokens: how many tokens they have in the regions.
-        of_tokens: of so many.
-    """
-
-    words: int
-    of_words: int
-    tokens: int
-    of_tokens: int
+    words: int  # how many word types
+    of_words: int  # of so many
+    tokens: int  # how many tokens they have in the regions
+    of_tokens: int  # of so many
 
 
 def unsettled_words(regions: RegionCounts) -> Unsettled | None:

@@ -17,6 +17,7 @@ from askance._cores import processors
 from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
+from askance.text.corpus.corpus import places_of
 from askance.text.corpus.region_groups import dp_cost, in_blocks, is_settled, lay_out
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, MiscountTotals, miscount_rates, miscount_totals
@@ -115,7 +116,7 @@ class CountLikelihood:
         self._members, self._ends = in_blocks(self._layout, self._treatments["exact"], _MOST_CELLS, _MOST_LANES)
         self._posterior = np.zeros(int((self._groups * self._layout.length).sum()))
         labels = self._treatments["label"][self._has_channel[self._treatments["label"]]]
-        self._posterior[_ranges(self._layout.place[labels], self._layout.length[labels])] = 1.0
+        self._posterior[places_of(self._layout.place[labels], self._layout.length[labels])] = 1.0
         self._value = np.zeros(len(self._regions))
         self._called = False
         self._tilts = np.full(len(self._layout.tag), np.nan)
@@ -152,7 +153,7 @@ class CountLikelihood:
         tokens, lengths = self._layout.tokens, self._layout.length
         regions = self._treatments["label"]
         tags = np.repeat(self._layout.tag[self._layout.offsets[regions]], lengths[regions])
-        where = tokens[_ranges(self._layout.start[regions], lengths[regions])].astype(np.int64) * self.shape[1] + tags
+        where = tokens[places_of(self._layout.start[regions], lengths[regions])].astype(np.int64) * self.shape[1] + tags
         self._label_cells, counts = np.unique(where, return_counts=True)
         if self._weighted:
             weights = np.repeat(self._regions.weights[regions], lengths[regions])
@@ -229,7 +230,7 @@ class CountLikelihood:
         )
         lost = self._members[np.isnan(self._value[self._members])]
         if len(lost):  # sums too small for floating-point numbers: tilted first, they are not
-            self._tilts[_ranges(self._layout.offsets[lost], self._groups[lost])] = np.nan
+            self._tilts[places_of(self._layout.offsets[lost], self._groups[lost])] = np.nan
             self._tilt(p, lost)
             self._split(
                 region_tilted.sum_tilted,
@@ -288,10 +289,3 @@ def current_method(method: Method) -> Method:
         return method
     warnings.warn(f"method {method!r} is no longer there; 'auto' takes its place.", FutureWarning, stacklevel=3)
     return "auto"
-
-
-def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """starts[0], …, starts[0] + lengths[0] − 1, starts[1], …"""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(total) + np.repeat(starts - (ends - lengths), lengths), dtype=np.int64)

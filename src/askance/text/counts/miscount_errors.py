@@ -100,10 +100,7 @@ def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
 def warn_of_bound(found: Mapping[str, EstimatedMiscounts]) -> None:
     """Say whose rates end at 0.5, where miscounts explain nothing; it stands where the caller of the caller is."""
     for rate, message in _AT_BOUND.items():
-        names = [name or "regions without an annotator" for name in sorted(found) if _is_at_bound(found[name], rate)]
+        at_bound = [name for name in sorted(found) if getattr(found[name], rate) >= 0.5 - _BOUND]
+        names = [name or "regions without an annotator" for name in at_bound]
         if names:
             warnings.warn(message.format(names=", ".join(names)), AskanceWarning, stacklevel=3)
-
-
-def _is_at_bound(rates: EstimatedMiscounts, rate: str) -> bool:
-    return bool(getattr(rates, rate) >= 0.5 - _BOUND)

@@ -22,6 +22,7 @@ from askance._arrays import FloatArray, IntArray
 from askance._checks import did_you_mean, instance, require_generator, shorten, shown
 from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError, ProbabilityError
+from askance.text.corpus.corpus import ends_of
 from askance.text.corpus.regions import RegionCounts
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -194,7 +195,7 @@ def simulate(regions: RegionCounts, miscounts: MiscountsBy, rng: np.random.Gener
     sizes = np.bincount(owner, minlength=len(regions))
     return replace(
         regions,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=ends_of(sizes),
         tag=tags[order],
         low=np.concatenate([low, ones])[order],
         high=np.concatenate([high, ones])[order],

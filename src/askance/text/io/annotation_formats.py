@@ -113,11 +113,11 @@ _SPANS = ("label", "labels", "entities")
 def _is_doccano(content: Content) -> bool:
     text = content.get("text", content.get("data"))
     fields = [content[name] for name in _SPANS if isinstance(content.get(name), list)]
-    return isinstance(text, str) and any(all(map(_is_doccano_span, field)) for field in fields)
-
-
-def _is_doccano_span(content: Any) -> bool:
-    return isinstance(content, list) or (isinstance(content, dict) and "start_offset" in content)
+    known = [
+        all(isinstance(span, list) or (isinstance(span, dict) and "start_offset" in span) for span in field)
+        for field in fields
+    ]
+    return isinstance(text, str) and any(known)
 
 
 def _read_doccano(content: Content) -> Task:

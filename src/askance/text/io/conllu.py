@@ -69,10 +69,6 @@ def read_conllu(
 class ConlluDocument:
     """A CoNLL-U file with all its lines.
 
-    Attributes:
-        corpus: its sentences, without tags.
-        lines: as they are in the file, with their ends.
-
     >>> import io
     >>> row = "1\\tdog\\tdog\\tX\\tNN\\t_\\t0\\troot\\t_\\tSpaceAfter=No\\n"
     >>> document = ConlluDocument.read(io.BytesIO(f"# text = dog\\n{row}\\n".encode()))
@@ -82,8 +78,8 @@ class ConlluDocument:
     <BLANKLINE>
     """
 
-    corpus: Corpus
-    lines: tuple[str, ...]
+    corpus: Corpus  # its sentences, without tags
+    lines: tuple[str, ...]  # as they are in the file, with their ends
 
     @classmethod
     def read(cls, source: Source) -> ConlluDocument:

@@ -18,43 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Training:
-    """How a tagger came about.
+    """How a tagger came about."""
 
-    Attributes:
-        method: "moments", "node" or "chain".
-        regions: how many stretches of two tokens or more were used.
-        labelled_tokens: single tokens with a label.
-        single_tokens: what else is known of single tokens: lists of allowed tags, answers about some tags.
-        tokens: tokens in all of these.
-        types: different words among these.
-        features: of the words, and of the words around them.
-        iterations: of the convex fit and of the likelihood.
-        converged: whether the last of them did.
-        log_likelihood: of what is known, per region (NaN for moments).
-        exact_regions: how many of them, single tokens included, the likelihood was exact for.
-        edges: "none", "cheap" (pairs of tags expected given the counts, weighted) or "likelihood".
-        edge_weight: that weight, chosen on held-out regions; NaN where there is none.
-        held_out: log-likelihood of the held-out regions, per region; NaN without them.
-        stopped_early: whether they stopped the training.
-        seconds: of processor time.
-    """
-
-    method: str
-    regions: int
-    labelled_tokens: int
-    single_tokens: int
-    tokens: int
-    types: int
-    features: int
-    iterations: int
-    converged: bool
-    log_likelihood: float
-    exact_regions: int
-    edges: str
-    edge_weight: float
-    held_out: float
-    stopped_early: bool
-    seconds: float
+    method: str  # "moments", "node" or "chain"
+    regions: int  # how many stretches of two tokens or more were used
+    labelled_tokens: int  # single tokens with a label
+    single_tokens: int  # what else is known of single tokens: lists of allowed tags, answers about some tags
+    tokens: int  # tokens in all of these
+    types: int  # different words among these
+    features: int  # of the words, and of the words around them
+    iterations: int  # of the convex fit and of the likelihood
+    converged: bool  # whether the last of them did
+    log_likelihood: float  # of what is known, per region (NaN for moments)
+    exact_regions: int  # how many of them, single tokens included, the likelihood was exact for
+    edges: str  # "none", "cheap" (pairs of tags expected given the counts, weighted) or "likelihood"
+    edge_weight: float  # that weight, chosen on held-out regions; NaN where there is none
+    held_out: float  # log-likelihood of the held-out regions, per region; NaN without them
+    stopped_early: bool  # whether they stopped the training
+    seconds: float  # of processor time
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
