@@ -23,6 +23,7 @@ from askance.text.io.annotation_formats import format_of_tool, tool_of
 from askance.text.io.annotation_spans import LeftOut, Scheme, Tool, join_words, spans_of_tags, tags_of_spans
 from askance.text.io.json_records import Record, records_of
 from askance.text.io.lines import OpenText, Source, name_of, write_lines
+from askance.text.io.writable_text import require_writable
 
 _SKIP = (
     'Correct it in {tool} (mark whole words), give the words in a field "tokens", or leave such texts out '
@@ -249,7 +250,7 @@ def annotation_lines(
             "bio" if entities and {*corpus.tagset} - {*entities} <= {"O" if outside is None else outside} else "plain"
         )
     _require_scheme(scheme, outside)
-    _require_writable(corpus)
+    require_writable(corpus, tool)
     if scheme == "bio":
         outside = "O" if outside is None else outside
         wrong = sorted({*corpus.tagset} - {*entities, outside})
@@ -272,23 +273,6 @@ def _lines(corpus: Corpus, tool: Tool, scheme: Scheme, outside: str | None) -> I
         yield f"{line[:-1]},\n" if format.is_list and number + 1 < len(corpus) else line
     if format.is_list:
         yield "]\n"
-
-
-def _require_writable(corpus: Corpus) -> None:
-    """Refuse words that no tool can show, and texts that have no bytes."""
-    for type, word in enumerate(corpus.words):
-        number = None if word.strip() else corpus.first_with(type)
-        if number is not None:
-            raise InputError(
-                f"sentence {corpus.name(number)} has the word {shown(word)}, which cannot be shown to annotators; "
-                "allowed: words that can be seen.",
-                remedy="Take such words out, or write TSV.",
-            )
-    for text in (*corpus.words, *corpus.tagset, *corpus.ids):
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InputError(f"{shown(text)} holds half a character.", remedy="Take such characters out.") from None
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
