@@ -146,13 +146,13 @@ class _Chunk:
         numbers = np.empty(self.batches[-1].cells.stop)
         # Regions that are not used leave zeros there: whatever lay in the memory, times their weight 0, might be NaN.
         boundary = Boundary(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
-        done = [self._free(each, potentials, into, numbers, boundary) for each in self.batches]
+        done = [self._free(part, potentials, into, numbers, boundary) for part in self.batches]
         value = np.full(len(layout.length), np.nan)
         self._sum(potentials, boundary, numbers, value, into.pairs, self.weights)
         value += self.shift
         into.value += float(value[self.used] @ self.weights[self.used])
-        for each, (sums, plain) in zip(self.batches, done, strict=True):
-            self._given(each, potentials, into, numbers, boundary, sums, plain)
+        for part, (sums, plain) in zip(self.batches, done, strict=True):
+            self._given(part, potentials, into, numbers, boundary, sums, plain)
 
     def _sum(
         self,
@@ -181,9 +181,9 @@ class _Chunk:
         if self.is_exact:
             return
         layout, size = self.layout, len(self.layout.tag)
-        posterior = np.concatenate([tilted_posteriors(each, potentials, _TILT_STEPS) for each in self.batches])
+        posterior = np.concatenate([tilted_posteriors(part, potentials, _TILT_STEPS) for part in self.batches])
         plain = np.concatenate(
-            [potentials.rows(each.batch.tokens)[0].reshape(-1)[each.cell_source] for each in self.batches]
+            [potentials.rows(part.batch.tokens)[0].reshape(-1)[part.cell_source] for part in self.batches]
         ).astype(np.float64)
         self.used[:] = False
         for candidates in self._choices(posterior):
@@ -214,26 +214,26 @@ class _Chunk:
             yield rank < best
 
     def _free(
-        self, each: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
+        self, part: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
     ) -> tuple[Sums, AnyArray]:
         """Sums of the plain chain; factors of the cells, and of what comes before and after the regions."""
-        batch = each.batch
+        batch = part.batch
         factors, shifts = potentials.rows(batch.tokens)
         sums = forward(batch, factors, shifts, potentials)
         plain = sums.scaled.copy()
         subtract_edges(batch, sums, potentials, into, row_weights(batch, self._effective(), plain.dtype))
-        numbers[each.cells] = plain.reshape(-1)[each.cell_source]
-        before = np.ones((len(each.left), self.tags), dtype=plain.dtype)
-        led = np.flatnonzero(each.left)
-        before[led] = sums.alpha[each.starts[each.left[led] - 1] + led] @ potentials.factors
-        boundary.before[each.entries] = before.reshape(-1)[each.entry_source]
-        last = batch.place(each.left + each.inside - 1)
-        boundary.after[each.entries] = sums.beta[last].reshape(-1)[each.entry_source]
+        numbers[part.cells] = plain.reshape(-1)[part.cell_source]
+        before = np.ones((len(part.left), self.tags), dtype=plain.dtype)
+        led = np.flatnonzero(part.left)
+        before[led] = sums.alpha[part.starts[part.left[led] - 1] + led] @ potentials.factors
+        boundary.before[part.entries] = before.reshape(-1)[part.entry_source]
+        last = batch.place(part.left + part.inside - 1)
+        boundary.after[part.entries] = sums.beta[last].reshape(-1)[part.entry_source]
         return sums, plain
 
     def _given(
         self,
-        each: RegionBatch,
+        part: RegionBatch,
         potentials: ChainPotentials,
         into: Gradient,
         numbers: FloatArray,
@@ -242,16 +242,16 @@ class _Chunk:
         plain: AnyArray,
     ) -> None:
         """Posteriors of all words of the stretches, less marginals."""
-        batch = each.batch
+        batch = part.batch
         difference = sums.alpha * sums.beta
         weight = self._effective()
         rows = row_weights(batch, weight, plain.dtype)
         into.add_spread(batch.tokens, difference, rows)
         np.negative(difference, out=difference)
-        _add_cells(difference, each.cell_source, numbers[each.cells], each.has_twins)
+        _add_cells(difference, part.cell_source, numbers[part.cells], part.has_twins)
         own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
         pairs = np.zeros(potentials.factors.shape)
-        spread = _Spread(each, potentials, sums, plain, own, difference, pairs)
+        spread = _Spread(part, potentials, sums, plain, own, difference, pairs)
         spread.left(boundary.into)
         spread.right(boundary.out)
         into.pairs += pairs * potentials.factors
@@ -269,7 +269,7 @@ class _Chunk:
 class _Spread(NamedTuple):
     """Posteriors of the words around the regions of a batch, given the counts inside."""
 
-    each: RegionBatch  # the batch
+    part: RegionBatch  # the batch
     potentials: ChainPotentials  # of the chain
     sums: Sums  # forward and backward, without the counts
     plain: AnyArray  # factors of every word as they were, shape (words, K)
@@ -279,10 +279,10 @@ class _Spread(NamedTuple):
 
     def left(self, boundary: AnyArray) -> None:
         """Words before the regions, from the nearest to the farthest: β given the counts, from `Boundary.into`."""
-        each, pairs, message = self.each, self.pairs, self._message(boundary)
-        for distance in range(1, int(each.left.max(initial=0)) + 1):
-            chosen = np.flatnonzero(each.left >= distance)
-            rows = each.starts[each.left[chosen] - distance] + chosen
+        part, pairs, message = self.part, self.pairs, self._message(boundary)
+        for distance in range(1, int(part.left.max(initial=0)) + 1):
+            chosen = np.flatnonzero(part.left >= distance)
+            rows = part.starts[part.left[chosen] - distance] + chosen
             sent, alpha = message[chosen], self.sums.alpha[rows]
             beta = sent @ self.potentials.transposed
             self.posterior[rows] += alpha * beta
@@ -291,10 +291,10 @@ class _Spread(NamedTuple):
 
     def right(self, boundary: AnyArray) -> None:
         """Words behind the regions: α given the counts, from `Boundary.out`."""
-        each, pairs, message = self.each, self.pairs, self._message(boundary)
-        for distance in range(int(each.right.max(initial=0))):
-            chosen = np.flatnonzero(each.right > distance)
-            rows = each.starts[each.left[chosen] + each.inside[chosen] + distance] + chosen
+        part, pairs, message = self.part, self.pairs, self._message(boundary)
+        for distance in range(int(part.right.max(initial=0))):
+            chosen = np.flatnonzero(part.right > distance)
+            rows = part.starts[part.left[chosen] + part.inside[chosen] + distance] + chosen
             sent = message[chosen]
             pairs += self._weighted(sent, chosen).T @ self.sums.scaled[rows]
             alpha = self.plain[rows] * (sent @ self.potentials.factors)
@@ -303,8 +303,8 @@ class _Spread(NamedTuple):
 
     def _message(self, boundary: AnyArray) -> AnyArray:
         """What the entries of every region send to the word next to it, by tag, shape (R, K)."""
-        message = np.zeros((len(self.each.left), self.each.tags), dtype=self.plain.dtype)
-        _add_cells(message, self.each.entry_source, boundary[self.each.entries], self.each.has_twins)
+        message = np.zeros((len(self.part.left), self.part.tags), dtype=self.plain.dtype)
+        _add_cells(message, self.part.entry_source, boundary[self.part.entries], self.part.has_twins)
         return message
 
     def _weighted(self, sent: AnyArray, chosen: IntArray) -> AnyArray:

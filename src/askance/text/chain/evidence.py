@@ -102,7 +102,7 @@ class ChainObjective:
 
     def __init__(self, evidence: Sequence[Evidence], places: TokenPlaces, tags: int, threads: int) -> None:
         self.places, self.tags, self.threads = places, tags, threads
-        jobs = [job for each in evidence for job in each.jobs()]
+        jobs = [job for piece in evidence for job in piece.jobs()]
         # The dearest first, each to the part that has least to do.
         order = sorted(range(len(jobs)), key=lambda i: -jobs[i][0])
         self._parts: list[list[Job]] = [[] for _ in range(min(_PARTS, max(len(jobs), 1)))]
@@ -118,10 +118,10 @@ class ChainObjective:
 
         @one_thread  # of BLAS, for each of ours
         def run(part: list[Job]) -> Gradient:
-            found = Gradient.zeros(self.places, self.tags, dtype)
+            gradient = Gradient.zeros(self.places, self.tags, dtype)
             for job in part:
-                job(potentials, found)
-            return found
+                job(potentials, gradient)
+            return gradient
 
         if self.threads == 1 or len(self._parts) == 1:
             total, *others = [run(part) for part in self._parts]
@@ -300,7 +300,7 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
     lay_out(regions)  # refuses counts that cannot be
     allowed, starts = _allowed(regions), regions.corpus.starts
     sentence = regions.sentence
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     for chosen in _layers(sentence, regions.weights, _repeats(regions.start, regions.weights, allowed)):
         table = np.ones((regions.corpus.n_tokens, len(regions.tagset)), dtype=bool)
         np.logical_and.at(table, regions.start[chosen], allowed[chosen])
@@ -318,10 +318,10 @@ def token_evidence(regions: RegionCounts, places: TokenPlaces) -> list[Evidence]
             weights = _or_none(weight[complete == is_complete])
             if is_complete:
                 tags = table.argmax(axis=1).astype(np.int16)
-                found.append(LabelledEvidence(places, layout, tags, len(regions.tagset), weights))
+                evidence.append(LabelledEvidence(places, layout, tags, len(regions.tagset), weights))
             else:
-                found.append(AllowedEvidence(layout, table, weights))
-    return found
+                evidence.append(AllowedEvidence(layout, table, weights))
+    return evidence
 
 
 def _allowed(regions: RegionCounts) -> npt.NDArray[np.bool_]:
@@ -353,9 +353,9 @@ def _occurrence(rows: AnyArray) -> IntArray:
     _, group = np.unique(rows, axis=0, return_inverse=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     ordered = group.reshape(-1)[order]
-    found = np.empty(len(rows), dtype=np.int64)
-    found[order] = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
-    return found
+    earlier = np.empty(len(rows), dtype=np.int64)
+    earlier[order] = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
+    return earlier
 
 
 def _layers(sentence: IntArray, weight: FloatArray, repeats: IntArray) -> list[IntArray]:

@@ -70,11 +70,11 @@ class ChainFeatures:
 
     def matrices(self, words: Sequence[str]) -> dict[int, SparseRows]:
         """By distance, which word has which feature, shape (words + 1, columns): the last row is no word."""
-        found = {0: _with_empty_row(self.word.matrix(words))}
+        matrices = {0: _with_empty_row(self.word.matrix(words))}
         if self.around is not None:
             beside = _with_empty_row(self.around.matrix(words))
-            found |= dict.fromkeys(self.distances[1:], beside)
-        return found
+            matrices |= dict.fromkeys(self.distances[1:], beside)
+        return matrices
 
     def specification(self) -> dict[str, Any]:
         """Plain values for a file; see `from_specification`."""

@@ -50,10 +50,10 @@ class ChainParameters:
 
     def checked(self) -> ChainParameters:
         """The same as arrays of one floating-point type, the largest of theirs; not finite ones are refused."""
-        given = [np.asarray(each) for each in (self.theta, self.edges, self.first, self.last)]
-        single = all(each.dtype == np.float32 for each in given)
-        arrays = [each.astype(np.float32 if single else np.float64, copy=False) for each in given]
-        if not all(np.isfinite(each).all() for each in arrays):
+        arrays = [np.asarray(array) for array in (self.theta, self.edges, self.first, self.last)]
+        single = all(array.dtype == np.float32 for array in arrays)
+        arrays = [array.astype(np.float32 if single else np.float64, copy=False) for array in arrays]
+        if not all(np.isfinite(array).all() for array in arrays):
             raise InputError("parameters of a chain hold values that are not finite.", remedy="Train it again.")
         return ChainParameters(*arrays)
 
@@ -119,32 +119,32 @@ class ChainProblem:
 
     def __call__(self, point: AnyArray) -> tuple[float, AnyArray]:
         """Value and gradient, without the L1 penalty."""
-        found = self._objective(self.potentials(point))
-        self._gradient = found
+        likelihood = self._objective(self.potentials(point))
+        self._gradient = likelihood
         gradient = np.empty_like(point)
         for d, place in self._slices.items():
-            gradient[place] = self._transposed[d] @ found.tables[d]
-        gradient[self.edges] = found.pairs
-        gradient[self.edges.stop], gradient[self.edges.stop + 1] = found.first, found.last
+            gradient[place] = self._transposed[d] @ likelihood.tables[d]
+        gradient[self.edges] = likelihood.pairs
+        gradient[self.edges.stop], gradient[self.edges.stop + 1] = likelihood.first, likelihood.last
         np.negative(gradient, out=gradient)
         add_multiple(self._l2, point, gradient)
-        return self._l2 / 2 * dot(point, point) - found.value, gradient
+        return self._l2 / 2 * dot(point, point) - likelihood.value, gradient
 
     def curvature(self, step: int) -> AnyArray | None:
         """A guess of the second derivatives; None: as before."""
         if 0 < step < self._first_steps:
             return None
-        found = self._gradient
-        assert found is not None
-        guess = np.empty((self.edges.stop + 2, self.tags), dtype=found.tables[0].dtype)
+        likelihood = self._gradient
+        assert likelihood is not None
+        guess = np.empty((self.edges.stop + 2, self.tags), dtype=likelihood.tables[0].dtype)
         for d, place in self._slices.items():
-            spread = found.spread[d]
+            spread = likelihood.spread[d]
             if step == 0:  # far from the maximum γ (1 − γ) says little about the curvature on the way
                 covered = np.sum(spread, axis=1, keepdims=True) / max(1 - 1 / self.tags, 0.5)
                 guess[place] = self._squares[d] @ covered
             else:
                 guess[place] = self._squares[d] @ spread
-        pairs = found.model_pairs
+        pairs = likelihood.model_pairs
         guess[self.edges] = pairs.sum() / self.tags if step == 0 else pairs
         guess[self.edges.stop :] = pairs.sum() / self.tags if step == 0 else pairs.sum(axis=1)
         if step:

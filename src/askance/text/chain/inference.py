@@ -67,12 +67,12 @@ def backward(batch: Batch, sums: Sums, potentials: ChainPotentials, pairs: AnyAr
     These are in 64 bits, shape (K, K), and count by the weight of their rows, shape (rows, 1); None: 1.
     """
     beta, scaled, alpha, edges = np.ones_like(sums.alpha), sums.scaled, sums.alpha, potentials.transposed
-    found = np.zeros(edges.shape, dtype=edges.dtype)
+    met = np.zeros(edges.shape, dtype=edges.dtype)
     for here, before in batch.backwards():
         row = scaled[here]
         row *= beta[here]
         np.matmul(row, edges, out=beta[before])
-        found += alpha[before].T @ (row if weight is None else row * weight[here])
+        met += alpha[before].T @ (row if weight is None else row * weight[here])
     scaled[: batch.starts[1]] *= beta[: batch.starts[1]]
     sums.beta = beta
-    pairs += found
+    pairs += met

@@ -54,10 +54,10 @@ class ChainModel:
         k = len(self.tagset)
         wanted = {"theta": (len(features), k), "edges": (k, k), "first": (k,), "last": (k,)}
         for name, shape in wanted.items():
-            given = getattr(self.parameters, name).shape
-            if given != shape:
+            own = getattr(self.parameters, name).shape
+            if own != shape:
                 raise ShapeError(
-                    f"{name} has the shape {given}; allowed: {shape}, {len(features)} features and {k} tags.",
+                    f"{name} has the shape {own}; allowed: {shape}, {len(features)} features and {k} tags.",
                     remedy="Take parameters of these features and tags.",
                 )
 

@@ -87,10 +87,10 @@ class ChainPotentials:
 
     def scores(self, tokens: IntArray) -> AnyArray:
         """Scores of tokens, first and last of sentences included, shape (n, K)."""
-        found = self._added(tokens)
+        scores = self._added(tokens)
         for where, extra in ((self.places.is_first, self.first), (self.places.is_last, self.last)):
-            found[where[tokens]] += extra
-        return found
+            scores[where[tokens]] += extra
+        return scores
 
     def _added(self, tokens: IntArray) -> AnyArray:
         """Scores of the words in sight, shape (n, K)."""
@@ -111,8 +111,8 @@ class ChainPotentials:
         else:
             factors, shifts = _scaled(self._added(tokens))
         if self.first.any() or self.last.any():
-            found = np.flatnonzero(places.is_first[tokens] | places.is_last[tokens])
-            factors[found], shifts[found] = _scaled(self.scores(tokens[found]))
+            ends = np.flatnonzero(places.is_first[tokens] | places.is_last[tokens])
+            factors[ends], shifts[ends] = _scaled(self.scores(tokens[ends]))
         return factors, shifts
 
 

@@ -262,7 +262,7 @@ def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainPara
     if int(number.max()) < _HELD_OUT - 1:
         return start, math.nan
     tenth = number % _HELD_OUT == 0
-    made, held_out = (ChainTask(task.regions.take(each), task.features, task.options) for each in (~tenth, tenth))
+    made, held_out = (ChainTask(task.regions.take(chosen), task.features, task.options) for chosen in (~tenth, tenth))
     made.prepare(start)
     potentials = task.model(start).potentials(task.regions.corpus)
     edges = cheap_edges(made.objective(potentials))
@@ -270,7 +270,7 @@ def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainPara
         ChainParameters(start.theta, (weight * edges).astype(start.edges.dtype), start.first, start.last)
         for weight in WEIGHTS
     ]
-    best = int(np.argmax([held_out.comparable(each) for each in choices]))
+    best = int(np.argmax([held_out.comparable(choice) for choice in choices]))
     return choices[best], WEIGHTS[best]
 
 
@@ -283,7 +283,7 @@ WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _PRIOR = 0.5
 
 
-def cheap_edges(found: Gradient) -> FloatArray:
+def cheap_edges(likelihood: Gradient) -> FloatArray:
     """Scores of neighbouring tags without a fit, shape (K, K), from posteriors and marginals of pairs at edges of 0.
 
     With C(b', b) the expected number of times that b follows b' given the counts, under a model without edges, and
@@ -297,6 +297,6 @@ def cheap_edges(found: Gradient) -> FloatArray:
     array([[ 0.46, -0.89],
            [-0.89,  0.46]])
     """
-    pairs = np.maximum(found.pairs + found.model_pairs, 0.0)
+    pairs = np.maximum(likelihood.pairs + likelihood.model_pairs, 0.0)
     chance = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0, keepdims=True) / max(float(pairs.sum()), 1.0)
     return np.asarray(np.log((pairs + _PRIOR) / (chance + _PRIOR)))

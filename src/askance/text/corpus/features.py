@@ -54,11 +54,11 @@ class FeatureConfig:
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "suffixes"):
-            given = getattr(self, name)
-            lengths = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+            value = getattr(self, name)
+            lengths = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
             if not all(type(length) is int and 1 <= length <= 100 for length in lengths):
                 raise InputError(
-                    f"{name} is {shown(given)}; allowed: whole numbers from 1 to 100.", remedy="Write (1, 2, 3, 4)."
+                    f"{name} is {shown(value)}; allowed: whole numbers from 1 to 100.", remedy="Write (1, 2, 3, 4)."
                 )
             object.__setattr__(self, name, tuple(sorted(set(lengths))))
         for name, value in asdict(self).items():
@@ -131,8 +131,8 @@ class TokenFeatures:
         """
         _require_words(words)
         config = FeatureConfig() if config is None else config
-        found = ((kind, set(_read(words, kind, classes))) for kind in _kinds(config, classes))
-        values = {kind: sorted(value for value in seen if value is not None) for kind, seen in found}
+        seen_by_kind = ((kind, set(_read(words, kind, classes))) for kind in _kinds(config, classes))
+        values = {kind: sorted(value for value in seen if value is not None) for kind, seen in seen_by_kind}
         return cls(config, values, classes)
 
     def __len__(self) -> int:
@@ -154,8 +154,8 @@ class TokenFeatures:
         _require_words(words)
         columns = np.empty((len(words), len(self._columns)), dtype=np.int32)
         for position, (kind, known) in enumerate(zip(self.values, self._columns, strict=True)):
-            found = map(known.get, _read(words, kind, self.classes), repeat(-1))
-            columns[:, position] = np.fromiter(found, dtype=np.int32, count=len(words))
+            places = map(known.get, _read(words, kind, self.classes), repeat(-1))
+            columns[:, position] = np.fromiter(places, dtype=np.int32, count=len(words))
         present = columns >= 0
         ends = np.zeros(len(words) + 1, dtype=np.int32)
         np.cumsum(present.sum(axis=1), out=ends[1:])
@@ -176,8 +176,8 @@ class TokenFeatures:
         """The features that `specification` described."""
         try:
             config = FeatureConfig(**specification["config"])
-            given = specification.get("classes")
-            classes = None if given is None else WordClasses.from_specification(given)
+            described = specification.get("classes")
+            classes = None if described is None else WordClasses.from_specification(described)
             values = {kind: specification["values"][kind] for kind in _kinds(config, classes)}
         except (KeyError, TypeError, InputError) as error:
             raise FormatError(

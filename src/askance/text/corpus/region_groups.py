@@ -47,7 +47,7 @@ def lay_out(regions: RegionCounts, missed: FloatArray | None = None, extra: Floa
     (array([0, 1, 2], dtype=int32), array([1, 1, 0], dtype=int32), array([2, 1, 1], dtype=int32))
     """
     length, count = regions.lengths, len(regions)
-    rates = [np.zeros(count) if each is None else each for each in (missed, extra)]
+    rates = [np.zeros(count) if rate is None else rate for rate in (missed, extra)]
     region, tag, low, high, factor = _groups(regions, *rates)
     least, most = (np.bincount(region, bound, count).astype(np.int64) for bound in (low, high))
     _require_possible(length, least, most, (rates[0] > 0) | (rates[1] > 0))

@@ -139,7 +139,7 @@ def _core(dense: FloatArray, generator: np.random.Generator) -> tuple[int, IntAr
     if len(dependent):
         drawn = generator.uniform(1, 2, len(dependent))
         null[dependent] = drawn
-        found = solve_triangular(factor[:rank, :rank], factor[rank:, :rank].T @ drawn, lower=True, trans=1)
-        null[chosen] = -np.where(np.abs(found) > _CANCELLED * drawn.max(), found, 0)
+        solution = solve_triangular(factor[:rank, :rank], factor[rank:, :rank].T @ drawn, lower=True, trans=1)
+        null[chosen] = -np.where(np.abs(solution) > _CANCELLED * drawn.max(), solution, 0)
         null /= norms
     return int(rank), dependent.astype(np.int64), null

@@ -69,15 +69,15 @@ class MergedColumns:
 def _groups(by_column: SparseColumns, used: IntArray) -> tuple[IntArray, IntArray]:
     """Position in `used` of the first column of every group, and the group of every used column."""
     starts, rows = by_column.indptr[used].astype(np.int64), by_column.indices
-    each = np.arange(len(used))
+    alone = np.arange(len(used))
     if not len(used) or not (by_column.data == 1).all():
-        return each, each
+        return alone, alone
     keys = np.add.reduceat(scattered(by_column.shape[0])[rows], starts)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(rows[starts[first]], kind="stable")
     first, group = first[order], np.argsort(order)[group]
     heights = np.diff(by_column.indptr)[used]
     if (heights[first][group] != heights).any():  # two sets of rows with the same key: as good as never
-        return each, each
+        return alone, alone
     other = np.arange(len(rows)) + np.repeat(starts[first][group] - starts, heights)
-    return (first, group) if np.array_equal(rows[other], rows) else (each, each)
+    return (first, group) if np.array_equal(rows[other], rows) else (alone, alone)

@@ -149,24 +149,24 @@ def identifiability(
         require_design(design, regions)
     first, group = _proportional(matrix)
     reduced = matrix[:, first]
-    found = design_rank(reduced)
+    equations = design_rank(reduced)
     sizes = np.bincount(group, minlength=len(first))
-    determined = found.determined[group] & (sizes[group] == 1)
+    determined = equations.determined[group] & (sizes[group] == 1)
     words = [regions.corpus.words[t] for t in types.tolist()]
     members: dict[int, list[str]] = {}
     for column in np.flatnonzero(sizes[group] > 1).tolist():
         members.setdefault(int(group[column]), []).append(words[column])
     extra = np.setdiff1d(np.arange(len(types)), first)
-    ask = np.sort(np.concatenate([first[found.free], extra]))
+    ask = np.sort(np.concatenate([first[equations.free], extra]))
     condition, exact = _condition(reduced)
-    lacking = len(types) - found.rank
+    lacking = len(types) - equations.rank
     return Identifiability(
         tag=tag,
         regions=count,
         types=len(types),
-        rank=found.rank,
-        settled=found.settled,
-        core=found.core,
+        rank=equations.rank,
+        settled=equations.settled,
+        core=equations.core,
         condition=condition,
         condition_is_exact=exact,
         determined=tuple(words[c] for c in np.flatnonzero(determined).tolist()),
@@ -174,7 +174,7 @@ def identifiability(
         inseparable=tuple(sorted((tuple(group) for group in members.values()), key=lambda group: (-len(group), group))),
         least_more_regions=lacking,
         ask=tuple(words[c] for c in ask.tolist()),
-        more_like_these=_pace(reduced, found, lacking, count),
+        more_like_these=_pace(reduced, equations, lacking, count),
         shared_features_determine=None if design is None else _shared(matrix, design[types], ~determined),
         indistinct=indistinct_tags(regions).about(tag),
     )
@@ -200,10 +200,10 @@ def unsettled_words(regions: RegionCounts) -> Unsettled | None:
     """
     matrix, types, _ = _equations(regions, None)
     first, group = _proportional(matrix)
-    found = design_rank(matrix[:, first], core_columns=_QUICK)
-    if not found.settled:
+    equations = design_rank(matrix[:, first], core_columns=_QUICK)
+    if not equations.settled:
         return None
-    unknown = ~found.determined[group] | (np.bincount(group)[group] > 1)
+    unknown = ~equations.determined[group] | (np.bincount(group)[group] > 1)
     tokens = np.asarray(matrix.sum(axis=0), dtype=np.int64)
     return Unsettled(int(unknown.sum()), len(types), int(tokens[unknown].sum()), int(tokens.sum()))
 
@@ -274,12 +274,12 @@ def _condition(matrix: SparseRows) -> tuple[float, bool]:
     return float(np.sqrt(values[-1] / max(values[0], values[-1] * 1e-15))), False
 
 
-def _pace(matrix: SparseRows, found: DesignRank, lacking: int, regions: int) -> float:
+def _pace(matrix: SparseRows, equations: DesignRank, lacking: int, regions: int) -> float:
     """How many regions of the same kind fill the gap at the pace of the second half of them."""
     if not lacking:
         return 0.0
     half = design_rank(matrix[::2])
-    gained = found.rank - half.rank
+    gained = equations.rank - half.rank
     return float(np.inf) if gained <= 0 else lacking / gained * (regions - (regions + 1) // 2)
 
 

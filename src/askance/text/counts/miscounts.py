@@ -107,9 +107,9 @@ def miscount_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> tupl
         check_miscounts(miscounts)
     names = annotator_names(regions)
     channels = [miscounts.get(name) if isinstance(miscounts, Mapping) else miscounts for name in names]
-    table = np.array([(0.0, 0.0) if each is None else (each.missed, each.extra) for each in channels])
+    table = np.array([(0.0, 0.0) if channel is None else (channel.missed, channel.extra) for channel in channels])
     table[table < SMALLEST_RATE] = 0.0
-    has = may_be_miscounted(regions) & np.array([each is not None for each in channels])[regions.annotator_codes]
+    has = may_be_miscounted(regions) & np.array([channel is not None for channel in channels])[regions.annotator_codes]
     missed, extra = np.where(has[:, None], table[regions.annotator_codes], 0.0).T
     return missed, extra, has
 
@@ -247,6 +247,6 @@ def miscount_totals(
     sums = np.stack([missed, looked_for, reported - seen, places]) * (regions.weights * has_channel)
     names = annotator_names(regions)
     code = regions.annotator_codes % len(names)
-    found = [np.bincount(code, each, len(names)) for each in sums]
+    totals = [np.bincount(code, total, len(names)) for total in sums]
     present = np.bincount(code, has_channel, len(names)) > 0
-    return {name: MiscountTotals(*(float(each[n]) for each in found)) for n, name in enumerate(names) if present[n]}
+    return {name: MiscountTotals(*(float(total[n]) for total in totals)) for n, name in enumerate(names) if present[n]}

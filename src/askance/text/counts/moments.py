@@ -106,9 +106,9 @@ def moment_counts(
     steps = as_count(_DEFAULT_STEPS[chosen] if iterations is None else iterations, "iterations")
     strength = 0.0
     if chosen in ("printed", "sgd"):
-        found = _printed(equations, steps) if chosen == "printed" else _stochastic(equations, steps, rng)
+        solution = _printed(equations, steps) if chosen == "printed" else _stochastic(equations, steps, rng)
         estimate = np.full((design.shape[0], len(regions.tagset)), 1 / len(regions.tagset), dtype=design.dtype)
-        estimate[equations.types] = _distributions(found)
+        estimate[equations.types] = _distributions(solution)
     else:
         strength = default_l2(equations) if l2 is None else float(l2)
         first = steps if chosen == "ridge" else _DEFAULT_STEPS["ridge"]
@@ -156,7 +156,7 @@ def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator
     """Least squares on types by steps along one region at a time, shorter from pass to pass."""
     order = require_generator(rng)
     matrix = equations.matrix
-    found = np.zeros((matrix.shape[1], equations.response.shape[1]), dtype=matrix.dtype)
+    solution = np.zeros((matrix.shape[1], equations.response.shape[1]), dtype=matrix.dtype)
     ends = matrix.indptr.tolist()
     norms = matrix.multiply(matrix).sum(axis=1).tolist()
     # No step is longer than that of a plain count: a common factor of all weights changes nothing.
@@ -167,11 +167,11 @@ def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator
         for r in order.permutation(matrix.shape[0]).tolist():
             entries = slice(ends[r], ends[r + 1])
             columns, times = matrix.indices[entries], matrix.data[entries]
-            misfit = equations.response[r] - times @ found[columns]
+            misfit = equations.response[r] - times @ solution[columns]
             if weights is not None:
                 misfit *= weights[r]
-            found[columns] += np.outer(times, misfit * (pace / norms[r])).astype(matrix.dtype)
-    return found
+            solution[columns] += np.outer(times, misfit * (pace / norms[r])).astype(matrix.dtype)
+    return solution
 
 
 def _distributions(table: AnyArray) -> AnyArray:

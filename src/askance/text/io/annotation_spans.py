@@ -200,9 +200,9 @@ def _words_of_span(task: Task, span: Span, place: Sequence[int], starts: list[in
     start, end = place[span.start], place[span.end]
     read = task.text[start:end]
     if span.text is not None:
-        found, told = "".join(read.split()), "".join(span.text.split())
+        here, told = "".join(read.split()), "".join(span.text.split())
         # Tools lose white space there, and parts of words; the offsets are what counts.
-        if found not in told and told not in found:
+        if here not in told and told not in here:
             raise ValueError(f"its span {_named(span)} is {shown(read)} in the text, and says {shown(span.text)}")
     first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
     if first > last:

@@ -119,14 +119,14 @@ def read_regions(
     for stream in streams:
         for number, line in stream.lines:
             reading.read(line, stream.name, number)
-    found = reading.finish()
-    if not len(found.regions):
-        what = f"all {found.n_bad:,} lines were left out; the first: {found.messages[0]}" if found.n_bad else ""
+    file = reading.finish()
+    if not len(file.regions):
+        what = f"all {file.n_bad:,} lines were left out; the first: {file.messages[0]}" if file.n_bad else ""
         raise EmptyDataError(
             what or f"{shorten([stream.name for stream in streams])} has no region and no label.",
             remedy="Give files as `askance regions` writes them.",
         )
-    return found
+    return file
 
 
 # -- headers -----------------------------------------------------------------------------------------------------------

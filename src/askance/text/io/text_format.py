@@ -75,13 +75,13 @@ def format_within(source: OpenText, format: str | None = None) -> TextFormat:
         return format_of(source, format)
     suffixes = [suffix.lower() for suffix in Path(source.name).suffixes if suffix.lower() != ".gz"]
     if suffixes[-1:] == [".json"]:
-        found = tool_of_file(source)
-        if found is None:
+        tool = tool_of_file(source)
+        if tool is None:
             raise InputError(
                 f"{name_of(source)} is like no export of an annotation tool; allowed: {', '.join(get_args(Tool))}.",
                 remedy="Export it again as JSON, or rename it .jsonl where every line is an object.",
             )
-        return found
+        return tool
     kind = format_of(source)
     if kind != "jsonl":
         return kind
@@ -119,12 +119,12 @@ def column_of(
         return default
     names = [column.casefold() for column in columns]
     if isinstance(wanted, str) and wanted.casefold() in names:
-        found = names.index(wanted.casefold())
+        column = names.index(wanted.casefold())
     elif isinstance(wanted, int) or re.fullmatch("[0-9]{1,6}", wanted):
-        found = int(wanted) - 1
+        column = int(wanted) - 1
     else:
-        found = -1
-    if not 0 <= found < width or found in words:
+        column = -1
+    if not 0 <= column < width or column in words:
         free = [i for i in range(width) if i not in words]
         listed = [columns[i] for i in free] if columns else []
         numbers = f"numbers {free[0] + 1} to {width}" if len(free) > 1 else f"number {width}" if free else "none"
@@ -134,7 +134,7 @@ def column_of(
             + ".",
             remedy=did_you_mean(wanted, listed, "Name a column of the header line, or count from 1."),
         )
-    return found
+    return column
 
 
 def field_of(tag_column: str | int | None) -> str:

@@ -54,9 +54,9 @@ class TextNotes:
 
     def look(self, text: str, number: int) -> None:
         """Remember characters of line `number` that cannot be seen."""
-        if not text.isprintable() and (found := _UNSEEN.search(text)):
+        if not text.isprintable() and (unseen := _UNSEEN.search(text)):
             self._n_unseen += 1
-            self._unseen = self._unseen or (number, found[0])
+            self._unseen = self._unseen or (number, unseen[0])
 
     def messages(self) -> Iterator[str]:
         """One for each kind."""

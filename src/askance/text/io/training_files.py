@@ -40,13 +40,13 @@ class LabelledFiles:
             return read_tagged(text, tag_column=self.tag_column)
         scheme = self.scheme or ("bio" if _are_entities(tagset) else "plain")
         outside = self.outside or (_OUTSIDE if scheme == "bio" else None)
-        found = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
+        file = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
         self.tools += 1
-        if found.n_left_out:
-            self.left_out += found.n_left_out
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-            self.messages += [f"{text.name}: {reasons}, left out", *found.messages]
-        return found.corpus
+        if file.n_left_out:
+            self.left_out += file.n_left_out
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in file.left_out.items())
+            self.messages += [f"{text.name}: {reasons}, left out", *file.messages]
+        return file.corpus
 
 
 def _are_entities(tagset: Sequence[str]) -> bool:
@@ -133,5 +133,5 @@ def held_out_regions(
     text = OpenText(path)
     if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
         return _labels_of(text, labels, read)
-    found = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
-    return found.regions.with_tagset(read.regions.tagset)
+    file = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
+    return file.regions.with_tagset(read.regions.tagset)

@@ -99,7 +99,7 @@ class Evaluation:
             "unknown_tokens": self.unknown_tokens,
             "sentences": self.sentences,
         }
-        mistakes = [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions]
+        mistakes = [{"true": true, "given": told, "tokens": count} for true, told, count in self.confusions]
         plain |= {"tags": list(map(asdict, self.tags)), "confusions": mistakes}
         return {name: as_json(value) for name, value in plain.items()}
 
@@ -152,22 +152,22 @@ def evaluate_tags(
     )
 
 
-def warn_of_foreign_tags(found: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
+def warn_of_foreign_tags(evaluation: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
     """Say how many tokens have true tags that a tagger with this tag set can never give, and what it gives instead.
 
     Tags of the tagger that no token has in truth are told only then: a small test need not have all tags.
     """
-    lacking = {score.tag: score.tokens for score in found.tags if score.tokens and score.tag not in tagset}
+    lacking = {score.tag: score.tokens for score in evaluation.tags if score.tokens and score.tag not in tagset}
     if not lacking:
         return
-    true = {score.tag for score in found.tags if score.tokens}
+    true = {score.tag for score in evaluation.tags if score.tokens}
     idle = Counter[str]()
-    for _, given, count in found.confusions:
-        if given not in true:
-            idle[given] += count
+    for _, told, count in evaluation.confusions:
+        if told not in true:
+            idle[told] += count
     text = (
-        f"{sum(lacking.values()):,} of {found.tokens:,} tokens have a true tag that the tagger does not know and can "
-        f"never give: {shorten(list(lacking))}."
+        f"{sum(lacking.values()):,} of {evaluation.tokens:,} tokens have a true tag that the tagger does not know and "
+        f"can never give: {shorten(list(lacking))}."
     )
     if idle:
         text += f" {idle.total():,} tokens were given a tag that no token has in truth: {shorten(sorted(idle))}."
@@ -205,8 +205,8 @@ def _confusions(table: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, str
     wrong = table.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")
-    found = [(int(cell) // len(names), int(cell) % len(names)) for cell in order[: int((wrong > 0).sum())]]
-    return tuple((names[true], names[told], int(wrong[true, told])) for true, told in found)
+    cells = [(int(cell) // len(names), int(cell) % len(names)) for cell in order[: int((wrong > 0).sum())]]
+    return tuple((names[true], names[told], int(wrong[true, told])) for true, told in cells)
 
 
 # -- the interval ------------------------------------------------------------------------------------------------------

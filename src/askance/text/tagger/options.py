@@ -34,7 +34,7 @@ TaggerMethod: TypeAlias = Literal["auto", "moments", "node", "chain"]
 DEFAULT_CONTEXT = 2
 _CHOICES: dict[str, tuple[str, ...]] = {
     "method": get_args(TaggerMethod),
-    "moments": tuple(each for each in get_args(MomentMethod) if each != "sgd"),  # sgd needs a generator
+    "moments": tuple(method for method in get_args(MomentMethod) if method != "sgd"),  # sgd needs a generator
     "counts": get_args(CountMethod),
     "optimiser": get_args(Optimiser),
     "edges": get_args(Edges),
@@ -53,52 +53,52 @@ _OF_A_CHAIN: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def check_options(given: Mapping[str, Any]) -> None:
+def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options of `CountTagger`, by name, that are not what they may be, or that the method has no use for."""
     for name, known in _CHOICES.items():
-        if given[name] is not None or name != "edges":
-            one_of(given[name], known, name)
-    _check_numbers(given)
+        if options[name] is not None or name != "edges":
+            one_of(options[name], known, name)
+    _check_numbers(options)
     for name in ("features", "neighbours"):
-        if given[name] is not None:
+        if options[name] is not None:
             remedy = 'Write FeatureConfig(prefixes=(1,)), or FeatureConfig.only("word", suffixes=(3,)).'
-            instance(given[name], FeatureConfig, name, "a FeatureConfig", remedy)
-    classes = given["classes"]
+            instance(options[name], FeatureConfig, name, "a FeatureConfig", remedy)
+    classes = options["classes"]
     if not isinstance(classes, Sequence) or isinstance(classes, (str, bytes)):
         raise InputError(
             argument="classes", got=shown(classes), allowed="a list of numbers", remedy="Write classes=(40, 150)."
         )
     check_sizes(classes)
-    if given["miscounts"] is not None and given["miscounts"] != "estimate":
-        check_miscounts(given["miscounts"])
-    _refuse_idle(given)
+    if options["miscounts"] is not None and options["miscounts"] != "estimate":
+        check_miscounts(options["miscounts"])
+    _refuse_idle(options)
 
 
-def _check_numbers(given: Mapping[str, Any]) -> None:
+def _check_numbers(options: Mapping[str, Any]) -> None:
     """Penalties, weights and limits."""
     for name in ("l2", "tolerance"):
-        if given[name] is not None and not (_is_number(given[name]) and given[name] > 0):
-            raise InputError(argument=name, got=shown(given[name]), allowed="above 0, finite", remedy=_LEAVE_OUT)
+        if options[name] is not None and not (_is_number(options[name]) and options[name] > 0):
+            raise InputError(argument=name, got=shown(options[name]), allowed="above 0, finite", remedy=_LEAVE_OUT)
     for name in ("l1", "bare_weight", "budget"):
-        if not (_is_number(given[name]) and given[name] >= 0):
-            raise InputError(argument=name, got=shown(given[name]), allowed="0 or more, finite", remedy=_LEAVE_OUT)
-    if given["radius"] is not None:
-        check_radius(given["radius"])
-    if given["context"] is not None:
-        as_count(given["context"], "context")
-    if given["max_iterations"] is not None:
-        as_count(given["max_iterations"], "max_iterations", minimum=1)
+        if not (_is_number(options[name]) and options[name] >= 0):
+            raise InputError(argument=name, got=shown(options[name]), allowed="0 or more, finite", remedy=_LEAVE_OUT)
+    if options["radius"] is not None:
+        check_radius(options["radius"])
+    if options["context"] is not None:
+        as_count(options["context"], "context")
+    if options["max_iterations"] is not None:
+        as_count(options["max_iterations"], "max_iterations", minimum=1)
 
 
 def _is_number(value: object) -> bool:
     return type(value) is not bool and isinstance(value, Real) and math.isfinite(value)
 
 
-def _refuse_idle(given: Mapping[str, Any]) -> None:
+def _refuse_idle(options: Mapping[str, Any]) -> None:
     """Options that the method, or what else is asked for, has no use for."""
-    method = given["method"]
+    method = options["method"]
     if method in ("node", "moments"):
-        idle = [name for name, is_given in _OF_A_CHAIN.items() if is_given(given[name])]
+        idle = [name for name, is_given in _OF_A_CHAIN.items() if is_given(options[name])]
         if idle:
             named, are = words(", ".join(f"{{{name}}}" for name in idle)), "is" if len(idle) == 1 else "are"
             raise InputError(
@@ -106,16 +106,16 @@ def _refuse_idle(given: Mapping[str, Any]) -> None:
                 remedy=words("Leave {0} out, or take {method=chain}.", "it" if len(idle) == 1 else "them"),
             )
     for name in ("l1", "radius"):
-        if given["edges"] == "cheap" and given[name]:
+        if options["edges"] == "cheap" and options[name]:
             raise InputError(
-                words("is {0} with {edges=cheap}", shown(given[name])),
+                words("is {0} with {edges=cheap}", shown(options[name])),
                 argument=name,
                 allowed="0, as cheap edges are weighted and nothing else is fitted with them",
                 remedy=words("Leave {0} out, or take {edges=likelihood}.", Argument(name)),
             )
-    if given["bare_weight"] != 1 and not len(given["classes"]):
+    if options["bare_weight"] != 1 and not len(options["classes"]):
         raise InputError(
-            f"is {shown(given['bare_weight'])} without classes",
+            f"is {shown(options['bare_weight'])} without classes",
             argument="bare_weight",
             allowed="1, as bare text makes classes of words and nothing else",
             remedy="Give classes=(40, 150) as well, or leave it out.",
