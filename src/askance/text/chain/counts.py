@@ -148,24 +148,18 @@ class _Chunk:
         boundary = Boundary(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
         done = [self._free(part, potentials, into, numbers, boundary) for part in self.batches]
         value = np.full(len(layout.length), np.nan)
-        self._sum(potentials, boundary, numbers, value, into.pairs, self.weights)
+        self._sum(potentials.factors, boundary, numbers, value, into.pairs)
         value += self.shift
         into.value += float(value[self.used] @ self.weights[self.used])
-        for part, (sums, plain) in zip(self.batches, done, strict=True):
-            self._given(part, potentials, into, numbers, boundary, sums, plain)
+        for free in done:
+            free.add_posteriors(into, numbers, boundary)
 
     def _sum(
-        self,
-        potentials: ChainPotentials,
-        boundary: Boundary,
-        numbers: FloatArray,
-        value: FloatArray,
-        pairs: FloatArray,
-        weight: FloatArray,
+        self, edges: AnyArray, boundary: Boundary, numbers: FloatArray, value: FloatArray, pairs: FloatArray
     ) -> None:
-        edges = potentials.factors
+        layout, weight = self.layout, self.weights
         if self.is_exact:
-            chain_sweep.sum_blocks(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
+            chain_sweep.sum_blocks(layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
             # Sums too small for floating-point numbers: lattices scale every token, and take all there is.
             members, arcs = np.flatnonzero(np.isnan(value)), _LATTICE_OF_ALL
             candidates = np.ones(len(numbers) if len(members) else 0, dtype=bool)
@@ -173,7 +167,7 @@ class _Chunk:
             members, arcs, candidates = np.flatnonzero(self.used), self.arcs, self.candidates
         if len(members):
             chain_lattice.sum_lattices(
-                self.layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
+                layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
             )
 
     def prepare(self, potentials: ChainPotentials) -> None:
@@ -215,13 +209,13 @@ class _Chunk:
 
     def _free(
         self, part: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
-    ) -> tuple[Sums, AnyArray]:
+    ) -> _Free:
         """Sums of the plain chain; factors of the cells, and of what comes before and after the regions."""
-        batch = part.batch
-        factors, shifts = potentials.rows(batch.tokens)
-        sums = forward(batch, factors, shifts, potentials)
+        batch, weight = part.batch, self._effective()
+        sums = forward(batch, *potentials.rows(batch.tokens), potentials)
         plain = sums.scaled.copy()
-        subtract_edges(batch, sums, potentials, into, row_weights(batch, self._effective(), plain.dtype))
+        rows = row_weights(batch, weight, plain.dtype)
+        subtract_edges(batch, sums, potentials, into, rows)
         numbers[part.cells] = plain.reshape(-1)[part.cell_source]
         before = np.ones((len(part.left), self.tags), dtype=plain.dtype)
         led = np.flatnonzero(part.left)
@@ -229,35 +223,8 @@ class _Chunk:
         boundary.before[part.entries] = before.reshape(-1)[part.entry_source]
         last = batch.place(part.left + part.inside - 1)
         boundary.after[part.entries] = sums.beta[last].reshape(-1)[part.entry_source]
-        return sums, plain
-
-    def _given(
-        self,
-        part: RegionBatch,
-        potentials: ChainPotentials,
-        into: Gradient,
-        numbers: FloatArray,
-        boundary: Boundary,
-        sums: Sums,
-        plain: AnyArray,
-    ) -> None:
-        """Posteriors of all words of the stretches, less marginals."""
-        batch = part.batch
-        difference = sums.alpha * sums.beta
-        weight = self._effective()
-        rows = row_weights(batch, weight, plain.dtype)
-        into.add_spread(batch.tokens, difference, rows)
-        np.negative(difference, out=difference)
-        _add_cells(difference, part.cell_source, numbers[part.cells], part.has_twins)
         own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
-        pairs = np.zeros(potentials.factors.shape)
-        spread = _Spread(part, potentials, sums, plain, own, difference, pairs)
-        spread.left(boundary.into)
-        spread.right(boundary.out)
-        into.pairs += pairs * potentials.factors
-        if rows is not None:
-            difference *= rows
-        into.add_rows(batch.tokens, difference)
+        return _Free(part, potentials, sums, plain, rows, own)
 
     def _effective(self) -> FloatArray | None:
         """Weights of the regions, 0 for those that are not used; None where all are 1."""
@@ -266,39 +233,53 @@ class _Chunk:
         return self.used * self.weights
 
 
-class _Spread(NamedTuple):
-    """Posteriors of the words around the regions of a batch, given the counts inside."""
+class _Free(NamedTuple):
+    """A batch without its counts, from which posteriors of its words follow given the counts inside the regions."""
 
     part: RegionBatch  # the batch
     potentials: ChainPotentials  # of the chain
-    sums: Sums  # forward and backward, without the counts
+    sums: Sums  # forward and backward
     plain: AnyArray  # factors of every word as they were, shape (words, K)
-    weight: AnyArray | None  # of every region, shape (R, 1); None where all are 1
-    posterior: AnyArray  # of every word, shape (words, K); added to
-    pairs: FloatArray  # sums over edges, without their factors, shape (K, K); added to
+    rows: AnyArray | None  # the weight of every word, shape (words, 1); None where all are 1
+    weight: AnyArray | None  # that of every region, shape (R, 1), likewise
 
-    def left(self, boundary: AnyArray) -> None:
-        """Words before the regions, from the nearest to the farthest: β given the counts, from `Boundary.into`."""
-        part, pairs, message = self.part, self.pairs, self._message(boundary)
+    def add_posteriors(self, into: Gradient, numbers: FloatArray, boundary: Boundary) -> None:
+        """Posteriors of all words of the stretches, less marginals."""
+        part, tokens = self.part, self.part.batch.tokens
+        difference = self.sums.alpha * self.sums.beta
+        into.add_spread(tokens, difference, self.rows)
+        np.negative(difference, out=difference)
+        _add_cells(difference, part.cell_source, numbers[part.cells], part.has_twins)
+        pairs = np.zeros(self.potentials.factors.shape)  # without these factors
+        self._go_left(self._message(boundary.into), difference, pairs)
+        self._go_right(self._message(boundary.out), difference, pairs)
+        into.pairs += pairs * self.potentials.factors
+        if self.rows is not None:
+            difference *= self.rows
+        into.add_rows(tokens, difference)
+
+    def _go_left(self, message: AnyArray, posterior: AnyArray, pairs: FloatArray) -> None:
+        """Words before the regions, from the nearest to the farthest: β given the counts."""
+        part = self.part
         for distance in range(1, int(part.left.max(initial=0)) + 1):
             chosen = np.flatnonzero(part.left >= distance)
             rows = part.starts[part.left[chosen] - distance] + chosen
             sent, alpha = message[chosen], self.sums.alpha[rows]
             beta = sent @ self.potentials.transposed
-            self.posterior[rows] += alpha * beta
+            posterior[rows] += alpha * beta
             pairs += alpha.T @ self._weighted(sent, chosen)
             message[chosen] = self.plain[rows] * beta
 
-    def right(self, boundary: AnyArray) -> None:
-        """Words behind the regions: α given the counts, from `Boundary.out`."""
-        part, pairs, message = self.part, self.pairs, self._message(boundary)
+    def _go_right(self, message: AnyArray, posterior: AnyArray, pairs: FloatArray) -> None:
+        """Words behind the regions: α given the counts."""
+        part = self.part
         for distance in range(int(part.right.max(initial=0))):
             chosen = np.flatnonzero(part.right > distance)
             rows = part.starts[part.left[chosen] + part.inside[chosen] + distance] + chosen
             sent = message[chosen]
             pairs += self._weighted(sent, chosen).T @ self.sums.scaled[rows]
             alpha = self.plain[rows] * (sent @ self.potentials.factors)
-            self.posterior[rows] += alpha * self.sums.beta[rows]
+            posterior[rows] += alpha * self.sums.beta[rows]
             message[chosen] = alpha
 
     def _message(self, boundary: AnyArray) -> AnyArray:
