@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from askance.text.chain.layout import Batch, ChainLayout
 from askance.text.chain.potentials import ChainPotentials, TokenPlaces
 from askance.text.corpus.region_groups import lay_out
 from askance.text.corpus.regions import RegionCounts
-from askance.text.node.tables import row_maxima
+from askance.text.node.tables import dot, row_maxima
 
 # Work is divided into so many parts, whose results are added in order: the number of threads changes no bit of them.
 _PARTS = 4
@@ -165,12 +166,11 @@ class LabelledEvidence:
 
     def jobs(self) -> Sequence[tuple[float, Job]]:
         """One for each batch, and one for the labels."""
-        work = [(float(len(batch.tokens)), _FreeJob(batch, self.weight)) for batch in self.layout.batches]
+        work = [(float(len(batch.tokens)), partial(_add_free, batch, self.weight)) for batch in self.layout.batches]
         return [*work, (float(self.places.types), self._labels())]
 
     def _labels(self) -> Job:
-        counted = [np.zeros((self.n_tags, self.n_tags)), np.zeros(self.n_tags), np.zeros(self.n_tags)]
-        pairs, first, last = counted
+        pairs, first, last = np.zeros((self.n_tags, self.n_tags)), np.zeros(self.n_tags), np.zeros(self.n_tags)
         tables = {d: np.zeros((self.places.types + 1) * self.n_tags) for d in self.places.rows}
         for batch in self.layout.batches:
             weight = row_weights(batch, self.weight, np.float64)
@@ -183,9 +183,8 @@ class LabelledEvidence:
                 chosen = where[batch.tokens]
                 total += np.bincount(tag[chosen], w[chosen], self.n_tags)
             for here, before in batch.positions():
-                pairs += np.bincount(tag[before] * self.n_tags + tag[here], w[here], self.n_tags**2).reshape(
-                    pairs.shape
-                )
+                met = np.bincount(tag[before] * self.n_tags + tag[here], w[here], self.n_tags**2)
+                pairs += met.reshape(pairs.shape)
         return _LabelJob({d: t.reshape(-1, self.n_tags) for d, t in tables.items()}, pairs, first, last)
 
 
@@ -200,8 +199,6 @@ class _LabelJob:
     _cast: dict[str, dict[int, AnyArray]] = field(default_factory=dict)
 
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
-        from askance.text.node.tables import dot
-
         dtype = potentials.edges.dtype
         if dtype.str not in self._cast:
             self._cast[dtype.str] = {d: t.astype(dtype) for d, t in self.tables.items()}
@@ -211,32 +208,23 @@ class _LabelJob:
         into.pairs += self.pairs
         into.first += self.first
         into.last += self.last
-        for mine, theirs in (
-            (self.pairs, potentials.edges),
-            (self.first, potentials.first),
-            (self.last, potentials.last),
-        ):
+        scores = (potentials.edges, potentials.first, potentials.last)
+        for mine, theirs in zip((self.pairs, self.first, self.last), scores, strict=True):
             into.value += float((mine * theirs).sum(dtype=np.float64))
 
 
-@dataclass(eq=False)
-class _FreeJob:
+def _add_free(batch: Batch, weights: FloatArray | None, potentials: ChainPotentials, into: Gradient) -> None:
     """Minus log Z of the stretches of a batch."""
-
-    batch: Batch
-    weight: FloatArray | None
-
-    def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
-        weight = row_weights(self.batch, self.weight, potentials.edges.dtype)
-        sums, marginals = _free_sums(self.batch, potentials, into, weight)
-        if weight is None:
-            into.value -= float(sums.log_scales.sum())
-        else:
-            into.value -= float(sums.log_scales @ weight[:, 0].astype(np.float64))
-        into.add_spread(self.batch.tokens, marginals, weight)
-        if weight is not None:
-            marginals *= weight
-        into.add_rows(self.batch.tokens, np.negative(marginals, out=marginals))
+    weight = row_weights(batch, weights, potentials.edges.dtype)
+    sums, marginals = _free_sums(batch, potentials, into, weight)
+    if weight is None:
+        into.value -= float(sums.log_scales.sum())
+    else:
+        into.value -= float(sums.log_scales @ weight[:, 0].astype(np.float64))
+    into.add_spread(batch.tokens, marginals, weight)
+    if weight is not None:
+        marginals *= weight
+    into.add_rows(batch.tokens, np.negative(marginals, out=marginals))
 
 
 def row_weights(batch: Batch, weight: FloatArray | None, dtype: npt.DTypeLike) -> AnyArray | None:
@@ -258,33 +246,29 @@ class AllowedEvidence:
 
     def jobs(self) -> Sequence[tuple[float, Job]]:
         """One for each batch."""
-        return [(2.0 * len(b.tokens), self._job(b)) for b in self.layout.batches]
+        batches = self.layout.batches
+        return [(2.0 * len(b.tokens), partial(self._add, b, self.allowed[b.tokens])) for b in batches]
 
-    def _job(self, batch: Batch) -> Job:
-        allowed = self.allowed[batch.tokens]
-
-        def add(potentials: ChainPotentials, into: Gradient) -> None:
-            weight = row_weights(batch, self.weight, potentials.edges.dtype)
-            free, marginals = _free_sums(batch, potentials, into, weight)
-            factors, shifts = potentials.rows(batch.tokens)
-            factors *= allowed
-            highest = row_maxima(factors)  # brought back to 1, or a small one times a small edge is 0 in 32 bits
-            factors /= highest
-            shifts += np.log(highest[:, 0])
-            sums = forward(batch, factors, shifts, potentials)
-            pairs = np.zeros_like(into.pairs)
-            backward(batch, sums, potentials, pairs, weight)
-            into.pairs += pairs * potentials.factors
-            into.add_spread(batch.tokens, marginals, weight)
-            difference = np.subtract(sums.alpha * sums.beta, marginals, out=marginals)
-            gained = sums.log_scales - free.log_scales
-            if weight is not None:
-                difference *= weight
-                gained *= weight[:, 0]
-            into.value += float(gained.sum())
-            into.add_rows(batch.tokens, difference)
-
-        return add
+    def _add(self, batch: Batch, allowed: npt.NDArray[np.bool_], potentials: ChainPotentials, into: Gradient) -> None:
+        weight = row_weights(batch, self.weight, potentials.edges.dtype)
+        free, marginals = _free_sums(batch, potentials, into, weight)
+        factors, shifts = potentials.rows(batch.tokens)
+        factors *= allowed
+        highest = row_maxima(factors)  # brought back to 1, or a small one times a small edge is 0 in 32 bits
+        factors /= highest
+        shifts += np.log(highest[:, 0])
+        sums = forward(batch, factors, shifts, potentials)
+        pairs = np.zeros_like(into.pairs)
+        backward(batch, sums, potentials, pairs, weight)
+        into.pairs += pairs * potentials.factors
+        into.add_spread(batch.tokens, marginals, weight)
+        difference = np.subtract(sums.alpha * sums.beta, marginals, out=marginals)
+        gained = sums.log_scales - free.log_scales
+        if weight is not None:
+            difference *= weight
+            gained *= weight[:, 0]
+        into.value += float(gained.sum())
+        into.add_rows(batch.tokens, difference)
 
 
 # -- single tokens -----------------------------------------------------------------------------------------------------
