@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -154,29 +154,20 @@ def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, 
     return lambda step, value: progress(done + step, value)
 
 
-class _Begun(NamedTuple):
-    """Where the likelihood of a chain is climbed from."""
-
-    parameters: ChainParameters  # of the chain; without edges, or with cheap ones
-    steps: int  # taken so far
-    edge_weight: float  # of cheap edges; NaN where there are none
-    converged: bool  # whether the model without edges did
-
-
-def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _Begun:
-    """A chain from moments; where sums run over candidates, or edges are cheap, from the model without edges."""
+def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> tuple[ChainParameters, Course]:
+    """Where the likelihood of a chain is climbed from, without edges or with cheap ones, and how it was reached."""
     regions = task.regions
     design = task.features.word.matrix(regions.corpus.words)
     fit = fit_moments(regions, design, node, tell, rough=True)
     start = ChainParameters.zeros(len(task.features), len(regions.tagset))
     start.theta[: len(fit.theta)] = fit.theta
     if not (cheap or task.has_candidates):
-        return _Begun(start, fit.iterations, math.nan, bool(fit.converged))
+        return start, Course(fit.iterations, bool(fit.converged))
     climbed, course = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
     start.theta[: len(fit.theta)] = climbed.theta
     tell("cheap edges", 0.4)
     start, weight = with_cheap_edges(task, start)
-    return _Begun(start, fit.iterations + course.iterations, weight, course.converged)
+    return start, Course(fit.iterations + course.iterations, course.converged, edge_weight=weight)
 
 
 def train_chain(
@@ -198,24 +189,22 @@ def train_chain(
         cheap: whether edges stay as cheap as they are.
         optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
     """
-    begun, regions, most = _begin(task, node, tell, cheap), task.regions, task.options.max_iterations
-    start, steps, weight = begun.parameters, begun.steps, begun.edge_weight
+    regions, most = task.regions, task.options.max_iterations
+    start, begun = _begin(task, node, tell, cheap)
+    held_out_value = None if held_out is None else _held_out_value(held_out, task)
     # What is said of single tokens side by side wants edges whatever held-out counts say.
-    if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
+    if cheap or (optional and begun.edge_weight == 0 and (regions.lengths > 1).all()):
         task.prepare(start)
-        value = task.log_likelihood(start)
-        seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
-        value /= len(regions)
-        return task.model(start), Course(steps, begun.converged, value, task.exact_regions, weight, seen)
-    watch = None
-    if held_out is not None:
-        watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
+        value = task.log_likelihood(start) / len(regions)
+        seen = math.nan if held_out_value is None else held_out_value(start)
+        return task.model(start), replace(begun, log_likelihood=value, exact_regions=task.exact_regions, held_out=seen)
+    watch = None if held_out_value is None else Watch(held_out_value, start, every=_STEPS_BETWEEN_LOOKS)
 
     def report(step: int, value: float) -> None:
         tell("likelihood of the chain", 0.5 + 0.5 * step / most)
 
     chain = climb(task, start, progress=report, stop=watch)
-    steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
+    kept, value = chain.parameters, chain.log_likelihood
     _warn_of_left_out(task)
     if watch is not None:
         if not chain.stopped:
@@ -225,7 +214,7 @@ def train_chain(
             task.prepare(kept)
             value = task.log_likelihood(kept)
     return task.model(kept), Course(
-        steps,
+        begun.iterations + chain.iterations,
         bool(chain.converged),
         value / len(regions),
         task.exact_regions,
