@@ -7,7 +7,8 @@ from typing import Any
 
 from askance._arrays import SparseRows
 from askance._checks import shown
-from askance.errors import FormatError, InputError
+from askance.errors import InputError
+from askance.formats.fields import Fields
 from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.word_classes import WordClasses
 
@@ -84,17 +85,10 @@ class ChainFeatures:
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> ChainFeatures:
         """The features that `specification` described."""
-        try:
-            word, around, radius = (specification[name] for name in ("word", "around", "radius"))
-            return cls(
-                TokenFeatures.from_specification(word),
-                None if around is None else TokenFeatures.from_specification(around),
-                radius,
-            )
-        except (KeyError, TypeError, InputError) as error:
-            raise FormatError(
-                f"the features of the chain cannot be read: {shown(error)}.", remedy="Write the file again."
-            ) from error
+        fields = Fields(specification, "the features of the chain")
+        word, around = fields.read("word", dict), fields.read("around", dict, optional=True)
+        neighbours = None if around is None else TokenFeatures.from_specification(around)
+        return cls(TokenFeatures.from_specification(word), neighbours, fields.read("radius", int))
 
     def __repr__(self) -> str:
         return f"ChainFeatures({len(self):,} features, radius {self.radius})"

@@ -199,11 +199,8 @@ def train_chain(
         seen = math.nan if held_out_value is None else held_out_value(start)
         return task.model(start), replace(begun, log_likelihood=value, exact_regions=task.exact_regions, held_out=seen)
     watch = None if held_out_value is None else Watch(held_out_value, start, every=_STEPS_BETWEEN_LOOKS)
-
-    def report(step: int, value: float) -> None:
-        tell("likelihood of the chain", 0.5 + 0.5 * step / most)
-
-    chain = climb(task, start, progress=report, stop=watch)
+    told = "likelihood of the chain"
+    chain = climb(task, start, progress=lambda step, _: tell(told, 0.5 + 0.5 * step / most), stop=watch)
     kept, value = chain.parameters, chain.log_likelihood
     _warn_of_left_out(task)
     if watch is not None:

@@ -165,11 +165,9 @@ class TokenFeatures:
 
     def specification(self) -> dict[str, Any]:
         """Plain values for a file; see `from_specification`."""
-        config = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self.config).items()
-        }
         classes = {} if self.classes is None else {"classes": self.classes.specification()}
-        return {"config": config, "values": {kind: list(known) for kind, known in self.values.items()}, **classes}
+        values = {kind: list(known) for kind, known in self.values.items()}
+        return {"config": asdict(self.config), "values": values, **classes}
 
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> TokenFeatures:
