@@ -111,7 +111,7 @@ class _Reading:
 
     def __init__(self, name: str, tool: Tool, scheme: Scheme, outside: str | None, predictions: bool) -> None:
         self._name, self._tool, self._scheme, self._outside = name, tool, scheme, outside
-        self._predictions = predictions
+        self._format, self._predictions = format_of_tool(tool), predictions
         self._builder = CorpusBuilder()
         self._names: list[tuple[str, str]] = []
         self._left_out: Counter[LeftOut] = Counter()
@@ -119,10 +119,9 @@ class _Reading:
 
     def add(self, record: Record) -> None:
         """The annotations of one text; ValueError says what is wrong with it."""
-        format = format_of_tool(self._tool)
-        task = format.read(record.read())
+        task = self._format.read(record.read())
         kept = task.predictions if self._predictions else task.annotations
-        tags = [tags_of_spans(task, one.spans, format.units, self._scheme, self._outside) for one in kept]
+        tags = [tags_of_spans(task, one.spans, self._format.units, self._scheme, self._outside) for one in kept]
         reasons: list[LeftOut] = [] if self._predictions else task.left_out
         self._left_out.update(reasons if kept or reasons else ["not annotated"])
         if not task.borders:
@@ -154,9 +153,10 @@ class _Reading:
 def task_words(path: Source, tool: Tool) -> Iterator[tuple[str, list[str]]]:
     """Id and words of every task, whatever was said of it."""
     name, known, records = _opened(path, tool)
+    format = format_of_tool(known)
     for record in records:
         try:
-            task = format_of_tool(known).read(record.read())
+            task = format.read(record.read())
         except ValueError as error:
             raise FormatError(f"{name}, {record.place}: {error}.", remedy="Correct it, or leave it out.") from None
         if task.borders:
