@@ -272,14 +272,15 @@ def _read_prodigy(content: Content) -> Task:
     if reason is not None:
         return Task(id, text, borders, left_out=[reason])
     marked = [of_kind(span, dict, "a span is") for span in list_of(content, "spans")]
-    spans = [_span(span, *(span.get(name) for name in ("start", "end", "label", "text"))) for span in marked]
+    spans = [_span(span, span.get("start"), span.get("end"), span.get("label"), span.get("text")) for span in marked]
     return Task(id, text, borders, [_by(content.get("_annotator_id") or content.get("_session_id"), spans)])
 
 
 def _read_tokens(tokens: list[Any], text: str) -> Borders:
     borders: Borders = []
     for token in tokens:
-        start, end, word = (of_kind(token, dict, "a token is").get(name) for name in ("start", "end", "text"))
+        fields = of_kind(token, dict, "a token is")
+        start, end, word = fields.get("start"), fields.get("end"), fields.get("text")
         last = borders[-1][1] if borders else 0
         if type(start) is not int or type(end) is not int or not 0 <= start <= end <= len(text):
             raise ValueError(f"a token is {shown(token)}; allowed: whole numbers from 0 to {len(text)}, start first")
