@@ -28,11 +28,11 @@ def require_writable(corpus: Corpus, format: str) -> None:
             continue
         number = corpus.first_with(type)
         if number is not None:
-            raise _refusal(f"sentence {corpus.name(number)} has the word {shown(word)}", format, "its words")
+            raise _refusal(f"sentence {corpus.name(number)} has the word {shown(word)}, which", format, "its words")
     require_tags_writable(corpus.tagset, format)
     for id in () if format == "tsv" else corpus.ids:  # which TSV does not keep
         if not _is_writable(id, format):
-            raise _refusal(f"a sentence is called {shown(id)}", format, "its name")
+            raise _refusal(f"a sentence is called {shown(id)}, which", format, "its name")
 
 
 def require_tags_writable(tagset: Sequence[str], format: str) -> None:
@@ -41,7 +41,7 @@ def require_tags_writable(tagset: Sequence[str], format: str) -> None:
         raise InputError(f"a tag is '' or '_', which mean none in {format}.", remedy="Rename it, or write JSON lines.")
     for tag in tagset:
         if not _is_writable(tag, format):
-            raise _refusal(f"there is the tag {shown(tag)}", format, "tags")
+            raise _refusal(f"the tag {shown(tag)}", format, "tags")
 
 
 def _is_writable(text: str, format: str, *, may_be_blank: bool = False) -> bool:
@@ -58,6 +58,6 @@ def _refusal(what: str, format: str, where: str) -> InputError:
     if format not in _ROWS:
         allowed = "any text but half a character" if format == "jsonl" else "what can be seen, no half a character"
     return InputError(
-        f"{what}, which cannot be written as {format}; allowed: {allowed}.",
+        f"{what} cannot be written as {format}; allowed: {allowed}.",
         remedy=words("{0}, or write JSON lines: {format=jsonl}.", away) if format in _ROWS else f"{away}.",
     )
