@@ -10,8 +10,7 @@ import pytest
 
 from askance.errors import InputError
 from askance.text.corpus.corpus import Corpus
-from askance.text.tagger.accuracy_interval import SentenceTally, accuracy_interval
-from askance.text.tagger.evaluation import Evaluation, evaluate_tags
+from askance.text.tagger.evaluation import Evaluation, SentenceTally, accuracy_interval, evaluate_tags
 
 
 def scored(right: list[list[bool]]) -> Evaluation:

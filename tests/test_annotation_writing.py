@@ -22,6 +22,7 @@ from askance.cli.text.train import train_command
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.text import CountTagger, read_annotations, sample_regions, write_annotations, write_regions
 from askance.text.corpus.corpus import Corpus
+from askance.text.io.annotation_formats import tool_of
 from askance.text.io.annotation_spans import (
     Scheme,
     Span,
@@ -31,7 +32,7 @@ from askance.text.io.annotation_spans import (
     split_words,
     tags_of_spans,
 )
-from askance.text.io.annotation_tools import annotation_lines, tool_of
+from askance.text.io.annotation_tools import annotation_lines
 from askance.text.io.tagged_text import read_sentences, read_tagged, tagged_lines, write_tagged
 from tests.annotation_examples import (
     DOCCANO,

@@ -24,8 +24,7 @@ from askance.text import (
     RegionCounts,
     sample_regions,
 )
-from askance.text.chain.evidence import AllowedEvidence, ChainObjective, LabelledEvidence
-from askance.text.chain.labels import token_evidence
+from askance.text.chain.evidence import AllowedEvidence, ChainObjective, LabelledEvidence, token_evidence
 from askance.text.chain.potentials import TokenPlaces
 from askance.text.chain.training import ChainOptions, ChainTask
 from askance.text.corpus.regions import Count

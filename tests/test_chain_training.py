@@ -25,13 +25,12 @@ from askance.text import (
 from askance.text import Miscounts as Channel
 from askance.text.chain import training as chain_training
 from askance.text.chain.counts import DEFAULT_BUDGET, CountEvidence
-from askance.text.chain.edges import WEIGHTS, cheap_edges
 from askance.text.chain.evidence import ChainObjective
 from askance.text.chain.fit import ChainFit
 from askance.text.chain.regions import stretches
-from askance.text.chain.training import ChainOptions, ChainTask, climb, with_cheap_edges
+from askance.text.chain.training import WEIGHTS, ChainOptions, ChainTask, cheap_edges, climb, with_cheap_edges
 from askance.text.counts.miscounts import simulate
-from askance.text.tagger.method_choice import choose_method
+from askance.text.tagger.options import choose_method
 from askance.text.tagger.tagger import TaggerMethod
 from tests.brute_force_chain import BruteForce, is_counted, random_chain, random_regions
 from tests.test_chain_labels import TAGS, WORD, assert_same, chain_of, counted, drawn, parameters

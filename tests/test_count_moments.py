@@ -14,9 +14,8 @@ from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts
 from askance.text.counts.covariance import moment_covariance
 from askance.text.counts.equations import CountEquations, known_tokens
-from askance.text.counts.moment_solver import RidgeSystem
+from askance.text.counts.moment_solver import RidgeSystem, simplex_least_squares
 from askance.text.counts.moments import moment_counts
-from askance.text.counts.simplex_moments import simplex_least_squares
 from askance.text.node.model import fit_node
 
 TAGS = ["A", "B", "C"]

@@ -112,7 +112,7 @@ def train_command(
     """
     from askance.text.io.region_file import read_regions
     from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
-    from askance.text.tagger.training_summary import left_open, training_as_json, training_rows
+    from askance.text.tagger.training import left_open, training_as_json, training_rows
 
     _refuse_combinations(dev, given)
     tagger = _new_tagger(given)

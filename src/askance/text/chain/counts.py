@@ -17,8 +17,8 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import chain_lattice, chain_sweep
 from askance._kernels.chain_sweep import Boundary
-from askance.text.chain.evidence import Gradient, Job, row_weights
-from askance.text.chain.inference import Sums, backward, forward
+from askance.text.chain.evidence import Gradient, Job, row_weights, subtract_edges
+from askance.text.chain.inference import Sums, forward
 from askance.text.chain.layout import ChainLayout
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.chain.regions import RegionBatch, blocks, entry_layout, shape_keys, stretches, sum_cost
@@ -70,7 +70,8 @@ class CountEvidence:
         missed: FloatArray | None = None,
         extra: FloatArray | None = None,
     ) -> None:
-        layout = entry_layout(lay_out(regions, missed, extra), len(regions.tagset))
+        rates = [np.zeros(len(regions)) if rate is None else rate for rate in (missed, extra)]
+        layout = entry_layout(lay_out(regions, *rates), len(regions.tagset))
         cost = sum_cost(layout)
         dear = max(int((cost > budget).sum()), 1)
         # A few regions may cost more: what is exact leaves nothing out.
@@ -83,8 +84,8 @@ class CountEvidence:
             order = np.array(sorted(chosen, key=keys.__getitem__), dtype=np.int64)
             for first in range(0, len(order), _CHUNK):
                 some = order[first : first + _CHUNK]
-                rates = [None if each is None else each[some] for each in (missed, extra)]
-                self._chunks.append(_Chunk(regions.take(some), context, 0 if is_exact else arcs, *rates))
+                own = [rate[some] for rate in rates]
+                self._chunks.append(_Chunk(regions.take(some), context, 0 if is_exact else arcs, *own))
 
     def prepare(self, potentials: ChainPotentials) -> None:
         """Choose the tags that lattices are made of, by tilting the chain as it is now."""
@@ -110,17 +111,12 @@ class _Chunk:
     """Some of the regions."""
 
     def __init__(
-        self,
-        regions: RegionCounts,
-        context: int | None,
-        arcs: int,
-        missed: FloatArray | None,
-        extra: FloatArray | None,
+        self, regions: RegionCounts, context: int | None, arcs: int, missed: FloatArray, extra: FloatArray
     ) -> None:
         start, end = stretches(regions, context)
         order = np.concatenate([batch.stretches for batch in ChainLayout.of(start, end).batches])
         regions, start, end = regions.take(order), start[order], end[order]
-        groups = lay_out(regions, None if missed is None else missed[order], None if extra is None else extra[order])
+        groups = lay_out(regions, missed[order], extra[order])
         self.tags, self.weight, self.weights = len(regions.tagset), regions.weight, regions.weights
         # However long a region is, a few tags of each token must fit.
         self.is_exact, self.arcs = arcs == 0, max(arcs, _ARCS_OF_A_TOKEN * int(regions.lengths.max()))
@@ -150,26 +146,20 @@ class _Chunk:
         numbers = np.empty(self.batches[-1].cells.stop)
         # Regions that are not used leave zeros there: whatever lay in the memory, times their weight 0, might be NaN.
         boundary = Boundary(np.ones(size), np.ones(size), np.zeros(size), np.zeros(size))
-        done = [self._free(each, potentials, into, numbers, boundary) for each in self.batches]
+        done = [self._free(part, potentials, into, numbers, boundary) for part in self.batches]
         value = np.full(len(layout.length), np.nan)
-        self._sum(potentials, boundary, numbers, value, into.pairs, self.weights)
+        self._sum(potentials.factors, boundary, numbers, value, into.pairs)
         value += self.shift
         into.value += float(value[self.used] @ self.weights[self.used])
-        for each, (sums, plain) in zip(self.batches, done, strict=True):
-            self._given(each, potentials, into, numbers, boundary, sums, plain)
+        for free in done:
+            free.add_posteriors(into, numbers, boundary)
 
     def _sum(
-        self,
-        potentials: ChainPotentials,
-        boundary: Boundary,
-        numbers: FloatArray,
-        value: FloatArray,
-        pairs: FloatArray,
-        weight: FloatArray,
+        self, edges: AnyArray, boundary: Boundary, numbers: FloatArray, value: FloatArray, pairs: FloatArray
     ) -> None:
-        edges = potentials.factors
+        layout, weight = self.layout, self.weights
         if self.is_exact:
-            chain_sweep.sum_blocks(self.layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
+            chain_sweep.sum_blocks(layout, self.members, self.ends, edges, boundary, numbers, value, pairs, weight)
             # Sums too small for floating-point numbers: lattices scale every token, and take all there is.
             members, arcs = np.flatnonzero(np.isnan(value)), _LATTICE_OF_ALL
             candidates = np.ones(len(numbers) if len(members) else 0, dtype=bool)
@@ -177,7 +167,7 @@ class _Chunk:
             members, arcs, candidates = np.flatnonzero(self.used), self.arcs, self.candidates
         if len(members):
             chain_lattice.sum_lattices(
-                self.layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
+                layout, members, candidates, arcs, edges, boundary, numbers, value, pairs, weight
             )
 
     def prepare(self, potentials: ChainPotentials) -> None:
@@ -185,9 +175,9 @@ class _Chunk:
         if self.is_exact:
             return
         layout, size = self.layout, len(self.layout.tag)
-        posterior = np.concatenate([tilted_posteriors(each, potentials, _TILT_STEPS) for each in self.batches])
+        posterior = np.concatenate([tilted_posteriors(part, potentials, _TILT_STEPS) for part in self.batches])
         plain = np.concatenate(
-            [potentials.rows(each.batch.tokens)[0].reshape(-1)[each.cell_source] for each in self.batches]
+            [potentials.rows(part.batch.tokens)[0].reshape(-1)[part.cell_source] for part in self.batches]
         ).astype(np.float64)
         self.used[:] = False
         for candidates in self._choices(posterior):
@@ -218,54 +208,23 @@ class _Chunk:
             yield rank < best
 
     def _free(
-        self, each: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
-    ) -> tuple[Sums, AnyArray]:
+        self, part: RegionBatch, potentials: ChainPotentials, into: Gradient, numbers: FloatArray, boundary: Boundary
+    ) -> _Free:
         """Sums of the plain chain; factors of the cells, and of what comes before and after the regions."""
-        batch = each.batch
-        factors, shifts = potentials.rows(batch.tokens)
-        sums = forward(batch, factors, shifts, potentials)
+        batch, weight = part.batch, self._effective()
+        sums = forward(batch, *potentials.rows(batch.tokens), potentials)
         plain = sums.scaled.copy()
-        pairs = np.zeros_like(into.pairs)
-        backward(batch, sums, potentials, pairs, row_weights(batch, self._effective(), plain.dtype))
-        pairs *= potentials.factors
-        into.pairs -= pairs
-        into.model_pairs += pairs
-        numbers[each.cells] = plain.reshape(-1)[each.cell_source]
-        before = np.ones((len(each.left), self.tags), dtype=plain.dtype)
-        led = np.flatnonzero(each.left)
-        before[led] = sums.alpha[each.starts[each.left[led] - 1] + led] @ potentials.factors
-        boundary.before[each.entries] = before.reshape(-1)[each.entry_source]
-        last = batch.place(each.left + each.inside - 1)
-        boundary.after[each.entries] = sums.beta[last].reshape(-1)[each.entry_source]
-        return sums, plain
-
-    def _given(
-        self,
-        each: RegionBatch,
-        potentials: ChainPotentials,
-        into: Gradient,
-        numbers: FloatArray,
-        boundary: Boundary,
-        sums: Sums,
-        plain: AnyArray,
-    ) -> None:
-        """Posteriors of all words of the stretches, less marginals."""
-        batch = each.batch
-        difference = sums.alpha * sums.beta
-        weight = self._effective()
         rows = row_weights(batch, weight, plain.dtype)
-        into.add_spread(batch.tokens, difference, rows)
-        np.negative(difference, out=difference)
-        _add_cells(difference, each.cell_source, numbers[each.cells], each.has_twins)
+        subtract_edges(batch, sums, potentials, into, rows)
+        numbers[part.cells] = plain.reshape(-1)[part.cell_source]
+        before = np.ones((len(part.left), self.tags), dtype=plain.dtype)
+        led = np.flatnonzero(part.left)
+        before[led] = sums.alpha[part.starts[part.left[led] - 1] + led] @ potentials.factors
+        boundary.before[part.entries] = before.reshape(-1)[part.entry_source]
+        last = batch.place(part.left + part.inside - 1)
+        boundary.after[part.entries] = sums.beta[last].reshape(-1)[part.entry_source]
         own = None if weight is None else weight[batch.stretches][:, None].astype(plain.dtype)
-        pairs = np.zeros(potentials.factors.shape)
-        spread = _Spread(each, potentials, sums, plain, own, difference, pairs)
-        spread.left(boundary.into)
-        spread.right(boundary.out)
-        into.pairs += pairs * potentials.factors
-        if rows is not None:
-            difference *= rows
-        into.add_rows(batch.tokens, difference)
+        return _Free(part, potentials, sums, plain, rows, own)
 
     def _effective(self) -> FloatArray | None:
         """Weights of the regions, 0 for those that are not used; None where all are 1."""
@@ -274,55 +233,59 @@ class _Chunk:
         return self.used * self.weights
 
 
-class _Spread(NamedTuple):
-    """Posteriors of the words around the regions of a batch, given the counts inside.
+class _Free(NamedTuple):
+    """A batch without its counts, from which posteriors of its words follow given the counts inside the regions."""
 
-    Attributes:
-        each: the batch.
-        potentials: of the chain.
-        sums: forward and backward, without the counts.
-        plain: factors of every word as they were, shape (words, K).
-        weight: of every region, shape (R, 1); None where all are 1.
-        posterior: of every word, shape (words, K); added to.
-        pairs: sums over edges, without their factors, shape (K, K); added to.
-    """
+    part: RegionBatch  # the batch
+    potentials: ChainPotentials  # of the chain
+    sums: Sums  # forward and backward
+    plain: AnyArray  # factors of every word as they were, shape (words, K)
+    rows: AnyArray | None  # the weight of every word, shape (words, 1); None where all are 1
+    weight: AnyArray | None  # that of every region, shape (R, 1), likewise
 
-    each: RegionBatch
-    potentials: ChainPotentials
-    sums: Sums
-    plain: AnyArray
-    weight: AnyArray | None
-    posterior: AnyArray
-    pairs: FloatArray
+    def add_posteriors(self, into: Gradient, numbers: FloatArray, boundary: Boundary) -> None:
+        """Posteriors of all words of the stretches, less marginals."""
+        part, tokens = self.part, self.part.batch.tokens
+        difference = self.sums.alpha * self.sums.beta
+        into.add_spread(tokens, difference, self.rows)
+        np.negative(difference, out=difference)
+        _add_cells(difference, part.cell_source, numbers[part.cells], part.has_twins)
+        pairs = np.zeros(self.potentials.factors.shape)  # without these factors
+        self._go_left(self._message(boundary.into), difference, pairs)
+        self._go_right(self._message(boundary.out), difference, pairs)
+        into.pairs += pairs * self.potentials.factors
+        if self.rows is not None:
+            difference *= self.rows
+        into.add_rows(tokens, difference)
 
-    def left(self, boundary: AnyArray) -> None:
-        """Words before the regions, from the nearest to the farthest: β given the counts, from `Boundary.into`."""
-        each, pairs, message = self.each, self.pairs, self._message(boundary)
-        for distance in range(1, int(each.left.max(initial=0)) + 1):
-            chosen = np.flatnonzero(each.left >= distance)
-            rows = each.starts[each.left[chosen] - distance] + chosen
+    def _go_left(self, message: AnyArray, posterior: AnyArray, pairs: FloatArray) -> None:
+        """Words before the regions, from the nearest to the farthest: β given the counts."""
+        part = self.part
+        for distance in range(1, int(part.left.max(initial=0)) + 1):
+            chosen = np.flatnonzero(part.left >= distance)
+            rows = part.starts[part.left[chosen] - distance] + chosen
             sent, alpha = message[chosen], self.sums.alpha[rows]
             beta = sent @ self.potentials.transposed
-            self.posterior[rows] += alpha * beta
+            posterior[rows] += alpha * beta
             pairs += alpha.T @ self._weighted(sent, chosen)
             message[chosen] = self.plain[rows] * beta
 
-    def right(self, boundary: AnyArray) -> None:
-        """Words behind the regions: α given the counts, from `Boundary.out`."""
-        each, pairs, message = self.each, self.pairs, self._message(boundary)
-        for distance in range(int(each.right.max(initial=0))):
-            chosen = np.flatnonzero(each.right > distance)
-            rows = each.starts[each.left[chosen] + each.inside[chosen] + distance] + chosen
+    def _go_right(self, message: AnyArray, posterior: AnyArray, pairs: FloatArray) -> None:
+        """Words behind the regions: α given the counts."""
+        part = self.part
+        for distance in range(int(part.right.max(initial=0))):
+            chosen = np.flatnonzero(part.right > distance)
+            rows = part.starts[part.left[chosen] + part.inside[chosen] + distance] + chosen
             sent = message[chosen]
             pairs += self._weighted(sent, chosen).T @ self.sums.scaled[rows]
             alpha = self.plain[rows] * (sent @ self.potentials.factors)
-            self.posterior[rows] += alpha * self.sums.beta[rows]
+            posterior[rows] += alpha * self.sums.beta[rows]
             message[chosen] = alpha
 
     def _message(self, boundary: AnyArray) -> AnyArray:
         """What the entries of every region send to the word next to it, by tag, shape (R, K)."""
-        message = np.zeros((len(self.each.left), self.each.tags), dtype=self.plain.dtype)
-        _add_cells(message, self.each.entry_source, boundary[self.each.entries], self.each.has_twins)
+        message = np.zeros((len(self.part.left), self.part.tags), dtype=self.plain.dtype)
+        _add_cells(message, self.part.entry_source, boundary[self.part.entries], self.part.has_twins)
         return message
 
     def _weighted(self, sent: AnyArray, chosen: IntArray) -> AnyArray:

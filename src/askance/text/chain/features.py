@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from askance._arrays import SparseRows
 from askance._checks import shown
-from askance.errors import FormatError, InputError
+from askance.errors import InputError
+from askance.formats.fields import Fields
 from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.word_classes import WordClasses
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _FARTHEST = 5
 
@@ -70,13 +69,13 @@ class ChainFeatures:
     def __len__(self) -> int:
         return sum(self.sizes)
 
-    def matrices(self, words: Sequence[str]) -> dict[int, sparse.csr_array]:
+    def matrices(self, words: Sequence[str]) -> dict[int, SparseRows]:
         """By distance, which word has which feature, shape (words + 1, columns): the last row is no word."""
-        found = {0: _with_empty_row(self.word.matrix(words))}
+        matrices = {0: _with_empty_row(self.word.matrix(words))}
         if self.around is not None:
             beside = _with_empty_row(self.around.matrix(words))
-            found |= dict.fromkeys(self.distances[1:], beside)
-        return found
+            matrices |= dict.fromkeys(self.distances[1:], beside)
+        return matrices
 
     def specification(self) -> dict[str, Any]:
         """Plain values for a file; see `from_specification`."""
@@ -86,17 +85,10 @@ class ChainFeatures:
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> ChainFeatures:
         """The features that `specification` described."""
-        try:
-            word, around, radius = (specification[name] for name in ("word", "around", "radius"))
-            return cls(
-                TokenFeatures.from_specification(word),
-                None if around is None else TokenFeatures.from_specification(around),
-                radius,
-            )
-        except (KeyError, TypeError, InputError) as error:
-            raise FormatError(
-                f"the features of the chain cannot be read: {shown(error)}.", remedy="Write the file again."
-            ) from error
+        fields = Fields(specification, "the features of the chain")
+        word, around = fields.read("word", dict), fields.read("around", dict, optional=True)
+        neighbours = None if around is None else TokenFeatures.from_specification(around)
+        return cls(TokenFeatures.from_specification(word), neighbours, fields.read("radius", int))
 
     def __repr__(self) -> str:
         return f"ChainFeatures({len(self):,} features, radius {self.radius})"
@@ -113,7 +105,7 @@ def check_radius(radius: object) -> None:
         )
 
 
-def _with_empty_row(matrix: sparse.csr_array) -> sparse.csr_array:
+def _with_empty_row(matrix: SparseRows) -> SparseRows:
     import numpy as np
     from scipy import sparse
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray
+from askance._arrays import AnyArray, SparseRows
 from askance.errors import InputError
 from askance.text.chain.evidence import ChainObjective, Gradient
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.solver import minimise
 from askance.text.node.tables import add_multiple, dot
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # Steps remembered.
 _MEMORY = 8
@@ -54,35 +50,25 @@ class ChainParameters:
 
     def checked(self) -> ChainParameters:
         """The same as arrays of one floating-point type, the largest of theirs; not finite ones are refused."""
-        given = [np.asarray(each) for each in (self.theta, self.edges, self.first, self.last)]
-        single = all(each.dtype == np.float32 for each in given)
-        arrays = [each.astype(np.float32 if single else np.float64, copy=False) for each in given]
-        if not all(np.isfinite(each).all() for each in arrays):
+        arrays = [np.asarray(array) for array in (self.theta, self.edges, self.first, self.last)]
+        single = all(array.dtype == np.float32 for array in arrays)
+        arrays = [array.astype(np.float32 if single else np.float64, copy=False) for array in arrays]
+        if not all(np.isfinite(array).all() for array in arrays):
             raise InputError("parameters of a chain hold values that are not finite.", remedy="Train it again.")
         return ChainParameters(*arrays)
 
 
 @dataclass(frozen=True)
 class ChainFit:
-    """A fitted chain.
+    """A fitted chain."""
 
-    Attributes:
-        parameters: θ.
-        objective: log-likelihood minus the penalty there.
-        log_likelihood: without the penalty.
-        iterations: steps of the descent.
-        converged: whether it came to rest.
-        evaluations: how often the likelihood was worked out.
-        stopped: whether it was told to stop.
-    """
-
-    parameters: ChainParameters
-    objective: float
-    log_likelihood: float
-    iterations: int
-    converged: bool
-    evaluations: int
-    stopped: bool = False
+    parameters: ChainParameters  # θ
+    objective: float  # log-likelihood minus the penalty there
+    log_likelihood: float  # without the penalty
+    iterations: int  # steps of the descent
+    converged: bool  # whether it came to rest
+    evaluations: int  # how often the likelihood was worked out
+    stopped: bool = False  # whether it was told to stop
 
 
 class ChainProblem:
@@ -98,7 +84,7 @@ class ChainProblem:
 
     def __init__(
         self,
-        designs: dict[int, sparse.csr_array],
+        designs: dict[int, SparseRows],
         objective: ChainObjective,
         l2: float,
         first_steps: int = 1,
@@ -133,32 +119,32 @@ class ChainProblem:
 
     def __call__(self, point: AnyArray) -> tuple[float, AnyArray]:
         """Value and gradient, without the L1 penalty."""
-        found = self._objective(self.potentials(point))
-        self._gradient = found
+        likelihood = self._objective(self.potentials(point))
+        self._gradient = likelihood
         gradient = np.empty_like(point)
         for d, place in self._slices.items():
-            gradient[place] = self._transposed[d] @ found.tables[d]
-        gradient[self.edges] = found.pairs
-        gradient[self.edges.stop], gradient[self.edges.stop + 1] = found.first, found.last
+            gradient[place] = self._transposed[d] @ likelihood.tables[d]
+        gradient[self.edges] = likelihood.pairs
+        gradient[self.edges.stop], gradient[self.edges.stop + 1] = likelihood.first, likelihood.last
         np.negative(gradient, out=gradient)
         add_multiple(self._l2, point, gradient)
-        return self._l2 / 2 * dot(point, point) - found.value, gradient
+        return self._l2 / 2 * dot(point, point) - likelihood.value, gradient
 
     def curvature(self, step: int) -> AnyArray | None:
         """A guess of the second derivatives; None: as before."""
         if 0 < step < self._first_steps:
             return None
-        found = self._gradient
-        assert found is not None
-        guess = np.empty((self.edges.stop + 2, self.tags), dtype=found.tables[0].dtype)
+        likelihood = self._gradient
+        assert likelihood is not None
+        guess = np.empty((self.edges.stop + 2, self.tags), dtype=likelihood.tables[0].dtype)
         for d, place in self._slices.items():
-            spread = found.spread[d]
+            spread = likelihood.spread[d]
             if step == 0:  # far from the maximum γ (1 − γ) says little about the curvature on the way
                 covered = np.sum(spread, axis=1, keepdims=True) / max(1 - 1 / self.tags, 0.5)
                 guess[place] = self._squares[d] @ covered
             else:
                 guess[place] = self._squares[d] @ spread
-        pairs = found.model_pairs
+        pairs = likelihood.model_pairs
         guess[self.edges] = pairs.sum() / self.tags if step == 0 else pairs
         guess[self.edges.stop :] = pairs.sum() / self.tags if step == 0 else pairs.sum(axis=1)
         if step:
@@ -195,17 +181,7 @@ def descend(
     progress: Callable[[int, float], None] | None = None,
     stop: Callable[[ChainParameters], bool] | None = None,
 ) -> ChainFit:
-    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁.
-
-    Args:
-        problem: what is maximised.
-        start: where to start; default 0.
-        max_iterations: at most so many steps.
-        tolerance: the fit has converged when three steps gained less than this share of the objective each, and the
-            gradient promises little more.
-        progress: told step and objective.
-        stop: told the parameters after every step; True ends the fit.
-    """
+    """Maximise L − λ/2 ‖θ‖² − μ ‖θ‖₁ from a start, default 0; tolerance, progress and stop as for `fit_node`."""
     if start is None:
         start = ChainParameters.zeros(problem.features, problem.tags, problem.dtype)
     stopped = False

@@ -22,19 +22,12 @@ from askance.text.chain.potentials import ChainPotentials
 
 @dataclass(eq=False)
 class Sums:
-    """Sums over a batch of stretches.
+    """Sums over a batch of stretches."""
 
-    Attributes:
-        alpha: α, shape (rows, K).
-        scaled: W / c before the backward sums, u after them, shape (rows, K).
-        beta: β, shape (rows, K); empty before the backward sums.
-        log_scales: log c plus the logarithms taken out of W, shape (rows,).
-    """
-
-    alpha: AnyArray
-    scaled: AnyArray
-    beta: AnyArray
-    log_scales: FloatArray
+    alpha: AnyArray  # α, shape (rows, K)
+    scaled: AnyArray  # W / c before the backward sums, u after them, shape (rows, K)
+    beta: AnyArray  # β, shape (rows, K); empty before the backward sums
+    log_scales: FloatArray  # log c plus the logarithms taken out of W, shape (rows,)
 
     def log_partition(self, batch: Batch) -> FloatArray:
         """Log Z of every stretch of the batch, in its order, shape (n_0,)."""
@@ -69,22 +62,17 @@ def _normalise(rows: AnyArray, scales: AnyArray, ones: AnyArray) -> None:
 
 
 def backward(batch: Batch, sums: Sums, potentials: ChainPotentials, pairs: AnyArray, weight: AnyArray | None) -> None:
-    """β and u of all rows; posteriors of edges, without the factor E, are added to `pairs`, shape (K, K).
+    """β and u of all rows, after `forward`; posteriors of edges, without the factor E, are added to `pairs`.
 
-    Args:
-        batch: the stretches.
-        sums: after `forward`.
-        potentials: the scores.
-        pairs: added to, in 64 bits.
-        weight: of every row, shape (rows, 1), for what is added to `pairs`; None: 1.
+    These are in 64 bits, shape (K, K), and count by the weight of their rows, shape (rows, 1); None: 1.
     """
     beta, scaled, alpha, edges = np.ones_like(sums.alpha), sums.scaled, sums.alpha, potentials.transposed
-    found = np.zeros(edges.shape, dtype=edges.dtype)
+    met = np.zeros(edges.shape, dtype=edges.dtype)
     for here, before in batch.backwards():
         row = scaled[here]
         row *= beta[here]
         np.matmul(row, edges, out=beta[before])
-        found += alpha[before].T @ (row if weight is None else row * weight[here])
+        met += alpha[before].T @ (row if weight is None else row * weight[here])
     scaled[: batch.starts[1]] *= beta[: batch.starts[1]]
     sums.beta = beta
-    pairs += found
+    pairs += met

@@ -22,19 +22,11 @@ _BATCH = 256
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Stretches of about the same length.
+    """Stretches of about the same length."""
 
-    Attributes:
-        stretches: their numbers, the longest first, shape (n_0,).
-        tokens: the corpus token of every row, shape (rows,).
-        starts: position t has the rows starts[t] … starts[t + 1] − 1, shape (positions + 1,).
-        rows: where the rows of this batch are among those of all batches.
-    """
-
-    stretches: IntArray
-    tokens: IntArray
-    starts: list[int]
-    rows: slice
+    stretches: IntArray  # their numbers, the longest first, shape (n_0,)
+    tokens: IntArray  # the corpus token of every row, shape (rows,)
+    starts: list[int]  # position t has the rows starts[t] … starts[t + 1] − 1, shape (positions + 1,)
 
     def positions(self) -> Iterator[tuple[slice, slice]]:
         """Rows of position t = 1, 2, …, and of their predecessors."""
@@ -71,7 +63,7 @@ class ChainLayout:
         """Lay out stretches of at least one token each."""
         lengths = end - start
         order = np.argsort(-lengths, kind="stable")
-        batches, done = [], 0
+        batches = []
         for first in range(0, len(order), size):
             chosen = order[first : first + size]
             own = lengths[chosen]
@@ -79,11 +71,5 @@ class ChainLayout:
             starts = np.concatenate([[0], np.cumsum(alive)])
             position = np.repeat(np.arange(len(alive)), alive)
             tokens = start[chosen][np.arange(int(starts[-1])) - starts[:-1][position]] + position
-            batches.append(Batch(chosen, tokens, starts.tolist(), slice(done, done + len(tokens))))
-            done += len(tokens)
+            batches.append(Batch(chosen, tokens, starts.tolist()))
         return cls(start, end, tuple(batches))
-
-    @property
-    def n_rows(self) -> int:
-        """Tokens of all stretches."""
-        return int((self.end - self.start).sum())

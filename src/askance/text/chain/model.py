@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance._checks import require_generator, shown
+from askance._checks import require_generator
 from askance._kernels import chain_viterbi
-from askance.errors import LabelError, ShapeError
+from askance.errors import ShapeError
 from askance.text.chain.features import ChainFeatures
 from askance.text.chain.fit import ChainParameters
 from askance.text.chain.inference import backward, forward
-from askance.text.chain.layout import ChainLayout
+from askance.text.chain.layout import Batch, ChainLayout
 from askance.text.chain.potentials import ChainPotentials, TokenPlaces
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, tag_codes
 
 # Tokens whose scores are held at a time.
 _TOKENS_AT_ONCE = 1 << 15
@@ -54,10 +54,10 @@ class ChainModel:
         k = len(self.tagset)
         wanted = {"theta": (len(features), k), "edges": (k, k), "first": (k,), "last": (k,)}
         for name, shape in wanted.items():
-            given = getattr(self.parameters, name).shape
-            if given != shape:
+            own = getattr(self.parameters, name).shape
+            if own != shape:
                 raise ShapeError(
-                    f"{name} has the shape {given}; allowed: {shape}, {len(features)} features and {k} tags.",
+                    f"{name} has the shape {own}; allowed: {shape}, {len(features)} features and {k} tags.",
                     remedy="Take parameters of these features and tags.",
                 )
 
@@ -70,11 +70,7 @@ class ChainModel:
             tables[distance] = np.asarray(matrix.astype(parameters.theta.dtype) @ parameters.theta[start:stop])
             start = stop
         return ChainPotentials(
-            TokenPlaces.of(corpus, self.features.distances),
-            tables,
-            parameters.edges,
-            parameters.first,
-            parameters.last,
+            TokenPlaces.of(corpus, self.features.distances), tables, parameters.edges, parameters.first, parameters.last
         )
 
     def best_tags(self, corpus: Corpus) -> IntArray:
@@ -101,24 +97,16 @@ class ChainModel:
         potentials, k = self.potentials(corpus), len(self.tagset)
         marginals = np.empty((corpus.n_tokens, k), dtype=potentials.edges.dtype)
         partition, pairs = np.zeros(len(corpus)), np.zeros((k, k))
-        filled = np.flatnonzero(corpus.lengths)
-        for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        for batch, sentences in _batches(corpus):
             sums = forward(batch, *potentials.rows(batch.tokens), potentials)
             backward(batch, sums, potentials, pairs, None)
             marginals[batch.tokens] = sums.alpha * sums.beta
-            partition[filled[batch.stretches]] = sums.log_partition(batch)
+            partition[sentences] = sums.log_partition(batch)
         return marginals, partition
 
     def log_likelihood(self, corpus: Corpus) -> FloatArray:
         """Log p(tags | words) of every sentence of a labelled corpus, shape (sentences,)."""
-        place = {name: code for code, name in enumerate(self.tagset)}
-        unknown = sorted(set(corpus.tagset) - set(place))
-        if unknown:
-            raise LabelError(
-                f"the corpus has the tag {shown(unknown[0])}; allowed: {shown(list(self.tagset))}.",
-                remedy="Take a corpus of the model's tag set.",
-            )
-        tags = np.array([place[name] for name in corpus.tagset], dtype=np.int64)[corpus.require_tags()]
+        tags = tag_codes(corpus.tagset, self.tagset, "the corpus has")[corpus.require_tags()].astype(np.int64)
         potentials = self.potentials(corpus)
         score = np.empty(corpus.n_tokens)
         for starts in _pieces(corpus):
@@ -134,14 +122,20 @@ class ChainModel:
         require_generator(rng)
         potentials, codes = self.potentials(corpus), np.empty(corpus.n_tokens, dtype=np.int64)
         alpha = np.empty((corpus.n_tokens, len(self.tagset)), dtype=potentials.edges.dtype)
-        filled = np.flatnonzero(corpus.lengths)
-        for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        for batch, _ in _batches(corpus):
             alpha[batch.tokens] = forward(batch, *potentials.rows(batch.tokens), potentials).alpha
         chain_viterbi.draw_sequences(corpus.starts, alpha, potentials.factors, rng.random(corpus.n_tokens), codes)
         return codes
 
     def __repr__(self) -> str:
         return f"ChainModel({len(self.tagset)} tags, {self.features!r})"
+
+
+def _batches(corpus: Corpus) -> Iterator[tuple[Batch, IntArray]]:
+    """Sentences that have tokens, in batches, and their numbers."""
+    filled = np.flatnonzero(corpus.lengths)
+    for batch in ChainLayout.of(corpus.starts[filled], corpus.starts[filled + 1]).batches:
+        yield batch, filled[batch.stretches]
 
 
 def _pieces(corpus: Corpus) -> Iterator[IntArray]:

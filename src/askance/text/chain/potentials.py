@@ -25,19 +25,13 @@ FLOOR = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class TokenPlaces:
-    """Where the scores of every token of a corpus are found.
+    """Where the scores of every token of a corpus are found."""
 
-    Attributes:
-        rows: by distance d, the row of A_d for every token, shape (N,); distance 0 comes first.
-        is_first: whether a token is the first of its sentence, shape (N,).
-        is_last: whether it is the last, shape (N,).
-        types: T, rows of every table but the last.
-    """
-
+    # By distance d, the row of A_d for every token, shape (N,); distance 0 comes first.
     rows: dict[int, npt.NDArray[np.int32]]
-    is_first: npt.NDArray[np.bool_]
-    is_last: npt.NDArray[np.bool_]
-    types: int
+    is_first: npt.NDArray[np.bool_]  # whether a token is the first of its sentence, shape (N,)
+    is_last: npt.NDArray[np.bool_]  # whether it is the last, shape (N,)
+    types: int  # T, rows of every table but the last
 
     @classmethod
     def of(cls, corpus: Corpus, distances: tuple[int, ...] = (0,)) -> TokenPlaces:
@@ -64,21 +58,13 @@ class TokenPlaces:
 
 @dataclass(frozen=True, eq=False)
 class ChainPotentials:
-    """Scores as factors: e^score, scaled so that nothing overflows.
+    """Scores as factors: e^score, scaled so that nothing overflows."""
 
-    Attributes:
-        places: of the tokens.
-        tables: A_d by distance, each of shape (T + 1, K).
-        edges: e(previous, next), shape (K, K).
-        first: shape (K,).
-        last: shape (K,).
-    """
-
-    places: TokenPlaces
-    tables: dict[int, AnyArray]
-    edges: AnyArray
-    first: AnyArray
-    last: AnyArray
+    places: TokenPlaces  # of the tokens
+    tables: dict[int, AnyArray]  # A_d by distance, each of shape (T + 1, K)
+    edges: AnyArray  # e(previous, next), shape (K, K)
+    first: AnyArray  # shape (K,)
+    last: AnyArray  # shape (K,)
 
     @cached_property
     def factors(self) -> AnyArray:
@@ -101,10 +87,10 @@ class ChainPotentials:
 
     def scores(self, tokens: IntArray) -> AnyArray:
         """Scores of tokens, first and last of sentences included, shape (n, K)."""
-        found = self._added(tokens)
+        scores = self._added(tokens)
         for where, extra in ((self.places.is_first, self.first), (self.places.is_last, self.last)):
-            found[where[tokens]] += extra
-        return found
+            scores[where[tokens]] += extra
+        return scores
 
     def _added(self, tokens: IntArray) -> AnyArray:
         """Scores of the words in sight, shape (n, K)."""
@@ -125,8 +111,8 @@ class ChainPotentials:
         else:
             factors, shifts = _scaled(self._added(tokens))
         if self.first.any() or self.last.any():
-            found = np.flatnonzero(places.is_first[tokens] | places.is_last[tokens])
-            factors[found], shifts[found] = _scaled(self.scores(tokens[found]))
+            ends = np.flatnonzero(places.is_first[tokens] | places.is_last[tokens])
+            factors[ends], shifts[ends] = _scaled(self.scores(tokens[ends]))
         return factors, shifts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,16 +11,12 @@ from askance._arrays import FloatArray, IntArray
 from askance._kernels.chain_sweep import LANES, EntryLayout
 from askance._kernels.region_layout import MISSED, RegionLayout
 from askance.text.chain.layout import Batch
+from askance.text.corpus.region_groups import in_lanes
 from askance.text.corpus.regions import RegionCounts
 
 
 def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, IntArray]:
-    """Where the stretches of regions begin and end: with so many words around them, within their sentences.
-
-    Args:
-        regions: R of them.
-        context: words on each side; None: all of the sentence.
-    """
+    """Where the stretches of regions begin and end: with so many words on each side, or all, within their sentences."""
     starts = regions.corpus.starts
     sentence = regions.sentence
     first, last = starts[sentence], starts[sentence + 1]
@@ -31,12 +26,7 @@ def stretches(regions: RegionCounts, context: int | None) -> tuple[IntArray, Int
 
 
 def entry_layout(layout: RegionLayout, tags: int) -> EntryLayout:
-    """The groups of regions with the tags in them: one, all that were not looked for, or all that were.
-
-    Args:
-        layout: groups of the regions.
-        tags: K.
-    """
+    """The groups of regions with the tags in them, of K: one, all that were not looked for, or all that were."""
     is_shared, count = layout.tag < 0, len(layout.length)
     shared = np.flatnonzero(is_shared)
     owner = np.repeat(np.arange(count), np.diff(layout.offsets))
@@ -75,15 +65,7 @@ def sum_cost(layout: EntryLayout) -> FloatArray:
 
 def blocks(layout: EntryLayout) -> tuple[IntArray, IntArray]:
     """Regions of the same shape put together: their numbers in that order, and where blocks begin and end."""
-    shapes: dict[bytes, list[int]] = defaultdict(list)
-    for r, key in enumerate(shape_keys(layout)):
-        shapes[key].append(r)
-    members: list[int] = []
-    ends = [0]
-    for same in shapes.values():
-        members += same
-        ends += [len(members) - left for left in range(len(same) - LANES, 0, -LANES)] + [len(members)]
-    return np.array(members, dtype=np.int64), np.array(ends, dtype=np.int64)
+    return in_lanes(enumerate(shape_keys(layout)), lambda _: LANES)
 
 
 def shape_keys(layout: EntryLayout) -> list[bytes]:
@@ -102,21 +84,15 @@ def shape_keys(layout: EntryLayout) -> list[bytes]:
 class RegionBatch:
     """Where the regions of a batch of stretches, their entries and their cells (tokens × entries) are.
 
-    Regions are numbered as their stretches lie in batches. Attributes:
-        batch: the stretches.
-        left: words of a stretch before its region, shape (n,).
-        inside: words of the region, shape (n,).
-        right: words behind it, shape (n,).
-        tags: K.
-        layout: entries of all regions.
+    Regions are numbered as their stretches lie in batches.
     """
 
-    batch: Batch
-    left: IntArray
-    inside: IntArray
-    right: IntArray
-    tags: int
-    layout: EntryLayout
+    batch: Batch  # the stretches
+    left: IntArray  # words of a stretch before its region, shape (n,)
+    inside: IntArray  # words of the region, shape (n,)
+    right: IntArray  # words behind it, shape (n,)
+    tags: int  # K
+    layout: EntryLayout  # entries of all regions
 
     @cached_property
     def starts(self) -> IntArray:

@@ -22,34 +22,34 @@ _RIDGE, _LONGEST, _LARGEST, _MOST_EXCESS = 0.02, 2.0, 40.0, 1000.0
 _LEAST = 1e-20
 
 
-def tilted_posteriors(each: RegionBatch, potentials: ChainPotentials, steps: int) -> FloatArray:
+def tilted_posteriors(part: RegionBatch, potentials: ChainPotentials, steps: int) -> FloatArray:
     """Posteriors of the cells of a batch of regions (tokens × entries, flat) after so many steps from λ = 0."""
-    layout, batch = each.layout, each.batch
+    layout, batch = part.layout, part.batch
     regions = batch.stretches
     groups = np.diff(layout.group_offsets)[regions]
     widest, n = int(groups.max()), len(regions)
-    group = layout.group[each.entries][each.cell_entry].astype(np.int64)
-    owner = np.repeat(each.token_owner, each.counts[each.token_owner])
-    longest = int(each.inside.max())
-    within = np.arange(len(each.token_owner)) - (np.cumsum(each.inside) - each.inside)[each.token_owner]
-    place = np.repeat(each.token_owner * longest + within, each.counts[each.token_owner]) * widest + group
-    low, high, used = _padded(each, widest)
+    group = layout.group[part.entries][part.cell_entry].astype(np.int64)
+    owner = np.repeat(part.token_owner, part.counts[part.token_owner])
+    longest = int(part.inside.max())
+    within = np.arange(len(part.token_owner)) - (np.cumsum(part.inside) - part.inside)[part.token_owner]
+    place = np.repeat(part.token_owner * longest + within, part.counts[part.token_owner]) * widest + group
+    low, high, used = _padded(part, widest)
     factors, shifts = potentials.rows(batch.tokens)
-    cells = np.maximum(factors.reshape(-1)[each.cell_source], _LEAST) * layout.factor[each.entries][each.cell_entry]
+    cells = np.maximum(factors.reshape(-1)[part.cell_source], _LEAST) * layout.factor[part.entries][part.cell_entry]
     tilt, descent = np.zeros((n, widest)), _Descent(n)
     posterior = np.zeros(0)
     for step in range(steps + 1):
         weights = cells * np.exp(tilt)[owner, group]
         here = factors.copy()
-        here[each.token_rows] = 0
-        if each.has_twins:
-            np.add.at(here.reshape(-1), each.cell_source, weights.astype(here.dtype))
+        here[part.token_rows] = 0
+        if part.has_twins:
+            np.add.at(here.reshape(-1), part.cell_source, weights.astype(here.dtype))
         else:
-            here.reshape(-1)[each.cell_source] = weights
-        whole = here.reshape(-1)[each.cell_source]
+            here.reshape(-1)[part.cell_source] = weights
+        whole = here.reshape(-1)[part.cell_source]
         sums = forward(batch, here, shifts, potentials)
         backward(batch, sums, potentials, np.zeros(potentials.edges.shape), None)
-        posterior = (sums.alpha * sums.beta).reshape(-1)[each.cell_source].astype(np.float64) * (weights / whole)
+        posterior = (sums.alpha * sums.beta).reshape(-1)[part.cell_source].astype(np.float64) * (weights / whole)
         if step == steps:
             break
         table = np.bincount(place, posterior, n * longest * widest).reshape(n, longest, widest)
@@ -57,9 +57,9 @@ def tilted_posteriors(each: RegionBatch, potentials: ChainPotentials, steps: int
     return posterior
 
 
-def _padded(each: RegionBatch, widest: int) -> tuple[FloatArray, FloatArray, AnyArray]:
+def _padded(part: RegionBatch, widest: int) -> tuple[FloatArray, FloatArray, AnyArray]:
     """Bounds of the groups of every region, shape (n, widest) each, and which there are."""
-    layout, regions = each.layout, each.batch.stretches
+    layout, regions = part.layout, part.batch.stretches
     sizes = np.diff(layout.group_offsets)[regions]
     used = np.arange(widest) < sizes[:, None]
     low, high = np.zeros(used.shape), np.zeros(used.shape)
@@ -81,14 +81,7 @@ class _Descent:
         self._moved: FloatArray | None = None
         self._slope = self._promised = np.zeros(regions)
 
-    def step(
-        self,
-        tilt: FloatArray,
-        table: AnyArray,
-        low: FloatArray,
-        high: FloatArray,
-        used: AnyArray,
-    ) -> FloatArray:
+    def step(self, tilt: FloatArray, table: AnyArray, low: FloatArray, high: FloatArray, used: AnyArray) -> FloatArray:
         """Log factors after one more step, from posteriors of groups at every token, shape (n, tokens, groups)."""
         expected = table.sum(axis=1)
         wanted = np.where(tilt > 0, low, np.where(tilt < 0, high, np.clip(expected, low, high)))

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from askance._arrays import FloatArray
 from askance._cores import processors
 from askance.errors import ConvergenceWarning
 from askance.text.chain.counts import CountEvidence
-from askance.text.chain.edges import WEIGHTS, cheap_edges
-from askance.text.chain.evidence import ChainObjective, Evidence
+from askance.text.chain.evidence import ChainObjective, Evidence, Gradient, token_evidence
 from askance.text.chain.features import ChainFeatures
 from askance.text.chain.fit import ChainFit, ChainParameters, ChainProblem, descend
-from askance.text.chain.labels import token_evidence
 from askance.text.chain.model import ChainModel
 from askance.text.chain.potentials import TokenPlaces
 from askance.text.corpus.regions import RegionCounts
@@ -40,46 +39,27 @@ _STEPS_BETWEEN_LOOKS = 4
 
 @dataclass(frozen=True)
 class ChainOptions:
-    """How a chain is trained.
+    """How a chain is trained."""
 
-    Attributes:
-        l2: λ of λ/2 ‖θ‖².
-        l1: μ of μ ‖θ‖₁.
-        context: words around a region that are looked at with it, on each side; None: the sentence.
-        budget: states × entries² up to which sums over counts are exact.
-        max_iterations: of the likelihood.
-        tolerance: on the relative gain of an iteration.
-        miscounts: how often people miscount.
-    """
-
-    l2: float
-    l1: float
-    context: int | None
-    budget: float
-    max_iterations: int
-    tolerance: float
-    miscounts: MiscountsBy | None
+    l2: float  # λ of λ/2 ‖θ‖²
+    l1: float  # μ of μ ‖θ‖₁
+    context: int | None  # words around a region that are looked at with it, on each side; None: the sentence
+    budget: float  # states × entries² up to which sums over counts are exact
+    max_iterations: int  # of the likelihood
+    tolerance: float  # on the relative gain of an iteration
+    miscounts: MiscountsBy | None  # how often people miscount
 
 
 class ChainTask:
-    """The likelihood of regions under chains with given features.
-
-    Args:
-        regions: what is known.
-        features: of words.
-        options: how it is looked at.
-    """
+    """The likelihood of regions under chains with these features."""
 
     def __init__(self, regions: RegionCounts, features: ChainFeatures, options: ChainOptions) -> None:
         self.regions, self.features, self.options = regions, features, options
         self.places = TokenPlaces.of(regions.corpus, features.distances)
-        single = regions.lengths == 1
-        rates = miscount_rates(regions, options.miscounts)[:2]
+        missed, extra, _ = miscount_rates(regions, options.miscounts)
+        single = (regions.lengths == 1) & (missed == 0) & (extra == 0)  # a count that may be wrong is no label
         self.evidence: list[Evidence] = []
         self.counts: CountEvidence | None = None
-        missed, extra = (each if each.any() else None for each in rates)
-        if missed is not None or extra is not None:  # a count of one token that may be wrong is no label
-            single &= (rates[0] == 0) & (rates[1] == 0)
         if single.any():
             self.evidence += token_evidence(regions.take(single), self.places)
         if not single.all():
@@ -87,8 +67,8 @@ class ChainTask:
                 regions.take(~single),
                 context=options.context,
                 budget=options.budget,
-                missed=None if missed is None else missed[~single],
-                extra=None if extra is None else extra[~single],
+                missed=missed[~single],
+                extra=extra[~single],
             )
             self.evidence.append(self.counts)
         self.objective = ChainObjective(self.evidence, self.places, len(regions.tagset), processors())
@@ -174,36 +154,20 @@ def _later(progress: Callable[[int, float], None], done: int) -> Callable[[int, 
     return lambda step, value: progress(done + step, value)
 
 
-class _Begun(NamedTuple):
-    """Where the likelihood of a chain is climbed from.
-
-    Attributes:
-        parameters: of the chain; without edges, or with cheap ones.
-        steps: taken so far.
-        edge_weight: of cheap edges; NaN where there are none.
-        converged: whether the model without edges did.
-    """
-
-    parameters: ChainParameters
-    steps: int
-    edge_weight: float
-    converged: bool
-
-
-def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> _Begun:
-    """A chain from moments; where sums run over candidates, or edges are cheap, from the model without edges."""
+def _begin(task: ChainTask, node: NodeOptions, tell: Progress, cheap: bool) -> tuple[ChainParameters, Course]:
+    """Where the likelihood of a chain is climbed from, without edges or with cheap ones, and how it was reached."""
     regions = task.regions
     design = task.features.word.matrix(regions.corpus.words)
     fit = fit_moments(regions, design, node, tell, rough=True)
     start = ChainParameters.zeros(len(task.features), len(regions.tagset))
     start.theta[: len(fit.theta)] = fit.theta
     if not (cheap or task.has_candidates):
-        return _Begun(start, fit.iterations, math.nan, bool(fit.converged))
+        return start, Course(fit.iterations, bool(fit.converged))
     climbed, course = fit_counts(regions, task.features.word, design, fit.theta, node, None, tell)
     start.theta[: len(fit.theta)] = climbed.theta
     tell("cheap edges", 0.4)
     start, weight = with_cheap_edges(task, start)
-    return _Begun(start, fit.iterations + course.iterations, weight, course.converged)
+    return start, Course(fit.iterations + course.iterations, course.converged, edge_weight=weight)
 
 
 def train_chain(
@@ -225,24 +189,19 @@ def train_chain(
         cheap: whether edges stay as cheap as they are.
         optional: whether there need not be edges: none are fitted where held-out counts want no cheap ones.
     """
-    begun, regions, most = _begin(task, node, tell, cheap), task.regions, task.options.max_iterations
-    start, steps, weight = begun.parameters, begun.steps, begun.edge_weight
+    regions, most = task.regions, task.options.max_iterations
+    start, begun = _begin(task, node, tell, cheap)
+    held_out_value = None if held_out is None else _held_out_value(held_out, task)
     # What is said of single tokens side by side wants edges whatever held-out counts say.
-    if cheap or (optional and weight == 0 and (regions.lengths > 1).all()):
+    if cheap or (optional and begun.edge_weight == 0 and (regions.lengths > 1).all()):
         task.prepare(start)
-        value = task.log_likelihood(start)
-        seen = math.nan if held_out is None else _held_out_value(held_out, task)(start)
-        value /= len(regions)
-        return task.model(start), Course(steps, begun.converged, value, task.exact_regions, weight, seen)
-    watch = None
-    if held_out is not None:
-        watch = Watch(_held_out_value(held_out, task), start, every=_STEPS_BETWEEN_LOOKS)
-
-    def report(step: int, value: float) -> None:
-        tell("likelihood of the chain", 0.5 + 0.5 * step / most)
-
-    chain = climb(task, start, progress=report, stop=watch)
-    steps, kept, value = steps + chain.iterations, chain.parameters, chain.log_likelihood
+        value = task.log_likelihood(start) / len(regions)
+        seen = math.nan if held_out_value is None else held_out_value(start)
+        return task.model(start), replace(begun, log_likelihood=value, exact_regions=task.exact_regions, held_out=seen)
+    watch = None if held_out_value is None else Watch(held_out_value, start, every=_STEPS_BETWEEN_LOOKS)
+    told = "likelihood of the chain"
+    chain = climb(task, start, progress=lambda step, _: tell(told, 0.5 + 0.5 * step / most), stop=watch)
+    kept, value = chain.parameters, chain.log_likelihood
     _warn_of_left_out(task)
     if watch is not None:
         if not chain.stopped:
@@ -252,7 +211,7 @@ def train_chain(
             task.prepare(kept)
             value = task.log_likelihood(kept)
     return task.model(kept), Course(
-        steps,
+        begun.iterations + chain.iterations,
         bool(chain.converged),
         value / len(regions),
         task.exact_regions,
@@ -289,7 +248,7 @@ def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainPara
     if int(number.max()) < _HELD_OUT - 1:
         return start, math.nan
     tenth = number % _HELD_OUT == 0
-    made, held_out = (ChainTask(task.regions.take(each), task.features, task.options) for each in (~tenth, tenth))
+    made, held_out = (ChainTask(task.regions.take(chosen), task.features, task.options) for chosen in (~tenth, tenth))
     made.prepare(start)
     potentials = task.model(start).potentials(task.regions.corpus)
     edges = cheap_edges(made.objective(potentials))
@@ -297,5 +256,33 @@ def with_cheap_edges(task: ChainTask, start: ChainParameters) -> tuple[ChainPara
         ChainParameters(start.theta, (weight * edges).astype(start.edges.dtype), start.first, start.last)
         for weight in WEIGHTS
     ]
-    best = int(np.argmax([held_out.comparable(each) for each in choices]))
+    best = int(np.argmax([held_out.comparable(choice) for choice in choices]))
     return choices[best], WEIGHTS[best]
+
+
+# -- cheap edges -------------------------------------------------------------------------------------------------------
+
+
+#: Weights that are tried.
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Added to every expected number of pairs: what was seen less than about once says nothing.
+_PRIOR = 0.5
+
+
+def cheap_edges(likelihood: Gradient) -> FloatArray:
+    """Scores of neighbouring tags without a fit, shape (K, K), from posteriors and marginals of pairs at edges of 0.
+
+    With C(b', b) the expected number of times that b follows b' given the counts, under a model without edges, and
+    n pairs in all, the score is log (C(b', b) n / (C(b', ·) C(·, b))), the logarithm of how much more often they
+    meet than by chance. At full weight it says too much where tokens are uncertain: the weight with the highest
+    likelihood of held-out counts is taken, which may be 0.
+
+    >>> import types
+    >>> pairs = np.array([[40.0, 10.0], [10.0, 40.0]])
+    >>> cheap_edges(types.SimpleNamespace(pairs=pairs - 25.0, model_pairs=np.full((2, 2), 25.0))).round(2)
+    array([[ 0.46, -0.89],
+           [-0.89,  0.46]])
+    """
+    pairs = np.maximum(likelihood.pairs + likelihood.model_pairs, 0.0)
+    chance = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0, keepdims=True) / max(float(pairs.sum()), 1.0)
+    return np.asarray(np.log((pairs + _PRIOR) / (chance + _PRIOR)))

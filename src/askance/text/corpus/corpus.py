@@ -21,6 +21,37 @@ NO_TAG = -1
 _MOST_TAGS = 2**15 - 1
 
 
+def ends_of(sizes: npt.ArrayLike) -> IntArray:
+    """0, and where each of several runs of these sizes ends: offsets."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def places_of(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Places of several runs: starts[0], …, starts[0] + sizes[0] − 1, starts[1], …
+
+    >>> places_of(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = ends_of(sizes)
+    return np.asarray(np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes), dtype=np.int64)
+
+
+def tag_codes(names: Iterable[str], tagset: Sequence[str], whose: str) -> npt.NDArray[np.int16]:
+    """The codes of tags in a tag set, and `NO_TAG` behind them: as it is −1, it takes itself to itself.
+
+    >>> tag_codes(["VB", "DT"], ["DT", "NN", "VB"], "the corpus has")
+    array([ 2,  0, -1], dtype=int16)
+    """
+    place = {name: code for code, name in enumerate(tagset)}
+    codes = [place.get(name, name) for name in names]
+    unknown = next((code for code in codes if isinstance(code, str)), None)
+    if unknown is not None:
+        raise LabelError(
+            f"{whose} the tag {shown(unknown)}; allowed: {shown(list(tagset))}.", remedy="Take one tag set for all."
+        )
+    return np.array([*codes, NO_TAG], dtype=np.int16)
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Sentences as types (different words) and offsets, with or without tags.
@@ -147,12 +178,10 @@ class Corpus:
     def take(self, numbers: Iterable[int]) -> Corpus:
         """Some of the sentences, in that order, with all types and tags."""
         chosen = np.fromiter(numbers, dtype=np.int64)
-        sizes = self.lengths[chosen]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        where = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], sizes)
+        where = places_of(self.starts[chosen], self.lengths[chosen])
         ids = tuple(self.ids[s] for s in chosen) if self.ids else ()
         tags = None if self.tags is None else self.tags[where]
-        return Corpus(self.words, self.tokens[where], starts, self.tagset, tags, ids)
+        return Corpus(self.words, self.tokens[where], ends_of(self.lengths[chosen]), self.tagset, tags, ids)
 
     def with_tags(self, codes: npt.ArrayLike, tagset: Sequence[str]) -> Corpus:
         """The same sentences with other tags: their codes in a tag set, shape (N,)."""
@@ -168,9 +197,7 @@ class Corpus:
         """The same tags within a larger tag set."""
         if self.tags is None:
             return Corpus(self.words, self.tokens, self.starts, tuple(tagset), None, self.ids)
-        place = {name: code for code, name in enumerate(tagset)}
-        codes = np.array([*(place[name] for name in self.tagset), NO_TAG], dtype=np.int16)  # −1 is the last entry
-        return self.with_tags(codes[self.tags], tagset)
+        return self.with_tags(tag_codes(self.tagset, tagset, "the corpus has")[self.tags], tagset)
 
     @classmethod
     def join(cls, parts: Sequence[Corpus]) -> Corpus:
@@ -181,14 +208,13 @@ class Corpus:
         """
         types: dict[str, int] = {}
         tagset = tuple(sorted({name for part in parts for name in part.tagset}))
-        place = {name: code for code, name in enumerate(tagset)}
         tokens, tags, starts, total = [], [], [np.zeros(1, dtype=np.int64)], 0
         ids: list[str] = []
         for part in parts:
             recoded = np.array([types.setdefault(word, len(types)) for word in part.words], dtype=np.int32)
             tokens.append(recoded[part.tokens] if len(recoded) else part.tokens)
-            names = np.array([*(place[name] for name in part.tagset), NO_TAG], dtype=np.int16)  # −1 is the last entry
-            tags.append(np.full(part.n_tokens, NO_TAG, dtype=np.int16) if part.tags is None else names[part.tags])
+            codes = tag_codes(part.tagset, tagset, "a part has")
+            tags.append(np.full(part.n_tokens, NO_TAG, dtype=np.int16) if part.tags is None else codes[part.tags])
             starts.append(part.starts[1:] + total)
             total += part.n_tokens
             ids += part.ids or [""] * len(part)
@@ -255,11 +281,7 @@ class CorpusBuilder:
             raise EmptyDataError(f"{name} has no sentence.", remedy="Give a file with at least one token.")
 
     def build(self, tagset: Iterable[str] | None = None) -> Corpus:
-        """The corpus.
-
-        Args:
-            tagset: the tags that may appear; default: those that do. Sorted.
-        """
+        """The corpus, with the tags that may appear, sorted; default: those that do."""
         used = sorted(name for name in self._names if name is not None and name not in self._no_tag)
         known = tuple(used if tagset is None else sorted(set(tagset)))
         if len(known) > _MOST_TAGS:

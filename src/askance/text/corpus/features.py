@@ -6,16 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from askance._arrays import SparseRows
 from askance._checks import did_you_mean, shown
 from askance.errors import FormatError, InputError
 from askance.text.corpus.word_classes import WordClasses
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _RUNS = re.compile(r"(.)\1+", re.DOTALL)
 # The value of features that a word has or has not.
@@ -56,11 +54,11 @@ class FeatureConfig:
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "suffixes"):
-            given = getattr(self, name)
-            lengths = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+            value = getattr(self, name)
+            lengths = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
             if not all(type(length) is int and 1 <= length <= 100 for length in lengths):
                 raise InputError(
-                    f"{name} is {shown(given)}; allowed: whole numbers from 1 to 100.", remedy="Write (1, 2, 3, 4)."
+                    f"{name} is {shown(value)}; allowed: whole numbers from 1 to 100.", remedy="Write (1, 2, 3, 4)."
                 )
             object.__setattr__(self, name, tuple(sorted(set(lengths))))
         for name, value in asdict(self).items():
@@ -133,8 +131,8 @@ class TokenFeatures:
         """
         _require_words(words)
         config = FeatureConfig() if config is None else config
-        found = ((kind, set(_read(words, kind, classes))) for kind in _kinds(config, classes))
-        values = {kind: sorted(value for value in seen if value is not None) for kind, seen in found}
+        seen_by_kind = ((kind, set(_read(words, kind, classes))) for kind in _kinds(config, classes))
+        values = {kind: sorted(value for value in seen if value is not None) for kind, seen in seen_by_kind}
         return cls(config, values, classes)
 
     def __len__(self) -> int:
@@ -149,15 +147,15 @@ class TokenFeatures:
             for value in known
         )
 
-    def matrix(self, words: Sequence[str]) -> sparse.csr_array:
+    def matrix(self, words: Sequence[str]) -> SparseRows:
         """Which word has which feature: zeros and ones, shape (words, F), float32; unknown features are left out."""
         from scipy import sparse
 
         _require_words(words)
         columns = np.empty((len(words), len(self._columns)), dtype=np.int32)
         for position, (kind, known) in enumerate(zip(self.values, self._columns, strict=True)):
-            found = map(known.get, _read(words, kind, self.classes), repeat(-1))
-            columns[:, position] = np.fromiter(found, dtype=np.int32, count=len(words))
+            places = map(known.get, _read(words, kind, self.classes), repeat(-1))
+            columns[:, position] = np.fromiter(places, dtype=np.int32, count=len(words))
         present = columns >= 0
         ends = np.zeros(len(words) + 1, dtype=np.int32)
         np.cumsum(present.sum(axis=1), out=ends[1:])
@@ -167,19 +165,17 @@ class TokenFeatures:
 
     def specification(self) -> dict[str, Any]:
         """Plain values for a file; see `from_specification`."""
-        config = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self.config).items()
-        }
         classes = {} if self.classes is None else {"classes": self.classes.specification()}
-        return {"config": config, "values": {kind: list(known) for kind, known in self.values.items()}, **classes}
+        values = {kind: list(known) for kind, known in self.values.items()}
+        return {"config": asdict(self.config), "values": values, **classes}
 
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> TokenFeatures:
         """The features that `specification` described."""
         try:
             config = FeatureConfig(**specification["config"])
-            given = specification.get("classes")
-            classes = None if given is None else WordClasses.from_specification(given)
+            described = specification.get("classes")
+            classes = None if described is None else WordClasses.from_specification(described)
             values = {kind: specification["values"][kind] for kind in _kinds(config, classes)}
         except (KeyError, TypeError, InputError) as error:
             raise FormatError(
@@ -229,17 +225,9 @@ def _shapes(words: Sequence[str]) -> list[str]:
     return [shapes[word.translate(letters)] for word in words]
 
 
-def _capitals(words: Sequence[str]) -> list[str | None]:
-    return [_PRESENT if word[:1].isupper() else None for word in words]
-
-
 def _digits(words: Sequence[str]) -> list[str | None]:
     # Most words are letters and nothing else: one look at the whole word spares a look at each letter.
     return [_PRESENT if not word.isalpha() and any(map(str.isdigit, word)) else None for word in words]
-
-
-def _hyphens(words: Sequence[str]) -> list[str | None]:
-    return [_PRESENT if "-" in word else None for word in words]
 
 
 # Features that have a value for every word, and those that a word has or has not.
@@ -249,9 +237,9 @@ _VALUED: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "shape": _shapes,
 }
 _FLAGS: dict[str, Callable[[Sequence[str]], list[str | None]]] = {
-    "capital": _capitals,
+    "capital": lambda words: [_PRESENT if word[:1].isupper() else None for word in words],
     "digit": _digits,
-    "hyphen": _hyphens,
+    "hyphen": lambda words: [_PRESENT if "-" in word else None for word in words],
     "bias": lambda words: [_PRESENT] * len(words),
 }
 

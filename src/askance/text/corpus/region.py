@@ -57,24 +57,19 @@ def _is_count(count: object) -> bool:
         return not isinstance(count, bool)
     if not isinstance(count, (tuple, list)) or len(count) != 2:
         return False
-    return all(each is None or (isinstance(each, Integral) and not isinstance(each, bool)) for each in count)
+    return all(bound is None or (isinstance(bound, Integral) and not isinstance(bound, bool)) for bound in count)
 
 
 def check_region(
     region: Region, length: int, tags: Mapping[str, int], sentence: str, *, may_miscount: bool = False
 ) -> None:
-    """Refuse a region outside its sentence, unknown tags, and counts that cannot be.
+    """Refuse a region outside its sentence of so many tokens, unknown tags, and counts that cannot be.
 
-    Args:
-        region: what is checked.
-        length: tokens of its sentence.
-        tags: the tag set.
-        sentence: what the sentence is called in messages.
-        may_miscount: accept counts that do not fit the length together, each at most the length + 1. What is known of
-            a single token, every tag asked, is a label or a list of allowed tags: it must fit all the same.
+    Where people may miscount, counts are accepted that do not fit the length together, each at most the length + 1.
+    What is known of a single token, every tag asked, is a label or a list of allowed tags: it must fit all the same.
     """
     where = f"region {region.start} to {region.end} of sentence {sentence}"
-    whole = all(isinstance(each, Integral) for each in (region.start, region.end))
+    whole = all(isinstance(end, Integral) for end in (region.start, region.end))
     if not whole or not 0 <= region.start < region.end <= length:
         raise InputError(
             f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.",

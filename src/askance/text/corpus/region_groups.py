@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from askance._arrays import FloatArray, IntArray
 from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError
+from askance.text.corpus.corpus import ends_of
 from askance.text.corpus.regions import RegionCounts
 
 # Fewer regions side by side waste the vectors of the processor; with more states they take too much memory.
@@ -45,14 +47,11 @@ def lay_out(regions: RegionCounts, missed: FloatArray | None = None, extra: Floa
     (array([0, 1, 2], dtype=int32), array([1, 1, 0], dtype=int32), array([2, 1, 1], dtype=int32))
     """
     length, count = regions.lengths, len(regions)
-    rates = [np.zeros(count) if each is None else each for each in (missed, extra)]
+    rates = [np.zeros(count) if rate is None else rate for rate in (missed, extra)]
     region, tag, low, high, factor = _groups(regions, *rates)
     least, most = (np.bincount(region, bound, count).astype(np.int64) for bound in (low, high))
     _require_possible(length, least, most, (rates[0] > 0) | (rates[1] > 0))
-    low, high = (
-        np.maximum(low, (length - most)[region] + high),
-        np.minimum(high, (length - least)[region] + low),
-    )
+    low, high = (np.maximum(low, (length - most)[region] + high), np.minimum(high, (length - least)[region] + low))
     kept = np.flatnonzero(high > 0)
     kept = kept[np.lexsort((tag[kept], -low[kept], -high[kept], region[kept]))]
     groups = np.bincount(region[kept], minlength=count)
@@ -60,14 +59,14 @@ def lay_out(regions: RegionCounts, missed: FloatArray | None = None, extra: Floa
         start=regions.start,
         length=length,
         tokens=regions.corpus.tokens,
-        offsets=_sums(groups),
+        offsets=ends_of(groups),
         tag=tag[kept],
         low=low[kept].astype(np.int32),
         high=high[kept].astype(np.int32),
         asked_offsets=regions.offsets,
         asked=regions.tag,
         closed=regions.closed,
-        place=_sums(groups * length)[:-1],
+        place=ends_of(groups * length)[:-1],
         factor=factor[kept],
         shift=_shift(regions, rates[1]),
     )
@@ -155,25 +154,33 @@ def in_blocks(layout: RegionLayout, chosen: IntArray, most_cells: int, most_lane
             few regions.
         most_lanes: and at most this many regions.
     """
+    bounds, offsets = np.stack([layout.low, layout.high], axis=1), layout.offsets.tolist()
+
+    def lanes(r: int) -> int:
+        cells = float(np.prod(layout.high[offsets[r] : offsets[r + 1]] + 1.0))
+        least = _LEAST_LANES if cells <= _MANY_CELLS else 1
+        return int(min(max(most_cells // cells // least * least, least), most_lanes))
+
+    return in_lanes(((r, bounds[offsets[r] : offsets[r + 1]].tobytes()) for r in chosen.tolist()), lanes)
+
+
+def in_lanes(keys: Iterable[tuple[int, bytes]], lanes: Callable[[int], int]) -> tuple[IntArray, IntArray]:
+    """Regions with the same key put together, at most as many as there are lanes for the first of them.
+
+    Returns:
+        Their numbers in that order, and where blocks begin and end.
+    """
     shapes: dict[bytes, list[int]] = defaultdict(list)
-    bounds = np.stack([layout.low, layout.high], axis=1)
-    offsets = layout.offsets.tolist()
-    for r in chosen.tolist():
-        shapes[bounds[offsets[r] : offsets[r + 1]].tobytes()].append(r)
+    for r, key in keys:
+        shapes[key].append(r)
     members: list[int] = []
     ends = [0]
     for same in shapes.values():
-        cells = float(np.prod(layout.high[offsets[same[0]] : offsets[same[0] + 1]] + 1.0))
-        least = _LEAST_LANES if cells <= _MANY_CELLS else 1
-        lanes = int(min(max(most_cells // cells // least * least, least), most_lanes))
+        size = lanes(same[0])
         members += same
-        ends += [len(members) - left for left in range(len(same) - lanes, 0, -lanes)] + [len(members)]
+        ends += [len(members) - left for left in range(len(same) - size, 0, -size)] + [len(members)]
     return np.array(members, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 
 def _region_of(layout: RegionLayout) -> IntArray:
     return np.repeat(np.arange(len(layout.start)), np.diff(layout.offsets))
-
-
-def _sums(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

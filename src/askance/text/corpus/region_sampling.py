@@ -11,7 +11,7 @@ import numpy.typing as npt
 from askance._arrays import IntArray
 from askance._checks import as_count, as_list, did_you_mean, require_generator, shown
 from askance.errors import InputError, LabelError
-from askance.text.corpus.corpus import Corpus
+from askance.text.corpus.corpus import Corpus, ends_of, places_of
 from askance.text.corpus.regions import RegionCounts
 
 # Regions whose tags are drawn at a time.
@@ -78,7 +78,7 @@ def sample_regions(
         start,
         end,
         np.full(len(start), asked is None or bool((sizes == n_tags).all())),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        ends_of(sizes),
         tag.astype(np.int16),
         counts.astype(np.int32),
         counts.astype(np.int32),
@@ -126,8 +126,7 @@ def _distinct(free: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArra
 def _present(codes: npt.NDArray[np.int16], start: IntArray, length: IntArray, n_tags: int) -> tuple[IntArray, IntArray]:
     """The cells region × K + tag of tags that appear, sorted, and how often they do."""
     region = np.repeat(np.arange(len(start)), length)
-    token = np.arange(len(region)) - (np.cumsum(length) - length)[region] + start[region]
-    return np.unique(region * n_tags + codes[token], return_counts=True)
+    return np.unique(region * n_tags + codes[places_of(start, length)], return_counts=True)
 
 
 def _looked_up(rows: IntArray, cells: IntArray, counts: IntArray, n_tags: int) -> IntArray:

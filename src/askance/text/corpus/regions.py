@@ -13,7 +13,7 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import as_floats, shown
 from askance.errors import InputError, LabelError
-from askance.text.corpus.corpus import NO_TAG, Corpus
+from askance.text.corpus.corpus import NO_TAG, Corpus, ends_of, places_of, tag_codes
 from askance.text.corpus.region import MOST_WEIGHT, WEIGHT_REMEDY
 from askance.text.corpus.region import Count as Count
 from askance.text.corpus.region import Region as Region
@@ -215,8 +215,7 @@ class RegionCounts:
     def token_counts(self) -> AnyArray:
         """In how many regions the tokens of each type lie, by weight where there are weights, shape (types,)."""
         if self.weight is not None:  # differences of sums would leave small numbers where there are no regions
-            first = np.repeat(self.start - (np.cumsum(self.lengths) - self.lengths), self.lengths)
-            tokens = self.corpus.tokens[first + np.arange(len(first))]
+            tokens = self.corpus.tokens[places_of(self.start, self.lengths)]
             return np.bincount(tokens, np.repeat(self.weight, self.lengths), len(self.corpus.words))
         cover = np.zeros(self.corpus.n_tokens + 1, dtype=np.int64)
         np.add.at(cover, self.start, 1)
@@ -229,22 +228,12 @@ class RegionCounts:
         listed = np.asarray(numbers)
         chosen = np.flatnonzero(listed) if listed.dtype == bool else listed.astype(np.int64)
         sizes = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        where = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
-        return RegionCounts(
-            self.corpus,
-            self.tagset,
-            self.start[chosen],
-            self.end[chosen],
-            self.closed[chosen],
-            offsets,
-            self.tag[where],
-            self.low[where],
-            self.high[where],
-            None if self.weight is None else self.weight[chosen],
-            None if self.annotator is None else self.annotator[chosen],
-            self.annotators,
-        )
+        offsets, where = ends_of(sizes), places_of(self.offsets[chosen], sizes)
+        weight = None if self.weight is None else self.weight[chosen]
+        annotator = None if self.annotator is None else self.annotator[chosen]
+        by_region = {name: getattr(self, name)[chosen] for name in ("start", "end", "closed")}
+        by_entry = {name: getattr(self, name)[where] for name in ("tag", "low", "high")}
+        return replace(self, offsets=offsets, weight=weight, annotator=annotator, **by_region, **by_entry)
 
     def with_positive_weight(self) -> RegionCounts:
         """Those with a weight above 0: the others are as if they were not there."""
@@ -252,16 +241,8 @@ class RegionCounts:
 
     def with_tagset(self, tagset: Sequence[str]) -> RegionCounts:
         """The same counts within a larger tag set; what was closed stays closed: other tags do not appear."""
-        place = {name: code for code, name in enumerate(tagset)}
-        missing = [name for name in self.tagset if name not in place]
-        if missing:
-            raise LabelError(
-                f"the regions have the tag {shown(missing[0])}; allowed: {shown(list(tagset))}.",
-                remedy="Take regions of one tag set.",
-            )
-        codes = np.array([place[name] for name in self.tagset], dtype=np.int16)
-        tag = codes[self.tag] if len(codes) else self.tag
-        return replace(self, tagset=tuple(tagset), tag=tag)
+        codes = tag_codes(self.tagset, tagset, "the regions have")
+        return replace(self, tagset=tuple(tagset), tag=codes[self.tag])
 
     @cached_property
     def asked(self) -> npt.NDArray[np.bool_]:
@@ -338,13 +319,11 @@ class RegionBuilder:
 
     def build(self, corpus: Corpus, tagset: tuple[str, ...]) -> RegionCounts:
         """All of them, with the tags numbered as in the tag set, which has them all."""
-        order = {tag: code for code, tag in enumerate(tagset)}
-        recode = np.array([order[tag] for tag in self.codes], dtype=np.int16)
+        codes = tag_codes(self.codes, tagset, "the regions have")
         sizes, start, end = (np.array(part, dtype=np.int64) for part in (self._sizes, self._start, self._end))
-        tag, low, high = recode[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
+        tag, low, high = codes[np.array(self._tag, dtype=np.int32)], np.array(self._low), np.array(self._high)
         inside = np.lexsort((tag, np.repeat(np.arange(len(sizes)), sizes)))
         closed = np.array(self._closed, dtype=bool) | (sizes == len(tagset))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         weight, annotator = np.ones(len(sizes)), np.full(len(sizes), NO_ANNOTATOR, dtype=np.int32)
         weight[: len(self._weight)], annotator[: len(self._weight)] = self._weight, self._annotator
         return RegionCounts(
@@ -353,7 +332,7 @@ class RegionBuilder:
             start,
             end,
             closed,
-            offsets,
+            ends_of(sizes),
             tag[inside],
             low[inside].astype(np.int32),
             high[inside].astype(np.int32),

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import shown
 from askance.errors import FormatError, InputError
+from askance.formats.fields import REWRITE, Fields
 from askance.text.corpus.corpus import Corpus
 
 #: Numbers of classes that are usual: coarse and fine.
@@ -82,17 +83,12 @@ class WordClasses:
     @classmethod
     def from_specification(cls, specification: Mapping[str, Any]) -> WordClasses:
         """The classes that `specification` described."""
-        try:
-            sizes = tuple(specification["sizes"])
-            classes = {word: tuple(own) for word, own in specification["classes"].items()}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FormatError(
-                f"the classes of words cannot be read: {shown(error)}.", remedy="Write the file again."
-            ) from error
-        whole = all(type(number) is int for own in (sizes, *classes.values()) for number in own)
-        if not whole or any(len(own) != len(sizes) for own in classes.values()):
-            raise FormatError("the classes of words are no whole numbers.", remedy="Write the file again.")
-        return cls(sizes, classes)
+        fields = Fields(specification, "the classes of words")
+        sizes, classes = fields.read("sizes", list), fields.read("classes", dict)
+        for own in (sizes, *classes.values()):
+            if not isinstance(own, list) or len(own) != len(sizes) or not all(type(number) is int for number in own):
+                raise FormatError("the classes of words are no whole numbers.", remedy=REWRITE)
+        return cls(tuple(sizes), {word: tuple(own) for word, own in classes.items()})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WordClasses) and (self.sizes, self.classes) == (other.sizes, other.classes)

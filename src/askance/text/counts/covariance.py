@@ -20,19 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray, FloatArray
+from askance._arrays import AnyArray, FloatArray, SparseRows
+from askance._checks import shape
 from askance._threads import one_thread
-from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.errors import EmptyDataError, InputError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.equations import CountEquations
 from askance.text.counts.moments import default_l2, feature_equations
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _STEPS, _TOLERANCE = 500, 1e-9
 
@@ -57,7 +54,7 @@ class MomentCovariance:
 
 @one_thread
 def moment_covariance(
-    regions: RegionCounts, design: sparse.csr_array, functions: Sequence[AnyArray], *, l2: float | None = None
+    regions: RegionCounts, design: SparseRows, functions: Sequence[AnyArray], *, l2: float | None = None
 ) -> MomentCovariance:
     """Sandwich covariance of Σ_ab D_ab ŵ_ab for each D.
 
@@ -103,11 +100,7 @@ def moment_covariance(
 
 def _inside(function: FloatArray, number: int, equations: CountEquations, types: int) -> FloatArray:
     """The rows of D of types that regions cover."""
-    shape = (types, equations.response.shape[1])
-    if function.shape != shape:
-        raise ShapeError(
-            f"function {number} has shape {function.shape}; allowed: {shape}.", remedy="Give types × tags."
-        )
+    shape(function, (types, equations.response.shape[1]), f"function {number}", "Give types × tags.")
     covered = np.zeros(types, dtype=bool)
     covered[equations.types] = True
     if function[~covered].any():

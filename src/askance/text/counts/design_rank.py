@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from askance._arrays import FloatArray, IntArray, SparseRows
 
 #: Cores with more columns are not factorised: a few seconds, and 130 MB.
 CORE_COLUMNS = 4000
@@ -30,29 +26,17 @@ _CANCELLED = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class DesignRank:
-    """What equations determine.
+    """What equations determine."""
 
-    Attributes:
-        rank: the rank; an upper bound where `settled` is False.
-        determined: whether each column has one solution, shape (columns,).
-        free: columns that, once known, make all others known: as many as rank is short of columns.
-        core: rows and columns that were left to arithmetic.
-        settled: False where the core was too large; its columns then count as not determined.
-    """
-
-    rank: int
-    determined: npt.NDArray[np.bool_]
-    free: IntArray
-    core: tuple[int, int]
-    settled: bool
+    rank: int  # the rank; an upper bound where `settled` is False
+    determined: npt.NDArray[np.bool_]  # whether each column has one solution, shape (columns,)
+    free: IntArray  # columns that, once known, make all others known: as many as rank is short of columns
+    core: tuple[int, int]  # rows and columns that were left to arithmetic
+    settled: bool  # False where the core was too large; its columns then count as not determined
 
 
-def design_rank(matrix: sparse.csr_array, *, core_columns: int | None = None) -> DesignRank:
-    """Rank and determined columns of a matrix whose entries are positive.
-
-    Args:
-        matrix: rows of counts.
-        core_columns: a core with more columns is not factorised; default `CORE_COLUMNS`.
+def design_rank(matrix: SparseRows, *, core_columns: int | None = None) -> DesignRank:
+    """Rank and determined columns of a matrix of counts; a core of more columns (default: 4,000) is not factorised.
 
     >>> from scipy import sparse
     >>> found = design_rank(sparse.csr_array([[1, 0, 0], [1, 1, 1]]))
@@ -95,7 +79,7 @@ class _Peeled:
     free: list[int] = field(default_factory=list)  # columns that were left without rows
 
     @classmethod
-    def of(cls, matrix: sparse.csr_array) -> _Peeled:
+    def of(cls, matrix: SparseRows) -> _Peeled:
         by_column = matrix.tocsc()
         rows, columns = (
             [set(m.indices[a:b].tolist()) for a, b in zip(m.indptr[:-1], m.indptr[1:], strict=True)]
@@ -155,7 +139,7 @@ def _core(dense: FloatArray, generator: np.random.Generator) -> tuple[int, IntAr
     if len(dependent):
         drawn = generator.uniform(1, 2, len(dependent))
         null[dependent] = drawn
-        found = solve_triangular(factor[:rank, :rank], factor[rank:, :rank].T @ drawn, lower=True, trans=1)
-        null[chosen] = -np.where(np.abs(found) > _CANCELLED * drawn.max(), found, 0)
+        solution = solve_triangular(factor[:rank, :rank], factor[rank:, :rank].T @ drawn, lower=True, trans=1)
+        null[chosen] = -np.where(np.abs(solution) > _CANCELLED * drawn.max(), solution, 0)
         null /= norms
     return int(rank), dependent.astype(np.int64), null

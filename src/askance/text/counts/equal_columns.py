@@ -8,28 +8,16 @@ with the coefficient u = √m t. So the fit with that one column is the same fit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from askance._arrays import AnyArray, IntArray
+from askance._arrays import AnyArray, IntArray, SparseColumns, SparseRows
 from askance._kernels.splitmix import scattered
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
 class MergedColumns:
     """A design whose equal columns became one.
-
-    Attributes:
-        matrix: shape (T, groups); a group of m columns is √m times one of them. Groups are ordered by the first row
-            that they appear in, so that rows find their coefficients close to each other.
-        used: numbers of the columns that are not zero.
-        group: the group of each of these.
-        roots: √m of every group, shape (groups, 1).
-        columns: F, how many columns there were.
 
     >>> from scipy import sparse
     >>> merged = MergedColumns.of(sparse.csr_array([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]))
@@ -38,14 +26,16 @@ class MergedColumns:
            [0.  , 1.  ]]), array([0, 1, 0]))
     """
 
-    matrix: sparse.csr_array
-    used: IntArray
-    group: IntArray
-    roots: AnyArray
-    columns: int
+    # Shape (T, groups); a group of m columns is √m times one of them. Groups are ordered by the first row that they
+    # appear in, so that rows find their coefficients close to each other.
+    matrix: SparseRows
+    used: IntArray  # numbers of the columns that are not zero
+    group: IntArray  # the group of each of these
+    roots: AnyArray  # √m of every group, shape (groups, 1)
+    columns: int  # F, how many columns there were
 
     @classmethod
-    def of(cls, design: sparse.csr_array) -> MergedColumns:
+    def of(cls, design: SparseRows) -> MergedColumns:
         """Merge the columns of zeros and ones; a design with other values is taken as it is."""
         from scipy import sparse
 
@@ -62,11 +52,7 @@ class MergedColumns:
         return cls(matrix, used, group, roots[:, None], design.shape[1])
 
     def reduce(self, theta: AnyArray) -> AnyArray:
-        """Coefficients of the groups that give the same scores, shape (groups, K).
-
-        Args:
-            theta: coefficients of the columns, shape (F, K).
-        """
+        """Coefficients of the groups, shape (groups, K), with the same scores as those of the columns, shape (F, K)."""
         from scipy import sparse
 
         ones, ends = np.ones(len(self.used), dtype=theta.dtype), np.arange(len(self.used) + 1)
@@ -80,18 +66,18 @@ class MergedColumns:
         return theta
 
 
-def _groups(by_column: sparse.csc_array, used: IntArray) -> tuple[IntArray, IntArray]:
+def _groups(by_column: SparseColumns, used: IntArray) -> tuple[IntArray, IntArray]:
     """Position in `used` of the first column of every group, and the group of every used column."""
     starts, rows = by_column.indptr[used].astype(np.int64), by_column.indices
-    each = np.arange(len(used))
+    alone = np.arange(len(used))
     if not len(used) or not (by_column.data == 1).all():
-        return each, each
+        return alone, alone
     keys = np.add.reduceat(scattered(by_column.shape[0])[rows], starts)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(rows[starts[first]], kind="stable")
     first, group = first[order], np.argsort(order)[group]
     heights = np.diff(by_column.indptr)[used]
     if (heights[first][group] != heights).any():  # two sets of rows with the same key: as good as never
-        return each, each
+        return alone, alone
     other = np.arange(len(rows)) + np.repeat(starts[first][group] - starts, heights)
-    return (first, group) if np.array_equal(rows[other], rows) else (each, each)
+    return (first, group) if np.array_equal(rows[other], rows) else (alone, alone)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import AnyArray, FloatArray, IntArray
+from askance._arrays import AnyArray, FloatArray, IntArray, SparseRows
+from askance.errors import ShapeError
+from askance.text.corpus.corpus import places_of
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # The variance of a token that may as well have a tag as not: the measure of what a range leaves open.
 _UNSURE = 0.25
@@ -38,20 +36,13 @@ class CountEquations:
 
     Regions of one token are one row for each type: Σ_r ω_r (N_r − w)² is the same function of w as Ω (N̄ − w)² with the
     sum of weights and the weighted mean. A labelled corpus so has no more rows than types.
-
-    Attributes:
-        types: types that regions cover, shape (A,).
-        matrix: R, how often each of these types appears, shape (rows, A).
-        response: the counts N, shape (rows, K).
-        weights: ω, shape (rows, K); None where all are 1.
-        sentence: the sentence of every row; −1 for rows of single tokens, which may come from many.
     """
 
-    types: IntArray
-    matrix: sparse.csr_array
-    response: AnyArray
-    weights: AnyArray | None
-    sentence: IntArray
+    types: IntArray  # types that regions cover, shape (A,)
+    matrix: SparseRows  # R, how often each of these types appears, shape (rows, A)
+    response: AnyArray  # the counts N, shape (rows, K)
+    weights: AnyArray | None  # ω, shape (rows, K); None where all are 1
+    sentence: IntArray  # the sentence of every row; −1 for rows of single tokens, which may come from many
 
     @classmethod
     def of(
@@ -62,14 +53,7 @@ class CountEquations:
         merge_single: bool = True,
         miscounts: MiscountsBy | None = None,
     ) -> CountEquations:
-        """From regions.
-
-        Args:
-            regions: R regions.
-            dtype: float32 or float64.
-            merge_single: whether regions of one token become one row for each type.
-            miscounts: how often people miscount.
-        """
+        """From regions; `merge_single`: those of one token become one row for each type."""
         from scipy import sparse
 
         regions = regions.with_positive_weight()
@@ -89,7 +73,7 @@ class CountEquations:
         return cls(types, matrix, response.astype(dtype), None if plain else weights.astype(dtype), sentence)
 
     @cached_property
-    def transposed(self) -> sparse.csr_array:
+    def transposed(self) -> SparseRows:
         """Rᵀ by rows."""
         return self.matrix.T.tocsr()
 
@@ -105,6 +89,15 @@ class CountEquations:
         if self.weights is None:
             return np.ones(len(self.response))
         return np.asarray(self.weights.max(axis=1, initial=0), dtype=float)
+
+
+def require_design(design: SparseRows, regions: RegionCounts) -> None:
+    """Refuse features of other words than those of the regions."""
+    if design.shape[0] != len(regions.corpus.words):
+        raise ShapeError(
+            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
+            remedy="Make it of the words of the regions' corpus.",
+        )
 
 
 def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) -> FloatArray:
@@ -126,8 +119,7 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
 
 def _tokens(regions: RegionCounts, lengths: IntArray) -> IntArray:
     """Types of the first so many tokens of every region, one region after the other."""
-    begin = np.repeat(regions.start - (np.cumsum(lengths) - lengths), lengths)
-    return regions.corpus.tokens[begin + np.arange(len(begin))].astype(np.int64)
+    return regions.corpus.tokens[places_of(regions.start, lengths)].astype(np.int64)
 
 
 def _rows(regions: RegionCounts, merge_single: bool) -> tuple[IntArray, int]:

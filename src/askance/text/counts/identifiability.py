@@ -8,23 +8,20 @@ single answer; features that words share, a ridge and the simplex choose one, wh
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import IntArray
+from askance._arrays import IntArray, SparseRows
 from askance._checks import did_you_mean, shorten, shown
 from askance._threads import one_thread
-from askance.errors import EmptyDataError, LabelError, ShapeError
+from askance.errors import EmptyDataError, LabelError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.design_rank import DesignRank, design_rank
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.counts.equations import CountEquations
+from askance.text.counts.equations import CountEquations, require_design
 from askance.text.counts.indistinct_tags import IndistinctTags, indistinct_tags
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 # Up to so many rows and columns singular values are worked out, beyond it the condition number is estimated.
 _SMALL = 600
@@ -127,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 @one_thread
 def identifiability(
-    regions: RegionCounts, design: sparse.csr_array | None = None, *, tag: str | None = None
+    regions: RegionCounts, design: SparseRows | None = None, *, tag: str | None = None
 ) -> Identifiability:
     """What the counts of these regions can tell.
 
@@ -148,31 +145,28 @@ def identifiability(
     more regions needed: 1 single tokens (start with 'York'); no number of the present kind
     """
     matrix, types, count = _equations(regions, tag)
-    if design is not None and design.shape[0] != len(regions.corpus.words):
-        raise ShapeError(
-            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
-            remedy="Make it of the words of the regions' corpus.",
-        )
+    if design is not None:
+        require_design(design, regions)
     first, group = _proportional(matrix)
     reduced = matrix[:, first]
-    found = design_rank(reduced)
+    equations = design_rank(reduced)
     sizes = np.bincount(group, minlength=len(first))
-    determined = found.determined[group] & (sizes[group] == 1)
+    determined = equations.determined[group] & (sizes[group] == 1)
     words = [regions.corpus.words[t] for t in types.tolist()]
     members: dict[int, list[str]] = {}
     for column in np.flatnonzero(sizes[group] > 1).tolist():
         members.setdefault(int(group[column]), []).append(words[column])
     extra = np.setdiff1d(np.arange(len(types)), first)
-    ask = np.sort(np.concatenate([first[found.free], extra]))
+    ask = np.sort(np.concatenate([first[equations.free], extra]))
     condition, exact = _condition(reduced)
-    lacking = len(types) - found.rank
+    lacking = len(types) - equations.rank
     return Identifiability(
         tag=tag,
         regions=count,
         types=len(types),
-        rank=found.rank,
-        settled=found.settled,
-        core=found.core,
+        rank=equations.rank,
+        settled=equations.settled,
+        core=equations.core,
         condition=condition,
         condition_is_exact=exact,
         determined=tuple(words[c] for c in np.flatnonzero(determined).tolist()),
@@ -180,26 +174,19 @@ def identifiability(
         inseparable=tuple(sorted((tuple(group) for group in members.values()), key=lambda group: (-len(group), group))),
         least_more_regions=lacking,
         ask=tuple(words[c] for c in ask.tolist()),
-        more_like_these=_pace(reduced, found, lacking, count),
+        more_like_these=_pace(reduced, equations, lacking, count),
         shared_features_determine=None if design is None else _shared(matrix, design[types], ~determined),
         indistinct=indistinct_tags(regions).about(tag),
     )
 
 
 class Unsettled(NamedTuple):
-    """How much of the words the counts leave open.
+    """How much of the words the counts leave open."""
 
-    Attributes:
-        words: how many word types.
-        of_words: of so many.
-        tokens: how many tokens they have in the regions.
-        of_tokens: of so many.
-    """
-
-    words: int
-    of_words: int
-    tokens: int
-    of_tokens: int
+    words: int  # how many word types
+    of_words: int  # of so many
+    tokens: int  # how many tokens they have in the regions
+    of_tokens: int  # of so many
 
 
 def unsettled_words(regions: RegionCounts) -> Unsettled | None:
@@ -213,15 +200,15 @@ def unsettled_words(regions: RegionCounts) -> Unsettled | None:
     """
     matrix, types, _ = _equations(regions, None)
     first, group = _proportional(matrix)
-    found = design_rank(matrix[:, first], core_columns=_QUICK)
-    if not found.settled:
+    equations = design_rank(matrix[:, first], core_columns=_QUICK)
+    if not equations.settled:
         return None
-    unknown = ~found.determined[group] | (np.bincount(group)[group] > 1)
+    unknown = ~equations.determined[group] | (np.bincount(group)[group] > 1)
     tokens = np.asarray(matrix.sum(axis=0), dtype=np.int64)
     return Unsettled(int(unknown.sum()), len(types), int(tokens[unknown].sum()), int(tokens.sum()))
 
 
-def _equations(regions: RegionCounts, tag: str | None) -> tuple[sparse.csr_array, IntArray, int]:
+def _equations(regions: RegionCounts, tag: str | None) -> tuple[SparseRows, IntArray, int]:
     """How often each type appears in regions with an equation; those types; how many regions there are."""
     if tag is not None and tag not in regions.tagset:
         raise LabelError(
@@ -242,7 +229,7 @@ def _equations(regions: RegionCounts, tag: str | None) -> tuple[sparse.csr_array
     return matrix[:, covered].tocsr(), equations.types[covered], len(asked)
 
 
-def _proportional(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
+def _proportional(matrix: SparseRows) -> tuple[IntArray, IntArray]:
     """The first column of every group of proportional columns, and the group of every column; exact."""
     by_column = matrix.tocsc()
     by_column.sort_indices()
@@ -258,7 +245,7 @@ def _proportional(matrix: sparse.csr_array) -> tuple[IntArray, IntArray]:
     return np.array(first, dtype=np.int64), group
 
 
-def _condition(matrix: sparse.csr_array) -> tuple[float, bool]:
+def _condition(matrix: SparseRows) -> tuple[float, bool]:
     """Largest over smallest positive singular value, and whether that is exact.
 
     The singular values that Lanczos steps from a vector RᵀR z find lie between the smallest positive and the largest.
@@ -287,16 +274,16 @@ def _condition(matrix: sparse.csr_array) -> tuple[float, bool]:
     return float(np.sqrt(values[-1] / max(values[0], values[-1] * 1e-15))), False
 
 
-def _pace(matrix: sparse.csr_array, found: DesignRank, lacking: int, regions: int) -> float:
+def _pace(matrix: SparseRows, equations: DesignRank, lacking: int, regions: int) -> float:
     """How many regions of the same kind fill the gap at the pace of the second half of them."""
     if not lacking:
         return 0.0
     half = design_rank(matrix[::2])
-    gained = found.rank - half.rank
+    gained = equations.rank - half.rank
     return float(np.inf) if gained <= 0 else lacking / gained * (regions - (regions + 1) // 2)
 
 
-def _shared(matrix: sparse.csr_array, design: sparse.csr_array, open_types: npt.NDArray[np.bool_]) -> int:
+def _shared(matrix: SparseRows, design: SparseRows, open_types: npt.NDArray[np.bool_]) -> int:
     """How many open types have effects of shared features that are determined.
 
     A random vector of effects is split into what the counts see and the rest; a type is determined where the rest does

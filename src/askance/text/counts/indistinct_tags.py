@@ -46,7 +46,7 @@ class IndistinctTags:
         if tag is None:
             return self
         alike = tuple(group for group in self.alike if tag in group)
-        return IndistinctTags(alike, tuple(each for each in self.even if each == tag))
+        return IndistinctTags(alike, tuple(name for name in self.even if name == tag))
 
     def messages(self) -> list[str]:
         """What is known, what is not and what to do, for people; empty where nothing is to be said."""
@@ -89,7 +89,7 @@ def indistinct_tags(regions: RegionCounts) -> IndistinctTags:
     for tag, entries in _told(counted):
         if not counted.high[entries].any():
             continue
-        key = b"|".join(each[entries].tobytes() for each in (counted.entry_region, counted.low, counted.high))
+        key = b"|".join(column[entries].tobytes() for column in (counted.entry_region, counted.low, counted.high))
         groups.setdefault(key, []).append(tag)
         sizes[key] = len(entries)
         if _is_even(counted, entries):

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import AnyArray, IntArray
-from askance._checks import shown
+from askance._checks import one_of
 from askance._cores import processors
 from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
+from askance.text.corpus.corpus import places_of
 from askance.text.corpus.region_groups import dp_cost, in_blocks, is_settled, lay_out
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, MiscountTotals, miscount_rates, miscount_totals
@@ -95,12 +96,8 @@ class CountLikelihood:
             threads: at most this many; default: one per processor that this process may use.
             tolerance: by how much expected counts of tilted distributions may be off.
         """
-        method = current_method(method)
-        if method not in get_args(Method):
-            raise InputError(
-                argument="method", got=shown(method), allowed=", ".join(get_args(Method)), remedy="Choose one."
-            )
-        self.method, self.budget, self.tolerance = method, float(budget), tolerance
+        self.method = one_of(current_method(method), get_args(Method), "method", "Choose one.")
+        self.budget, self.tolerance = float(budget), tolerance
         self.threads = threads or processors()
         self.shape = len(regions.corpus.words), len(regions.tagset)
         self._regions = regions.with_positive_weight()
@@ -119,7 +116,7 @@ class CountLikelihood:
         self._members, self._ends = in_blocks(self._layout, self._treatments["exact"], _MOST_CELLS, _MOST_LANES)
         self._posterior = np.zeros(int((self._groups * self._layout.length).sum()))
         labels = self._treatments["label"][self._has_channel[self._treatments["label"]]]
-        self._posterior[_ranges(self._layout.place[labels], self._layout.length[labels])] = 1.0
+        self._posterior[places_of(self._layout.place[labels], self._layout.length[labels])] = 1.0
         self._value = np.zeros(len(self._regions))
         self._called = False
         self._tilts = np.full(len(self._layout.tag), np.nan)
@@ -134,12 +131,11 @@ class CountLikelihood:
         labels[labels] = self._layout.tag[self._layout.offsets[:-1][labels]] >= 0
         affordable = self._cost <= min(self.budget, LARGEST_COST)
         summed = ~settled & (affordable if self.method == "auto" else np.full(len(settled), self.method == "exact"))
-        rest = ~settled & ~summed
         self._treatments = {
             "label": np.flatnonzero(labels),
             "independent": np.flatnonzero(settled & ~labels),
             "exact": np.flatnonzero(summed),
-            "sinkhorn": np.flatnonzero(rest),
+            "sinkhorn": np.flatnonzero(~settled & ~summed),
         }
         self._summed_exactly = settled | summed
         self._unlabelled = np.flatnonzero(~labels)
@@ -157,7 +153,7 @@ class CountLikelihood:
         tokens, lengths = self._layout.tokens, self._layout.length
         regions = self._treatments["label"]
         tags = np.repeat(self._layout.tag[self._layout.offsets[regions]], lengths[regions])
-        where = tokens[_ranges(self._layout.start[regions], lengths[regions])].astype(np.int64) * self.shape[1] + tags
+        where = tokens[places_of(self._layout.start[regions], lengths[regions])].astype(np.int64) * self.shape[1] + tags
         self._label_cells, counts = np.unique(where, return_counts=True)
         if self._weighted:
             weights = np.repeat(self._regions.weights[regions], lengths[regions])
@@ -182,7 +178,7 @@ class CountLikelihood:
         np.exp(table, out=p)
         self._normalise(p)
         self._sum_exactly(p)
-        self._approximate(p, self._treatments["sinkhorn"])
+        self._tilt(p, self._treatments["sinkhorn"])
         weights = self._regions.weights
         self._run(
             region_collect.collect,
@@ -230,14 +226,11 @@ class CountLikelihood:
         first = self._members[self._ends[:-1]]
         cost = self._cost[first] * np.diff(self._ends)
         self._split(
-            region_sweep.sum_blocks,
-            cost,
-            (self._layout, p, self._members, self._ends),
-            (self._posterior, self._value),
+            region_sweep.sum_blocks, cost, (self._layout, p, self._members, self._ends), (self._posterior, self._value)
         )
         lost = self._members[np.isnan(self._value[self._members])]
         if len(lost):  # sums too small for floating-point numbers: tilted first, they are not
-            self._tilts[_ranges(self._layout.offsets[lost], self._groups[lost])] = np.nan
+            self._tilts[places_of(self._layout.offsets[lost], self._groups[lost])] = np.nan
             self._tilt(p, lost)
             self._split(
                 region_tilted.sum_tilted,
@@ -245,10 +238,6 @@ class CountLikelihood:
                 (self._layout, lost),
                 (self._tilts, self._posterior, self._value),
             )
-
-    def _approximate(self, p: AnyArray, regions: IntArray) -> None:
-        """What is done with regions that are not summed exactly."""
-        self._tilt(p, regions)
 
     def _tilt(self, p: AnyArray, regions: IntArray) -> None:
         self._split(
@@ -300,10 +289,3 @@ def current_method(method: Method) -> Method:
         return method
     warnings.warn(f"method {method!r} is no longer there; 'auto' takes its place.", FutureWarning, stacklevel=3)
     return "auto"
-
-
-def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """starts[0], …, starts[0] + lengths[0] − 1, starts[1], …"""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(total) + np.repeat(starts - (ends - lengths), lengths), dtype=np.int64)

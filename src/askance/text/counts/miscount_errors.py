@@ -83,9 +83,9 @@ def standard_errors(gradient: Callable[[FloatArray], FloatArray], rates: FloatAr
     return errors
 
 
-def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
+def warn_of_wide(estimates: Mapping[str, EstimatedMiscounts]) -> None:
     """Say whose rates are hardly known; the warning stands where the caller of the caller is."""
-    wide = {name: float(np.fmax(each.missed_error, each.extra_error)) for name, each in sorted(found.items())}
+    wide = {name: float(np.fmax(rates.missed_error, rates.extra_error)) for name, rates in sorted(estimates.items())}
     wide = {name: error for name, error in wide.items() if error > _WIDE}
     if wide:
         listed = ", ".join(f"{name or 'all'} ± {100 * 1.96 * error:.0f}" for name, error in wide.items())
@@ -97,13 +97,10 @@ def warn_of_wide(found: Mapping[str, EstimatedMiscounts]) -> None:
         )
 
 
-def warn_of_bound(found: Mapping[str, EstimatedMiscounts]) -> None:
+def warn_of_bound(estimates: Mapping[str, EstimatedMiscounts]) -> None:
     """Say whose rates end at 0.5, where miscounts explain nothing; it stands where the caller of the caller is."""
     for rate, message in _AT_BOUND.items():
-        names = [name or "regions without an annotator" for name in sorted(found) if _is_at_bound(found[name], rate)]
+        at_bound = [name for name in sorted(estimates) if getattr(estimates[name], rate) >= 0.5 - _BOUND]
+        names = [name or "regions without an annotator" for name in at_bound]
         if names:
             warnings.warn(message.format(names=", ".join(names)), AskanceWarning, stacklevel=3)
-
-
-def _is_at_bound(rates: EstimatedMiscounts, rate: str) -> bool:
-    return bool(getattr(rates, rate) >= 0.5 - _BOUND)

@@ -52,17 +52,12 @@ _SWEEPS, _SETTLED, _NOTHING = 25, 0.001, 1e-5
 
 
 class _Reports(NamedTuple):
-    """Stretches of one length.
+    """Stretches of one length."""
 
-    Attributes:
-        length: L.
-        told: counts of each report, `_NOT_TOLD` where it has none, shape (stretches, reports, tags).
-        who: code of its annotator, shape (stretches, reports).
-    """
-
-    length: int
+    length: int  # L
+    # Counts of each report, `_NOT_TOLD` where it has none, shape (stretches, reports, tags).
     told: npt.NDArray[np.int16]
-    who: IntArray
+    who: IntArray  # code of its annotator, shape (stretches, reports)
 
 
 def estimate_miscounts(
@@ -114,12 +109,12 @@ def estimate_miscounts(
             stacklevel=2,
         )
     errors = standard_errors(lambda moved: _profile_gradient(batches, moved, prior), rates)
-    found = {
+    estimates = {
         names[code]: EstimatedMiscounts(*rates[code].tolist(), *errors[code].tolist()) for code in present.tolist()
     }
-    warn_of_wide(found)
-    warn_of_bound(found)
-    return dict(sorted(found.items()))
+    warn_of_wide(estimates)
+    warn_of_bound(estimates)
+    return dict(sorted(estimates.items()))
 
 
 # -- what is used ------------------------------------------------------------------------------------------------------
@@ -128,10 +123,10 @@ def estimate_miscounts(
 def estimate_above_zero(regions: RegionCounts) -> dict[str, EstimatedMiscounts]:
     """Rates as a tagger takes them, never below 0.001: a count that takes an error must stay possible."""
     least = _LEAST_OF_A_TAGGER
-    found = estimate_miscounts(regions)
+    estimates = estimate_miscounts(regions)
     return {
-        name: replace(each, missed=max(each.missed, least), extra=max(each.extra, least))
-        for name, each in found.items()
+        name: replace(rates, missed=max(rates.missed, least), extra=max(rates.extra, least))
+        for name, rates in estimates.items()
     }
 
 
@@ -143,16 +138,16 @@ def _stretches(regions: RegionCounts) -> IntArray:
 
 def _informative(regions: RegionCounts) -> RegionCounts:
     """Closed regions, and those that share a count with another one of the same stretch."""
-    given = regions.take(may_be_miscounted(regions))
-    stretch, kinds, of = _stretches(given), len(given.tagset), given.entry_region
-    exact = given.low == given.high
-    cells = stretch[of] * kinds + given.tag
+    counted = regions.take(may_be_miscounted(regions))
+    stretch, kinds, of = _stretches(counted), len(counted.tagset), counted.entry_region
+    exact = counted.low == counted.high
+    cells = stretch[of] * kinds + counted.tag
     present, times = np.unique(cells[exact], return_counts=True)
     often = np.isin(cells, present[times > 1])
     # A closed region has a count of every tag, listed or not.
-    whole = np.bincount(stretch, given.closed, int(stretch.max(initial=-1)) + 1) > 0
-    shared = np.bincount(of, exact & (often | whole[stretch[of]]), len(given)) > 0
-    used = given.take(given.closed | shared)
+    whole = np.bincount(stretch, counted.closed, int(stretch.max(initial=-1)) + 1) > 0
+    shared = np.bincount(of, exact & (often | whole[stretch[of]]), len(counted)) > 0
+    used = counted.take(counted.closed | shared)
     if not len(used):
         raise InputError(
             f"none of the {len(regions)} regions tells how often people miscount; allowed: regions of which two or "
@@ -210,11 +205,7 @@ class _Prior:
             self.h.append(np.cumprod(steps) / np.cumprod(steps).sum())
 
     def fit(self, counts: list[FloatArray]) -> None:
-        """One sweep over the tags: each h_b such that N_b has the wanted distribution over all stretches.
-
-        Args:
-            counts: Σ over stretches of P(N_b = n), for every tag.
-        """
+        """One sweep over the tags: each h_b such that N_b has the wanted Σ over stretches of P(N_b = n)."""
         size = self.longest + 1
         after = [np.append(1.0, np.zeros(size - 1))]
         for h in reversed(self.h[1:]):
@@ -316,18 +307,12 @@ class _Sums:
         share, reported, by = posterior[chosen], told[chosen], who[chosen]
         true = share @ np.arange(share.shape[1])
         extra = np.einsum("sn,sn->s", share, extras[by, reported, : share.shape[1]])
-        for row, each in enumerate((true - reported + extra, true, extra, np.ones(len(chosen)))):
-            self._totals[row] += np.bincount(by, each, self._totals.shape[1])
+        for row, expected in enumerate((true - reported + extra, true, extra, np.ones(len(chosen)))):
+            self._totals[row] += np.bincount(by, expected, self._totals.shape[1])
 
 
 def _channel(rates: FloatArray, most_told: int, most_true: int) -> tuple[FloatArray, FloatArray]:
-    """P(R | N) and P(one of R is an extra | R, N), by annotator, R and N; R = −1, the last, is no report.
-
-    Args:
-        rates: m and q, shape (annotators, 2).
-        most_told: R is below this.
-        most_true: N is below this.
-    """
+    """P(R | N) and P(one of R is an extra | R, N), by annotator, R and N below these; R = −1, the last, is none."""
     reported, true = np.arange(most_told + 1)[:, None], np.arange(most_true)[None, :]
     pascal = np.zeros((most_true, most_told + 1))
     pascal[:, 0] = 1.0

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from askance._arrays import FloatArray, IntArray
-from askance._checks import did_you_mean, require_generator, shorten, shown
+from askance._checks import did_you_mean, instance, require_generator, shorten, shown
 from askance._kernels.region_layout import MISSED, OTHER, RegionLayout
 from askance.errors import InputError, ProbabilityError
+from askance.text.corpus.corpus import ends_of
 from askance.text.corpus.regions import RegionCounts
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -106,9 +107,9 @@ def miscount_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> tupl
         check_miscounts(miscounts)
     names = annotator_names(regions)
     channels = [miscounts.get(name) if isinstance(miscounts, Mapping) else miscounts for name in names]
-    table = np.array([(0.0, 0.0) if each is None else (each.missed, each.extra) for each in channels])
+    table = np.array([(0.0, 0.0) if channel is None else (channel.missed, channel.extra) for channel in channels])
     table[table < SMALLEST_RATE] = 0.0
-    has = may_be_miscounted(regions) & np.array([each is not None for each in channels])[regions.annotator_codes]
+    has = may_be_miscounted(regions) & np.array([channel is not None for channel in channels])[regions.annotator_codes]
     missed, extra = np.where(has[:, None], table[regions.annotator_codes], 0.0).T
     return missed, extra, has
 
@@ -116,13 +117,8 @@ def miscount_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> tupl
 def check_miscounts(miscounts: object) -> None:
     """Refuse what is neither `Miscounts` nor a mapping from names to such, whoever the names belong to."""
     remedy = "Write Miscounts(missed=0.05, extra=0.02)."
-    if not isinstance(miscounts, (Miscounts, Mapping)):
-        raise InputError(
-            argument="miscounts",
-            got=shown(miscounts),
-            allowed="Miscounts, a mapping by annotator, or 'estimate'",
-            remedy=remedy,
-        )
+    kinds: tuple[type, ...] = (Miscounts, Mapping)
+    instance(miscounts, kinds, "miscounts", "Miscounts, a mapping by annotator, or 'estimate'", remedy)
     for name, rates in miscounts.items() if isinstance(miscounts, Mapping) else ():
         if not isinstance(name, str) or not isinstance(rates, Miscounts):
             raise InputError(
@@ -155,9 +151,7 @@ def require_annotators(miscounts: MiscountsBy | None, *counted: RegionCounts) ->
 def require_rates(regions: RegionCounts, miscounts: MiscountsBy | None) -> None:
     """Refuse counts that cannot be of annotators who have no rates where others have: likelihoods cannot explain them.
 
-    Args:
-        regions: what is known; weights of 0 are not looked at.
-        miscounts: rates; without a mapping by annotator nobody in particular lacks them.
+    Regions of weight 0 are not looked at; without a mapping by annotator nobody in particular lacks rates.
     """
     if not isinstance(miscounts, Mapping):
         return
@@ -201,7 +195,7 @@ def simulate(regions: RegionCounts, miscounts: MiscountsBy, rng: np.random.Gener
     sizes = np.bincount(owner, minlength=len(regions))
     return replace(
         regions,
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=ends_of(sizes),
         tag=tags[order],
         low=np.concatenate([low, ones])[order],
         high=np.concatenate([high, ones])[order],
@@ -230,11 +224,7 @@ def miscount_totals(
 ) -> dict[str, MiscountTotals]:
     """What each annotator is expected to have miscounted, by name, "" for regions without one.
 
-    Args:
-        regions: R regions.
-        layout: their groups.
-        posterior: of every token and group, flat, at layout.place.
-        has_channel: the regions that are added up, shape (R,).
+    The posterior is that of every token and group, flat, at layout.place; regions with a channel are added up.
     """
     count, kinds = len(regions), len(regions.tagset)
     groups = np.diff(layout.offsets)
@@ -257,6 +247,6 @@ def miscount_totals(
     sums = np.stack([missed, looked_for, reported - seen, places]) * (regions.weights * has_channel)
     names = annotator_names(regions)
     code = regions.annotator_codes % len(names)
-    found = [np.bincount(code, each, len(names)) for each in sums]
+    totals = [np.bincount(code, total, len(names)) for total in sums]
     present = np.bincount(code, has_channel, len(names)) > 0
-    return {name: MiscountTotals(*(float(each[n]) for each in found)) for n, name in enumerate(names) if present[n]}
+    return {name: MiscountTotals(*(float(total[n]) for total in totals)) for n, name in enumerate(names) if present[n]}

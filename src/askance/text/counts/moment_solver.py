@@ -7,14 +7,11 @@ the tag's share of the equations otherwise), and the rest one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from askance._arrays import AnyArray, FloatArray
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from askance._arrays import AnyArray, FloatArray, SparseRows
+from askance._kernels.simplex_step import descend, project_rows
+from askance.text.counts.equations import CountEquations
 
 # So many columns are preconditioned together: twice as many halve the error and cost eight times as much.
 _BLOCK = 300
@@ -34,8 +31,8 @@ class RidgeSystem:
 
     def __init__(
         self,
-        matrix: sparse.csr_array,
-        features: sparse.csr_array | None,
+        matrix: SparseRows,
+        features: SparseRows | None,
         l2: float,
         weights: AnyArray | None,
         tags: int,
@@ -66,12 +63,9 @@ class RidgeSystem:
         return image
 
     def solve(self, target: AnyArray, iterations: int, tolerance: float = 0.0) -> AnyArray:
-        """V with (ΦᵀRᵀΩRΦ + λI) V = target, from 0.
+        """V with (ΦᵀRᵀΩRΦ + λI) V = target, from 0; the target, shape (F, K), is overwritten.
 
-        Args:
-            target: shape (F, K); overwritten.
-            iterations: at most so many.
-            tolerance: stop when the residual of every tag is below this multiple of its target.
+        Ends after so many iterations, or when the residual of every tag is below this multiple of its target.
         """
         point, residual = np.zeros_like(target), target
         ahead = self._precondition(residual)
@@ -135,3 +129,42 @@ class RidgeSystem:
 def _dots(left: AnyArray, right: AnyArray) -> FloatArray:
     """Inner product of every column."""
     return np.asarray(np.einsum("fk,fk->k", left, right))
+
+
+# -- least squares over distributions ----------------------------------------------------------------------------------
+
+
+def simplex_least_squares(equations: CountEquations, start: AnyArray, pull: float, iterations: int) -> AnyArray:
+    """Least squares for w whose rows are distributions: the minimum, approximately, shape (A, K).
+
+        min ½ Σ_rb ω_rb (N_rb − Σ_a R_ra w_ab)² + γ/2 ‖w − w⁰‖²   over w_a ≥ 0, Σ_b w_ab = 1,
+
+    with γ = `pull` and w⁰ = `start` the ridge estimate, which shares features between types and may leave the simplex.
+    The constraint is worth more than it seems: that w is 0 almost everywhere and sums to 1 separates words that counts
+    alone do not.
+
+    Solved by FISTA in the metric D = diag(RᵀΩR1) + γ, which is at least the curvature (RᵀΩR has no negative entry).
+
+    >>> from askance.text.corpus.corpus import Corpus
+    >>> from askance.text.corpus.regions import RegionCounts
+    >>> corpus = Corpus.of([["a", "b", "a", "a"]], tags=[["X", "Y", "Y", "X"]])
+    >>> equations = CountEquations.of(RegionCounts.of_labels(corpus), dtype=np.float64)
+    >>> simplex_least_squares(equations, np.full((2, 2), 0.5), 1e-9, 60).round(3)
+    array([[0.667, 0.333],
+           [0.   , 1.   ]])
+    """
+    matrix, transposed, weights = equations.matrix, equations.transposed, equations.weights
+    dtype = start.dtype.type
+    lengths = np.asarray(matrix.sum(axis=1))
+    curvature = transposed @ (equations.row_weights * lengths) + pull
+    step = np.where(curvature > 0, 1 / np.maximum(curvature, 1e-30), 0).astype(start.dtype)
+    current = project_rows(start)
+    ahead, age = current.copy(), 1.0
+    for _ in range(iterations):
+        misfit = matrix @ ahead
+        misfit -= equations.response
+        if weights is not None:
+            misfit *= weights
+        older, age = age, (1 + np.sqrt(1 + 4 * age * age)) / 2
+        descend(ahead, transposed @ misfit, current, start, dtype(pull), step, dtype((older - 1) / age))
+    return current

@@ -9,7 +9,7 @@ Methods:
 - "printed": min Σ_r Σ_b asked (N_rb − Σ_a R_ra w_ab)², the paper's, at its solution of least norm.
 - "ridge": w = ΦV in the space of features, with λ ‖V‖²: rare words learn from similar ones. λ is the mean length of
   regions, as the variance of a count grows with it.
-- "simplex": least squares over distributions, shrunk towards the ridge estimate (`simplex_moments`).
+- "simplex": least squares over distributions, shrunk towards the ridge estimate (`simplex_least_squares`).
 - "sgd": the paper's equations by stochastic steps, one region at a time.
 - "auto": "simplex", which had the lowest error at every window length on held-out sentences.
 
@@ -19,23 +19,19 @@ All but "simplex" may leave the simplex: entries below 10⁻⁴ become 10⁻⁴,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from askance._arrays import AnyArray
-from askance._checks import as_count, require_generator, shown
+from askance._arrays import AnyArray, SparseRows
+from askance._checks import as_count, as_float, number, one_of, require_generator
 from askance._threads import one_thread
-from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.errors import EmptyDataError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.counts.equations import CountEquations, known_tokens
+from askance.text.counts.equations import CountEquations, known_tokens, require_design
 from askance.text.counts.miscounts import MiscountsBy
-from askance.text.counts.moment_solver import RidgeSystem
-from askance.text.counts.simplex_moments import simplex_least_squares
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from askance.text.counts.moment_solver import RidgeSystem, simplex_least_squares
 
 MomentMethod: TypeAlias = Literal["auto", "simplex", "ridge", "printed", "sgd"]
 
@@ -70,7 +66,7 @@ class MomentCounts:
 @one_thread
 def moment_counts(
     regions: RegionCounts,
-    design: sparse.csr_array,
+    design: SparseRows,
     *,
     method: MomentMethod = "auto",
     l2: float | None = None,
@@ -110,9 +106,9 @@ def moment_counts(
     steps = as_count(_DEFAULT_STEPS[chosen] if iterations is None else iterations, "iterations")
     strength = 0.0
     if chosen in ("printed", "sgd"):
-        found = _printed(equations, steps) if chosen == "printed" else _stochastic(equations, steps, rng)
+        solution = _printed(equations, steps) if chosen == "printed" else _stochastic(equations, steps, rng)
         estimate = np.full((design.shape[0], len(regions.tagset)), 1 / len(regions.tagset), dtype=design.dtype)
-        estimate[equations.types] = _distributions(found)
+        estimate[equations.types] = _distributions(solution)
     else:
         strength = default_l2(equations) if l2 is None else float(l2)
         first = steps if chosen == "ridge" else _DEFAULT_STEPS["ridge"]
@@ -131,16 +127,14 @@ def default_l2(equations: CountEquations) -> float:
     return _L2_PER_TOKEN * equations.mean_length
 
 
-def feature_equations(
-    equations: CountEquations, design: sparse.csr_array, l2: float
-) -> tuple[RidgeSystem, MergedColumns]:
+def feature_equations(equations: CountEquations, design: SparseRows, l2: float) -> tuple[RidgeSystem, MergedColumns]:
     """The ridge regression on features, with equal columns of Φ as one."""
     merged = MergedColumns.of(design[equations.types])
     tags = equations.response.shape[1]
     return RidgeSystem(equations.matrix, merged.matrix, l2, equations.weights, tags), merged
 
 
-def _ridge(equations: CountEquations, design: sparse.csr_array, l2: float, steps: int) -> tuple[AnyArray, AnyArray]:
+def _ridge(equations: CountEquations, design: SparseRows, l2: float, steps: int) -> tuple[AnyArray, AnyArray]:
     """ΦV for all types, and for those that regions cover."""
     system, merged = feature_equations(equations, design, l2)
     solution = system.solve(system.right_side(equations.response), steps, _TOLERANCE)
@@ -162,7 +156,7 @@ def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator
     """Least squares on types by steps along one region at a time, shorter from pass to pass."""
     order = require_generator(rng)
     matrix = equations.matrix
-    found = np.zeros((matrix.shape[1], equations.response.shape[1]), dtype=matrix.dtype)
+    solution = np.zeros((matrix.shape[1], equations.response.shape[1]), dtype=matrix.dtype)
     ends = matrix.indptr.tolist()
     norms = matrix.multiply(matrix).sum(axis=1).tolist()
     # No step is longer than that of a plain count: a common factor of all weights changes nothing.
@@ -173,11 +167,11 @@ def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator
         for r in order.permutation(matrix.shape[0]).tolist():
             entries = slice(ends[r], ends[r + 1])
             columns, times = matrix.indices[entries], matrix.data[entries]
-            misfit = equations.response[r] - times @ found[columns]
+            misfit = equations.response[r] - times @ solution[columns]
             if weights is not None:
                 misfit *= weights[r]
-            found[columns] += np.outer(times, misfit * (pace / norms[r])).astype(matrix.dtype)
-    return found
+            solution[columns] += np.outer(times, misfit * (pace / norms[r])).astype(matrix.dtype)
+    return solution
 
 
 def _distributions(table: AnyArray) -> AnyArray:
@@ -186,21 +180,11 @@ def _distributions(table: AnyArray) -> AnyArray:
     return np.asarray(positive / positive.sum(axis=1, keepdims=True), dtype=table.dtype)
 
 
-def _check(regions: RegionCounts, design: sparse.csr_array, method: str, l2: float | None, pull: float) -> None:
-    if method not in get_args(MomentMethod):
-        raise InputError(
-            argument="method", got=shown(method), allowed=", ".join(get_args(MomentMethod)), remedy='Try "auto".'
-        )
+def _check(regions: RegionCounts, design: SparseRows, method: str, l2: float | None, pull: float) -> None:
+    one_of(method, get_args(MomentMethod), "method", 'Try "auto".')
     if not len(regions):
         raise EmptyDataError("there are no regions.", remedy="Give at least one.")
-    if design.shape[0] != len(regions.corpus.words):
-        raise ShapeError(
-            f"the design has {design.shape[0]} rows; allowed: {len(regions.corpus.words)}, one for each type.",
-            remedy="Make it of the words of the regions' corpus.",
-        )
-    if l2 is not None and not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(
-            argument="l2", got=shown(l2), allowed="above 0, finite", remedy="Leave it out for the default."
-        )
-    if not (isinstance(pull, (int, float)) and 0 <= pull < np.inf):
-        raise InputError(f"pull is {shown(pull)}; allowed: 0 or more, finite.", remedy="0.5 suits most corpora.")
+    require_design(design, regions)
+    if l2 is not None:
+        number(as_float(l2, "l2"), "l2", 0, open=True, remedy="Leave it out for the default.")
+    number(as_float(pull, "pull"), "pull", 0, remedy="0.5 suits most corpora.")

@@ -18,10 +18,9 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from askance._checks import shown
-from askance.text.io.json_fields import tokens_of
 
 Tool: TypeAlias = Literal["doccano", "label-studio", "prodigy"]
 #: How spans become tags: every word under a span has its label, or B-label for the first and I-label for the others.
@@ -58,23 +57,14 @@ class Annotation(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """A text of an annotation tool.
+    """A text of an annotation tool."""
 
-    Attributes:
-        id: its name, or "".
-        text: what the annotator saw.
-        borders: its words.
-        annotations: those that count, one per annotator.
-        predictions: what models said of it.
-        left_out: why other annotations do not count.
-    """
-
-    id: str
-    text: str
-    borders: Borders
-    annotations: list[Annotation] = field(default_factory=list)
-    predictions: list[Annotation] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    id: str  # its name, or ""
+    text: str  # what the annotator saw
+    borders: Borders  # its words
+    annotations: list[Annotation] = field(default_factory=list)  # those that count, one per annotator
+    predictions: list[Annotation] = field(default_factory=list)  # what models said of it
+    left_out: list[LeftOut] = field(default_factory=list)  # why other annotations do not count
 
     @property
     def words(self) -> list[str]:
@@ -130,11 +120,6 @@ def place_words(text: str, words: Sequence[str]) -> Borders:
     if text[last:].strip():
         raise ValueError(f"its text goes on after the last token: {shown(text[last:])}")
     return borders
-
-
-def words_in(text: str, content: dict[str, Any]) -> Borders:
-    """Where the words of a text are: those of the field "tokens", or found by the rule."""
-    return split_words(text) if content.get("tokens") is None else place_words(text, tokens_of(content))
 
 
 def join_words(words: Sequence[str]) -> tuple[str, Borders]:
@@ -215,9 +200,9 @@ def _words_of_span(task: Task, span: Span, place: Sequence[int], starts: list[in
     start, end = place[span.start], place[span.end]
     read = task.text[start:end]
     if span.text is not None:
-        found, told = "".join(read.split()), "".join(span.text.split())
+        here, told = "".join(read.split()), "".join(span.text.split())
         # Tools lose white space there, and parts of words; the offsets are what counts.
-        if found not in told and told not in found:
+        if here not in told and told not in here:
             raise ValueError(f"its span {_named(span)} is {shown(read)} in the text, and says {shown(span.text)}")
     first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
     if first > last:
@@ -281,40 +266,3 @@ def offsets_in(text: str, borders: Borders, unit: Unit) -> Borders:
         return borders
     place = {character: unit for unit, character in enumerate(_character_of_unit(text)) if character >= 0}
     return [(place[start], place[end]) for start, end in borders]
-
-
-# -- fields ------------------------------------------------------------------------------------------------------------
-
-
-def span_of(content: Any, start: Any, end: Any, label: Any, text: Any = None) -> Span:
-    """A span from fields of a file; ValueError says what is allowed."""
-    if type(start) is not int or type(end) is not int:
-        raise ValueError(f"a span is {shown(content)}; allowed: whole numbers where it starts and ends")
-    if not isinstance(label, str) or not label:
-        raise ValueError(f"a span is {shown(content)}; allowed: a label that is a text")
-    return Span(start, end, label, text if isinstance(text, str) else None)
-
-
-def list_of(content: dict[str, Any], name: str) -> list[Any]:
-    """A field that is a list; [] where it is missing or null."""
-    found = content.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list):
-        raise ValueError(f"its {name} is {shown(found)}; allowed: a list")
-    return found
-
-
-def text_of(content: dict[str, Any], name: str) -> str:
-    """A field that is a text."""
-    found = content.get(name)
-    if not isinstance(found, str):
-        raise ValueError(f"its {name} is {shown(found)}; allowed: a text")
-    return found
-
-
-def object_of(content: Any, what: str) -> dict[str, Any]:
-    """A JSON object."""
-    if not isinstance(content, dict):
-        raise ValueError(f"{what} is {shown(content)}; allowed: an object")
-    return content

@@ -1,8 +1,8 @@
 """Annotation tools in and out: spans of doccano, Label Studio and Prodigy as sentences with tags, and back.
 
-What a text and its spans become is said in `annotation_spans`, what a tool's files look like in `annotation_doccano`,
-`annotation_label_studio` and `annotation_prodigy`. Texts are written as words joined by single spaces, together with
-the words, so that what is written is read as the same words and tags.
+What a text and its spans become is said in `annotation_spans`, what a tool's files look like in `annotation_formats`.
+Texts are written as words joined by single spaces, together with the words, so that what is written is read as the same
+words and tags.
 """
 
 from __future__ import annotations
@@ -12,34 +12,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import ModuleType
-from typing import Any, get_args
+from typing import get_args
 
-from askance._checks import did_you_mean, shown
+from askance._checks import one_of, shown
 from askance._words import words
 from askance.errors import EmptyDataError, FormatError, InputError
 from askance.formats.report_schema import json_line
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
-from askance.text.io import annotation_doccano, annotation_label_studio, annotation_prodigy
-from askance.text.io.annotation_records import Record, records_of
-from askance.text.io.annotation_spans import (
-    LeftOut,
-    Scheme,
-    Task,
-    Tool,
-    join_words,
-    spans_of_tags,
-    tags_of_spans,
-)
+from askance.text.io.annotation_formats import format_of_tool, tool_of
+from askance.text.io.annotation_spans import LeftOut, Scheme, Tool, join_words, spans_of_tags, tags_of_spans
+from askance.text.io.json_records import Record, records_of
 from askance.text.io.lines import OpenText, Source, name_of, write_lines
+from askance.text.io.writable_text import require_writable
 
-_TOOLS: dict[Tool, ModuleType] = {
-    "doccano": annotation_doccano,
-    "label-studio": annotation_label_studio,
-    "prodigy": annotation_prodigy,
-}
-# Asked in this order: what askance writes for doccano and Prodigy has "tokens" too.
-_ASKED: tuple[Tool, ...] = ("label-studio", "doccano", "prodigy")
 _SKIP = (
     'Correct it in {tool} (mark whole words), give the words in a field "tokens", or leave such texts out '
     "(`askance train --skip-bad`, in Python skip_bad=True)."
@@ -126,7 +111,7 @@ class _Reading:
 
     def __init__(self, name: str, tool: Tool, scheme: Scheme, outside: str | None, predictions: bool) -> None:
         self._name, self._tool, self._scheme, self._outside = name, tool, scheme, outside
-        self._predictions = predictions
+        self._format, self._predictions = format_of_tool(tool), predictions
         self._builder = CorpusBuilder()
         self._names: list[tuple[str, str]] = []
         self._left_out: Counter[LeftOut] = Counter()
@@ -134,10 +119,9 @@ class _Reading:
 
     def add(self, record: Record) -> None:
         """The annotations of one text; ValueError says what is wrong with it."""
-        module = _TOOLS[self._tool]
-        task: Task = module.read_task(record.read())
+        task = self._format.read(record.read())
         kept = task.predictions if self._predictions else task.annotations
-        tags = [tags_of_spans(task, one.spans, module.UNITS, self._scheme, self._outside) for one in kept]
+        tags = [tags_of_spans(task, one.spans, self._format.units, self._scheme, self._outside) for one in kept]
         reasons: list[LeftOut] = [] if self._predictions else task.left_out
         self._left_out.update(reasons if kept or reasons else ["not annotated"])
         if not task.borders:
@@ -169,9 +153,10 @@ class _Reading:
 def task_words(path: Source, tool: Tool) -> Iterator[tuple[str, list[str]]]:
     """Id and words of every task, whatever was said of it."""
     name, known, records = _opened(path, tool)
+    format = format_of_tool(known)
     for record in records:
         try:
-            task: Task = _TOOLS[known].read_task(record.read())
+            task = format.read(record.read())
         except ValueError as error:
             raise FormatError(f"{name}, {record.place}: {error}.", remedy="Correct it, or leave it out.") from None
         if task.borders:
@@ -188,22 +173,12 @@ def tool_of_file(text: OpenText) -> Tool | None:
         return None
 
 
-def tool_of(content: dict[str, Any]) -> Tool | None:
-    """The tool that has such objects, by their fields.
-
-    >>> tool_of({"text": "a", "label": []}), tool_of({"data": {"text": "a"}}), tool_of({"tokens": ["a"]})
-    ('doccano', 'label-studio', None)
-    """
-    if "askance" in content or (isinstance(content.get("tokens"), list) and "tags" in content):
-        return None  # files of askance itself
-    return next((tool for tool in _ASKED if _TOOLS[tool].looks_like(content)), None)
-
-
 def _opened(path: Source, tool: Tool | None) -> tuple[str, Tool, Iterator[Record]]:
     """What a file is called, whose it is, and its objects."""
     name, records = name_of(path), records_of(path)
     if tool is not None:
-        return name, _as_tool(tool), records
+        format_of_tool(tool)
+        return name, tool, records
     first = next(records, None)
     if first is None:
         raise EmptyDataError(f"{name} has no text.", remedy="Give a file with at least one task.")
@@ -213,7 +188,7 @@ def _opened(path: Source, tool: Tool | None) -> tuple[str, Tool, Iterator[Record
         raise FormatError(f"{name}, {first.place}: {error}.", remedy="Give an export of an annotation tool.") from None
     if known is None:
         raise InputError(
-            f"{name} has no fields of an annotation tool; allowed: exports of {', '.join(_TOOLS)}.",
+            f"{name} has no fields of an annotation tool; allowed: exports of {', '.join(get_args(Tool))}.",
             remedy="Say the tool, or read the file with read_tagged.",
         )
     return name, known, chain([first], records)
@@ -268,14 +243,14 @@ def annotation_lines(
     >>> list(annotation_lines(Corpus.of([["a", "dog"]], [["DT", None]]), "doccano"))
     ['{"text":"a dog","label":[[0,1,"DT"]],"tokens":["a","dog"]}\\n']
     """
-    known = _as_tool(tool)
+    format_of_tool(tool)
     entities = [tag for tag in corpus.tagset if tag[:2] in ("B-", "I-") and len(tag) > 2]
     if scheme is None:
         scheme = (
             "bio" if entities and {*corpus.tagset} - {*entities} <= {"O" if outside is None else outside} else "plain"
         )
     _require_scheme(scheme, outside)
-    _require_writable(corpus)
+    require_writable(corpus, tool)
     if scheme == "bio":
         outside = "O" if outside is None else outside
         wrong = sorted({*corpus.tagset} - {*entities, outside})
@@ -284,59 +259,27 @@ def annotation_lines(
                 f"there is the tag {shown(wrong[0])}; allowed with scheme 'bio': B-…, I-… and {shown(outside)}.",
                 remedy=words("Take {scheme=plain}, or name the tag of words outside of entities."),
             )
-    return _lines(corpus, known, scheme, outside)
+    return _lines(corpus, tool, scheme, outside)
 
 
 def _lines(corpus: Corpus, tool: Tool, scheme: Scheme, outside: str | None) -> Iterator[str]:
-    as_list = tool == "label-studio"
-    if as_list:
+    format = format_of_tool(tool)
+    if format.is_list:
         yield "[\n"
     for number in range(len(corpus)):
         text, borders = join_words(corpus.sentence(number))
         spans = None if corpus.tags is None else spans_of_tags(corpus.tags_of(number), scheme, outside)
-        line = json_line(_TOOLS[tool].write_task(corpus.ids[number] if corpus.ids else "", text, borders, spans))
-        yield f"{line[:-1]},\n" if as_list and number + 1 < len(corpus) else line
-    if as_list:
+        line = json_line(format.write(corpus.ids[number] if corpus.ids else "", text, borders, spans))
+        yield f"{line[:-1]},\n" if format.is_list and number + 1 < len(corpus) else line
+    if format.is_list:
         yield "]\n"
-
-
-def _require_writable(corpus: Corpus) -> None:
-    """Refuse words that no tool can show, and texts that have no bytes."""
-    for type, word in enumerate(corpus.words):
-        number = None if word.strip() else corpus.first_with(type)
-        if number is not None:
-            raise InputError(
-                f"sentence {corpus.name(number)} has the word {shown(word)}, which cannot be shown to annotators; "
-                "allowed: words that can be seen.",
-                remedy="Take such words out, or write TSV.",
-            )
-    for text in (*corpus.words, *corpus.tagset, *corpus.ids):
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise InputError(f"{shown(text)} holds half a character.", remedy="Take such characters out.") from None
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
 
-def _as_tool(tool: str) -> Tool:
-    for known in _TOOLS:
-        if tool == known:
-            return known
-    raise InputError(
-        f"tool is {shown(tool)}; allowed: {', '.join(_TOOLS)}.", remedy=did_you_mean(tool, _TOOLS, "Name one of them.")
-    )
-
-
 def _require_scheme(scheme: str, outside: str | None) -> None:
-    if scheme not in get_args(Scheme):
-        raise InputError(
-            argument="scheme",
-            got=shown(scheme),
-            allowed=", ".join(get_args(Scheme)),
-            remedy='Leave it out, for "plain".',
-        )
+    one_of(scheme, get_args(Scheme), "scheme", 'Leave it out, for "plain".')
     if outside is not None and (not isinstance(outside, str) or not outside):
         raise InputError(
             argument="outside", got=shown(outside), allowed="a tag, or None", remedy='Write "O", or leave it out.'

@@ -29,14 +29,7 @@ _LEFT_OUT = re.compile(r"[0-9]+[-.][0-9]+")
 def read_conllu(
     lines: Iterable[tuple[int, str]], name: str, column: int, notes: TextNotes
 ) -> Iterator[tuple[str, list[str], list[str | None]]]:
-    """Id, words and tags of every sentence.
-
-    Args:
-        lines: numbered from 1.
-        name: of the file.
-        column: the one with the tags, from 0.
-        notes: take what was tidied.
-    """
+    """Id, words and tags, of that column from 0, of every sentence; notes take what was tidied."""
     words: list[str] = []
     tags: list[str | None] = []
     id = ""
@@ -76,10 +69,6 @@ def read_conllu(
 class ConlluDocument:
     """A CoNLL-U file with all its lines.
 
-    Attributes:
-        corpus: its sentences, without tags.
-        lines: as they are in the file, with their ends.
-
     >>> import io
     >>> row = "1\\tdog\\tdog\\tX\\tNN\\t_\\t0\\troot\\t_\\tSpaceAfter=No\\n"
     >>> document = ConlluDocument.read(io.BytesIO(f"# text = dog\\n{row}\\n".encode()))
@@ -89,8 +78,8 @@ class ConlluDocument:
     <BLANKLINE>
     """
 
-    corpus: Corpus
-    lines: tuple[str, ...]
+    corpus: Corpus  # its sentences, without tags
+    lines: tuple[str, ...]  # as they are in the file, with their ends
 
     @classmethod
     def read(cls, source: Source) -> ConlluDocument:
@@ -111,12 +100,7 @@ class ConlluDocument:
         return cls(builder.build(), tuple(kept))
 
     def tagged(self, codes: npt.ArrayLike, tagset: Sequence[str]) -> Iterator[str]:
-        """All lines as they are, but with these tags in the column UPOS of words.
-
-        Args:
-            codes: of every token of the corpus, in the tag set, shape (N,).
-            tagset: names of the tags.
-        """
+        """All lines as they are, but with these tags in the column UPOS of words: codes in a tag set, shape (N,)."""
         tagged = self.corpus.with_tags(codes, tagset)
         require_tags_writable(tagset, "conllu")
         assert tagged.tags is not None

@@ -84,10 +84,13 @@ def _decoded(source: Source) -> Iterator[tuple[int, str]]:
         yield number, text
 
 
-def read_json(line: str) -> Any:
+def read_json(line: str | bytes) -> Any:
     """One line of strict JSON: no NaN, no field twice, no half characters. ValueError says what is wrong."""
     try:
+        line = line if isinstance(line, str) else line.decode("utf-8")
         content = STRICT_JSON.decode(line)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8 text ({error.reason})") from None
     except RecursionError:
         raise ValueError("it is not JSON (nested without end)") from None
     except ValueError as error:
@@ -128,9 +131,6 @@ def write_lines(path: str | os.PathLike[str], pieces: Iterable[str]) -> None:
 
 class OpenText:
     """Text that is read once, as a pipe must be; whoever has to know what it is may look at its beginning before.
-
-    Args:
-        source: a path, or an open file of bytes.
 
     >>> import io
     >>> text = OpenText(io.BytesIO(b"a dog\\nbarks"))

@@ -18,27 +18,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 
+from askance._arrays import IntArray
 from askance._checks import as_list, shorten, shown
 from askance._words import words
-from askance.errors import (
-    AskanceError,
-    EmptyDataError,
-    FormatError,
-    IncompatibleEvidenceError,
-    InputError,
-    LabelError,
-)
+from askance.errors import AskanceError, EmptyDataError, FormatError, IncompatibleEvidenceError, InputError, LabelError
+from askance.formats.report_schema import json_line
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.corpus.regions import RegionBuilder, RegionCounts, check_region
-from askance.text.io.lines import Source, byte_lines, name_of, read_json
+from askance.text.io.lines import Source, byte_lines, name_of, read_json, write_lines
 from askance.text.io.region_line import BadLineError, Reason, Sentence, read_sentence
-from askance.text.io.region_writing import REGIONS_FORMAT
-from askance.text.io.region_writing import write_regions as write_regions
 
+REGIONS_FORMAT = "regions/1"
 _ERRORS: dict[Reason, type[AskanceError]] = {
     "malformed": FormatError,
     "unknown tag": LabelError,
@@ -124,14 +119,14 @@ def read_regions(
     for stream in streams:
         for number, line in stream.lines:
             reading.read(line, stream.name, number)
-    found = reading.finish()
-    if not len(found.regions):
-        what = f"all {found.n_bad:,} lines were left out; the first: {found.messages[0]}" if found.n_bad else ""
+    file = reading.finish()
+    if not len(file.regions):
+        what = f"all {file.n_bad:,} lines were left out; the first: {file.messages[0]}" if file.n_bad else ""
         raise EmptyDataError(
             what or f"{shorten([stream.name for stream in streams])} has no region and no label.",
             remedy="Give files as `askance regions` writes them.",
         )
-    return found
+    return file
 
 
 # -- headers -----------------------------------------------------------------------------------------------------------
@@ -151,7 +146,7 @@ class _Stream:
         for number, line in lines:
             if line and not line.isspace():
                 try:
-                    content = read_json(line.decode("utf-8"))
+                    content = read_json(line)
                 except ValueError:  # will be refused, or skipped, when its turn comes
                     content = None
                 if isinstance(content, dict) and "askance" in content:
@@ -221,19 +216,16 @@ class _Reading:
         if not line or line.isspace():
             return
         try:
-            try:
-                content = read_json(line.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise BadLineError(f"it is not UTF-8 text ({error.reason}).") from None
-            except ValueError as error:
-                raise BadLineError(f"{error}.") from None
+            content = read_json(line)
             if isinstance(content, dict) and "askance" in content:
                 self._read_another_header(content, f"{name}, line {number}")
                 return
             place = len(self._corpus) + 1
             sentence = read_sentence(content, self._known, place, may_miscount=self._may_miscount)
-        except BadLineError as bad:
-            self._refuse(bad.reason, f"{name}, line {number}: {bad.what}")
+        except ValueError as bad:
+            reason: Reason = bad.reason if isinstance(bad, BadLineError) else "malformed"
+            what = str(bad).rstrip(". ")
+            self._refuse(reason, f"{name}, line {number}: {what}{'' if what.endswith('?') else '.'}")
             return
         for what in sentence.left_out:
             self._count("single token", f"{name}, line {number}: {what}")
@@ -306,3 +298,60 @@ class _Reading:
         except InputError as error:
             what = error.message
         return f"{name}, line {line}: {what}"
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_regions(path: str | os.PathLike[str], regions: RegionCounts) -> None:
+    """Write regions, with the tag set in the first line; whole or not at all, packed where the name ends in .gz.
+
+    Only regions are written, never the tags of their corpus: a file says what the annotator said. All sentences are,
+    also those without a region.
+    """
+    corpus = regions.corpus
+    order = np.argsort(regions.sentence, kind="stable")
+    first = np.searchsorted(regions.sentence[order], np.arange(len(corpus) + 1))
+    texts = _region_texts(regions, corpus.starts[regions.sentence], order)
+    write_lines(path, _lines(regions, [texts[first[s] : first[s + 1]] for s in range(len(corpus))]))
+
+
+def _lines(regions: RegionCounts, texts: list[list[str]]) -> Iterator[str]:
+    """The header, then sentences with the texts of their regions."""
+    corpus, words = regions.corpus, [encode_basestring(word) for word in regions.corpus.words]
+    yield json_line({"askance": REGIONS_FORMAT, "tagset": list(regions.tagset)})
+    for number, listed in enumerate(texts):
+        named = f'"id":{encode_basestring(corpus.ids[number])},' if corpus.ids else ""
+        tokens = ",".join([words[token] for token in corpus.tokens[corpus.span(number)].tolist()])
+        yield f'{{{named}"tokens":[{tokens}],"regions":[{",".join(listed)}]}}\n'
+
+
+def _region_texts(regions: RegionCounts, base: IntArray, order: IntArray) -> list[str]:
+    """Every region as JSON, in that order; `base` is where its sentence begins."""
+    names = [encode_basestring(tag) for tag in regions.tagset]
+    tags, low, high = ([names[t] for t in regions.tag.tolist()], regions.low.tolist(), regions.high.tolist())
+    counts = [
+        f"{tag}:{least}" if least == most else f"{tag}:[{least},{most}]"
+        for tag, least, most in zip(tags, low, high, strict=True)
+    ]
+    start, end = (regions.start - base).tolist(), (regions.end - base).tolist()
+    offsets, closed, texts, sources = regions.offsets.tolist(), regions.closed.tolist(), [], _source_texts(regions)
+    for r in order.tolist():
+        span = slice(offsets[r], offsets[r + 1])
+        if closed[r]:
+            listed, asked = counts[span], ""
+        else:
+            listed = [count for count, most in zip(counts[span], high[span], strict=True) if most]
+            asked = f',"asked":[{",".join(tags[span])}]'
+        texts.append(f'{{"start":{start[r]},"end":{end[r]},"counts":{{{",".join(listed)}}}{asked}{sources[r]}}}')
+    return texts
+
+
+def _source_texts(regions: RegionCounts) -> list[str]:
+    """Weight and annotator of every region as JSON, empty where they are as usual."""
+    names = [*(f',"annotator":{encode_basestring(name)}' for name in regions.annotators), ""]  # −1 is the last
+    who = [names[code] for code in regions.annotator_codes.tolist()]
+    if regions.weight is None:
+        return who
+    weights = regions.weight.tolist()
+    return [by if w == 1 else f',"weight":{w!r}{by}' for w, by in zip(weights, who, strict=True)]

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from askance._checks import did_you_mean, shown
 from askance.errors import InputError, LabelError
 from askance.text.corpus.region import MOST_WEIGHT, Region, check_region
-from askance.text.io.tagged_text import id_of, tokens_of
+from askance.text.io.json_records import id_of, list_of, of_kind, one_per_token, tokens_of
 
 #: What can be wrong with a line.
 Reason: TypeAlias = Literal["malformed", "unknown tag", "outside the sentence", "impossible counts", "single token"]
@@ -21,12 +21,12 @@ _REGION_FIELDS = ("start", "end", "counts", "asked", *_SOURCE_FIELDS)
 _UNKNOWN_SOURCE: tuple[float, str | None] = (1.0, None)
 
 
-class BadLineError(Exception):
-    """What is wrong with a line."""
+class BadLineError(ValueError):
+    """What is wrong with a line, other than its form."""
 
-    def __init__(self, what: str, reason: Reason = "malformed") -> None:
+    def __init__(self, what: str, reason: Reason) -> None:
         super().__init__(what)
-        self.what, self.reason = what, reason
+        self.reason: Reason = reason
 
 
 class Sentence(NamedTuple):
@@ -58,28 +58,20 @@ def read_sentence(
             are not, as nobody can say which tag it has: the region is left out.
 
     Raises:
-        BadLineError: anything is not as it should be.
+        ValueError: anything is not as it should be; a `BadLineError` has a reason.
     """
-    if not isinstance(content, dict):
-        raise BadLineError(f"it is {shown(content)}; allowed: an object.")
-    _require_fields(content, _SENTENCE_FIELDS, "it")
-    try:
-        words, id = tokens_of(content), id_of(content)
-    except ValueError as error:
-        raise BadLineError(f"{error}.") from None
-    listed = content.get("regions")
-    if listed is not None and not isinstance(listed, list):
-        raise BadLineError(f"its regions are {shown(listed)}; allowed: a list.")
+    _require_fields(of_kind(content, dict, "it is"), _SENTENCE_FIELDS, "it")
+    words, id = tokens_of(content), id_of(content)
     sentence = repr(id) if id else str(number)
     source = _read_source(content, f"sentence {sentence}", _UNKNOWN_SOURCE)
     regions, left_out = [], []
-    for each in listed or ():
+    for region in list_of(content, "regions", "are"):
         try:
-            regions.append(_read_region(each, len(words), known, sentence, source, may_miscount))
+            regions.append(_read_region(region, len(words), known, sentence, source, may_miscount))
         except BadLineError as bad:
             if bad.reason != "single token":
                 raise
-            left_out.append(bad.what)
+            left_out.append(str(bad))
     allowed = _read_tags(content.get("tags"), len(words), known, sentence)
     return Sentence(id, words, regions, allowed, *source, left_out)
 
@@ -92,11 +84,11 @@ def _read_source(
     if weight is None:
         weight = otherwise[0]
     elif type(weight) not in (int, float) or not 0 <= weight <= MOST_WEIGHT:
-        raise BadLineError(f"{where} has the weight {shown(weight)}; allowed: 0 to {MOST_WEIGHT:g}.")
+        raise ValueError(f"{where} has the weight {shown(weight)}; allowed: 0 to {MOST_WEIGHT:g}")
     if annotator is None:
         annotator = otherwise[1]
     elif not isinstance(annotator, str) or not annotator:
-        raise BadLineError(f"{where} has the annotator {shown(annotator)}; allowed: a name.")
+        raise ValueError(f"{where} has the annotator {shown(annotator)}; allowed: a name")
     return weight, annotator
 
 
@@ -105,9 +97,7 @@ def _require_fields(content: Mapping[str, Any], allowed: Sequence[str], what: st
     for field in content:
         if field not in allowed:
             advice = did_you_mean(field, allowed, "")
-            raise BadLineError(
-                f"{what} has an unknown field {shown(field)}; allowed: {', '.join(allowed)}. {advice}".strip()
-            )
+            raise ValueError(f"{what} has an unknown field {shown(field)}; allowed: {', '.join(allowed)}. {advice}")
 
 
 def _read_region(
@@ -119,19 +109,14 @@ def _read_region(
     may_miscount: bool,
 ) -> Region:
     """One region, checked as far as it can be before the tag set is known."""
-    if not isinstance(content, dict):
-        raise BadLineError(f"a region of sentence {sentence} is {shown(content)}; allowed: an object.")
-    _require_fields(content, _REGION_FIELDS, f"a region of sentence {sentence}")
+    what = f"a region of sentence {sentence}"
+    _require_fields(of_kind(content, dict, f"{what} is"), _REGION_FIELDS, what)
     start, end, counts, asked = (content.get(field) for field in _REGION_FIELDS[:4])
     if type(start) is not int or type(end) is not int:
-        raise BadLineError(
-            f"a region of sentence {sentence} goes from {shown(start)} to {shown(end)}; allowed: whole numbers."
-        )
+        raise ValueError(f"{what} goes from {shown(start)} to {shown(end)}; allowed: whole numbers")
     where = f"region {shown(start)} to {shown(end)} of sentence {sentence}"
-    if not isinstance(counts, dict):
-        raise BadLineError(f'{where} has the counts {shown(counts)}; allowed: an object such as {{"NN": 2}}.')
-    if "" in counts:
-        raise BadLineError(f"{where} counts ''; allowed: names of tags.")
+    if "" in of_kind(counts, dict, f"{where} has the counts", 'an object such as {"NN": 2}'):
+        raise ValueError(f"{where} counts ''; allowed: names of tags")
     if not 0 <= start < end <= length:
         raise BadLineError(f"{where} is not in it; allowed: 0 ≤ start < end ≤ {length}.", "outside the sentence")
     read = {tag: _read_count(count, end - start, tag, where) for tag, count in counts.items()}
@@ -139,7 +124,7 @@ def _read_region(
         _require_tags(asked, where + " asks for", known)
         extra = [tag for tag in read if tag not in asked]
         if extra:
-            raise BadLineError(f'{where} counts {shown(extra[0])}, which is not in "asked".')
+            raise ValueError(f'{where} counts {shown(extra[0])}, which is not in "asked"')
         read = {tag: read.get(tag, 0) for tag in asked}
     weight, annotator = _read_source(content, where, source)
     region = Region(0, start, end, read, asked is None, weight, annotator)
@@ -180,7 +165,7 @@ def _read_count(count: Any, length: int, tag: str, where: str) -> int | tuple[in
 def _require_tags(tags: Any, what: str, known: Mapping[str, int] | None) -> None:
     """Refuse what is no list of names of tags."""
     if not isinstance(tags, list) or not tags or not all(isinstance(tag, str) and tag for tag in tags):
-        raise BadLineError(f"{what} {shown(tags)}; allowed: a list of tags.")
+        raise ValueError(f"{what} {shown(tags)}; allowed: a list of tags")
     unknown = [] if known is None else [tag for tag in tags if tag not in known]
     if unknown:
         raise BadLineError(f"{what} {shown(unknown[0])}; allowed: the tags {shown(list(known or ()))}.", "unknown tag")
@@ -189,11 +174,8 @@ def _require_tags(tags: Any, what: str, known: Mapping[str, int] | None) -> None
 def _read_tags(tags: Any, length: int, known: Mapping[str, int] | None, sentence: str) -> list[list[str] | None] | None:
     if tags is None:
         return None
-    if not isinstance(tags, list) or len(tags) != length:
-        given = f"{len(tags)} entries" if isinstance(tags, list) else shown(tags)
-        raise BadLineError(f"the tags of sentence {sentence} have {given}; allowed: a list of {length}, one per token.")
     allowed: list[list[str] | None] = []
-    for token, tag in enumerate(tags):
+    for token, tag in enumerate(one_per_token(tags, length, f"the tags of sentence {sentence} have")):
         if tag is not None and (not isinstance(tag, str) or not tag or (known is not None and tag not in known)):
             _require_tags(tag if isinstance(tag, list) else [tag], f"token {token} of sentence {sentence} has", known)
         allowed.append(list(dict.fromkeys(tag)) if isinstance(tag, list) else tag if tag is None else [tag])

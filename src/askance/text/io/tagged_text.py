@@ -29,14 +29,11 @@ from askance.formats.disk import as_path
 from askance.text.corpus.corpus import Corpus, CorpusBuilder
 from askance.text.io.annotation_tools import annotation_lines, read_annotations, task_words
 from askance.text.io.conllu import COLUMNS, read_conllu
-from askance.text.io.json_fields import id_of as id_of
-from askance.text.io.json_fields import require_tags
-from askance.text.io.json_fields import tokens_of as tokens_of
+from askance.text.io.json_records import id_of, of_kind, require_tags, tokens_of
 from askance.text.io.lines import OpenText, Source, name_of, read_json, text_lines, write_lines
-from askance.text.io.tag_columns import column_of, field_of
 from askance.text.io.text_format import TextFormat as TextFormat
+from askance.text.io.text_format import column_of, field_of, format_within, tool_of_format
 from askance.text.io.text_format import format_of as format_of
-from askance.text.io.text_format import format_within, tool_of_format
 from askance.text.io.text_notes import TextNotes
 from askance.text.io.tsv_reading import HEADER, read_tsv
 from askance.text.io.writable_text import require_writable
@@ -110,13 +107,7 @@ def read_sentences(source: Source, *, format: str | None = None) -> Corpus:
     """
     text = OpenText(source)
     kind = format_within(text, format or (None if isinstance(source, (str, os.PathLike, OpenText)) else "text"))
-    if not (tool := tool_of_format(kind)):
-        return _corpus(text, kind, None, bare=True)
-    builder = CorpusBuilder()
-    for id, words in task_words(text, tool):
-        builder.add(words, None, id)
-    builder.require_sentences(text.name)
-    return builder.build()
+    return _corpus(text, kind, None, bare=True)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -127,7 +118,9 @@ def _corpus(text: OpenText, kind: TextFormat, tag_column: str | int | None, *, b
     name, lines = text.name, text_lines(text)
     notes = TextNotes(name)
     sentences: Iterator[_Sentence]
-    if kind == "tsv":
+    if tool := tool_of_format(kind):
+        sentences = ((id, words, None) for id, words in task_words(text, tool))
+    elif kind == "tsv":
         sentences = read_tsv(lines, name, tag_column, notes)
     elif kind == "conllu":
         column = column_of(tag_column, COLUMNS, len(COLUMNS), (0, 1), name, default=3)
@@ -149,9 +142,7 @@ def _read_jsonl(lines: _Lines, name: str, field: str | None) -> Iterator[_Senten
         if not line or line.isspace():
             continue
         try:
-            content = read_json(line)
-            if not isinstance(content, dict):
-                raise ValueError(f"it is {shown(content)}; allowed: an object")
+            content = of_kind(read_json(line), dict, "it is")
             if "askance" in content:  # the header of a file of regions
                 continue
             words, tags = tokens_of(content), None if field is None else content.get(field)

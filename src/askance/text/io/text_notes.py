@@ -26,10 +26,7 @@ _TITLES = {"\0": "NUL", "\x0c": "form feed", "\r": "carriage return", "\ufeff": 
 
 
 class TextNotes:
-    """What was seen in one file, to be told once.
-
-    Args:
-        name: what the file is called in messages.
+    """What was seen in one file, to be told once under its name.
 
     >>> notes = TextNotes("news.tsv")
     >>> notes.tidy("dog ", 3), notes.tidy("dog", 4)
@@ -57,9 +54,9 @@ class TextNotes:
 
     def look(self, text: str, number: int) -> None:
         """Remember characters of line `number` that cannot be seen."""
-        if not text.isprintable() and (found := _UNSEEN.search(text)):
+        if not text.isprintable() and (unseen := _UNSEEN.search(text)):
             self._n_unseen += 1
-            self._unseen = self._unseen or (number, found[0])
+            self._unseen = self._unseen or (number, unseen[0])
 
     def messages(self) -> Iterator[str]:
         """One for each kind."""

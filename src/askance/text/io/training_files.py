@@ -22,46 +22,31 @@ _OUTSIDE = "O"
 
 @dataclass
 class LabelledFiles:
-    """How labelled files are read, and what was left out of them.
+    """How labelled files are read, and what was left out of them."""
 
-    Attributes:
-        tag_column: of TSV, CoNLL-U and JSON lines.
-        scheme: of spans; None: by the tag set.
-        outside: the tag of words without a span; None: "O" with bio, else none.
-        skip_bad: leave texts of annotation tools that cannot be read out, instead of stopping at the first.
-        left_out: how many annotations were left out, in all files that were read.
-        messages: why, file by file.
-        tools: how many of the files were those of annotation tools.
-    """
-
-    tag_column: str | None
-    scheme: Scheme | None = None
-    outside: str | None = None
-    skip_bad: bool = False
-    left_out: int = 0
-    messages: list[str] = field(default_factory=list)
-    tools: int = 0
+    tag_column: str | None  # of TSV, CoNLL-U and JSON lines
+    scheme: Scheme | None = None  # of spans; None: by the tag set
+    outside: str | None = None  # the tag of words without a span; None: "O" with bio, else none
+    skip_bad: bool = False  # leave texts of annotation tools that cannot be read out, instead of stopping at the first
+    left_out: int = 0  # how many annotations were left out, in all files that were read
+    messages: list[str] = field(default_factory=list)  # why, file by file
+    tools: int = 0  # how many of the files were those of annotation tools
 
     def read(self, source: Source, tagset: Sequence[str]) -> Corpus:
-        """The sentences and their tags, in a tag set of their own.
-
-        Args:
-            source: the file.
-            tagset: the tags that are known, which tell how spans are read.
-        """
+        """The sentences and their tags, in a tag set of their own; that of the regions tells how spans are read."""
         text = OpenText(source)
         tool = tool_of_format(format_within(text))
         if tool is None or self.tag_column is not None:  # which a tool's file has not, as `read_tagged` will say
             return read_tagged(text, tag_column=self.tag_column)
         scheme = self.scheme or ("bio" if _are_entities(tagset) else "plain")
         outside = self.outside or (_OUTSIDE if scheme == "bio" else None)
-        found = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
+        file = read_annotations(text, tool=tool, scheme=scheme, outside=outside, skip_bad=self.skip_bad)
         self.tools += 1
-        if found.n_left_out:
-            self.left_out += found.n_left_out
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-            self.messages += [f"{text.name}: {reasons}, left out", *found.messages]
-        return found.corpus
+        if file.n_left_out:
+            self.left_out += file.n_left_out
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in file.left_out.items())
+            self.messages += [f"{text.name}: {reasons}, left out", *file.messages]
+        return file.corpus
 
 
 def _are_entities(tagset: Sequence[str]) -> bool:
@@ -111,17 +96,10 @@ def join_known(
     weight: float = 1.0,
     doing: Callable[[str], None] = lambda _: None,
 ) -> RegionCounts:
-    """All that is known: regions, labels of their weight, and sentences of which nothing is.
+    """All that is known: regions, whose tag set is that of all, labelled sentences, and bare ones.
 
-    Args:
-        read: the regions; their tag set is that of all.
-        labels: how labelled files are read.
-        labelled: files of labelled sentences.
-        bare: files of text.
-        weight: how many regions each label counts for.
-        doing: is told what is being read.
+    A label counts as much as regions of this weight; `doing` is told what is being read.
     """
-
     parts = [read.regions]
     for path in labelled:
         doing(f"reading {path}")
@@ -134,7 +112,6 @@ def join_known(
 
 def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
-
     path = name_of(source)
     corpus = labels.read(source, read.regions.tagset)
     unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
@@ -153,9 +130,8 @@ def held_out_regions(
     path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool
 ) -> RegionCounts:
     """Regions, or labelled sentences where the file is no file of regions."""
-
     text = OpenText(path)
     if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
         return _labels_of(text, labels, read)
-    found = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
-    return found.regions.with_tagset(read.regions.tagset)
+    file = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
+    return file.regions.with_tagset(read.regions.tagset)

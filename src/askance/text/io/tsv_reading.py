@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from askance._checks import shorten
 from askance.errors import FormatError
-from askance.text.io.tag_columns import column_of
-from askance.text.io.text_format import tabs_for_blanks
+from askance.text.io.text_format import column_of, tabs_for_blanks
 from askance.text.io.text_notes import TextNotes
 
 #: What marks a first line that names the columns.
@@ -27,14 +26,7 @@ _OTHERS = frozenset(
 def read_tsv(
     lines: Iterable[tuple[int, str]], name: str, tag_column: str | int | None, notes: TextNotes
 ) -> Iterator[tuple[str, list[str], list[str | None] | None]]:
-    """Id (""), words and tags of every sentence; no tags where there is one column.
-
-    Args:
-        lines: numbered from 1.
-        name: of the file.
-        tag_column: as for `read_tagged`.
-        notes: take what was tidied.
-    """
+    """Id (""), words and tags of every sentence, no tags where there is one column; notes take what was tidied."""
     columns: Sequence[str] = ()
     column: int | None = None
     width, first = 0, 1

@@ -15,19 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike
-from askance._checks import as_count, as_floats, shown
+from askance._arrays import AnyArray, ArrayLike, SparseRows
+from askance._checks import as_count, as_float, as_floats, number
+from askance._checks import shape as require_shape
 from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.solver import minimise
 from askance.text.node.tables import add_multiple, dot, row_maxima
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 #: From log p(b | a), shape (T, K), to a log-likelihood and the expected counts of tags by type, shape (T, K).
 Objective: TypeAlias = Callable[[AnyArray], tuple[float, AnyArray]]
@@ -46,24 +44,16 @@ _CURVATURE = 0.3
 
 @dataclass(frozen=True)
 class NodeFit:
-    """A fitted node model.
+    """A fitted node model."""
 
-    Attributes:
-        theta: θ, shape (F, K).
-        objective: log-likelihood − λ/2 ‖θ‖² there.
-        iterations: steps of the descent.
-        converged: whether it came to rest; False where it was stopped or ran out of steps.
-        evaluations: how often log-likelihood and expected counts were worked out.
-    """
-
-    theta: AnyArray
-    objective: float
-    iterations: int
-    converged: bool
-    evaluations: int
+    theta: AnyArray  # θ, shape (F, K)
+    objective: float  # log-likelihood − λ/2 ‖θ‖² there
+    iterations: int  # steps of the descent
+    converged: bool  # whether it came to rest; False where it was stopped or ran out of steps
+    evaluations: int  # how often log-likelihood and expected counts were worked out
 
 
-def log_probabilities(design: sparse.csr_array, theta: AnyArray) -> AnyArray:
+def log_probabilities(design: SparseRows, theta: AnyArray) -> AnyArray:
     """Log p(b | a) of every type a and tag b, shape (T, K), finite.
 
     >>> from scipy import sparse
@@ -76,7 +66,7 @@ def log_probabilities(design: sparse.csr_array, theta: AnyArray) -> AnyArray:
 
 
 def fit_node(
-    design: sparse.csr_array,
+    design: SparseRows,
     totals: ArrayLike,
     objective: Objective | AnyArray,
     *,
@@ -110,8 +100,7 @@ def fit_node(
     (True, array([[ 0.284, -0.284],
            [-0.68 ,  0.68 ]]))
     """
-    if not (isinstance(l2, (int, float)) and 0 < l2 < np.inf):
-        raise InputError(argument="l2", got=shown(l2), allowed="above 0, finite", remedy="0.3 suits most corpora.")
+    penalty = number(as_float(l2, "l2"), "l2", 0, open=True, remedy="0.3 suits most corpora.")
     as_count(max_iterations, "max_iterations")
     weights = _checked_totals(design, totals)
     if callable(objective):
@@ -120,7 +109,7 @@ def fit_node(
     else:
         evidence = _constant(_checked_counts(objective, weights))
         shape = (design.shape[1], np.shape(objective)[1])
-    problem = _Problem(design, weights, evidence, float(l2), _FIRST_STEPS if start is None else _FIRST_STEPS_FROM_START)
+    problem = _Problem(design, weights, evidence, penalty, _FIRST_STEPS if start is None else _FIRST_STEPS_FROM_START)
     first = problem.reduce(_checked_start(start, shape, design))
 
     def after(iteration: int, value: float, point: AnyArray) -> bool:
@@ -145,7 +134,7 @@ def fit_node(
     return NodeFit(problem.expand(result.point), -result.value, result.iterations, result.converged, result.evaluations)
 
 
-def _checked_totals(design: sparse.csr_array, totals: ArrayLike) -> AnyArray:
+def _checked_totals(design: SparseRows, totals: ArrayLike) -> AnyArray:
     """Totals in the type of the design."""
     weights = as_floats(totals, "totals")
     if weights.shape != (design.shape[0],):
@@ -177,7 +166,7 @@ def _checked_counts(counts: AnyArray, totals: AnyArray) -> AnyArray:
     return table.astype(totals.dtype)
 
 
-def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design: sparse.csr_array) -> AnyArray:
+def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design: SparseRows) -> AnyArray:
     """Where to start, in the type of the design."""
     if len(shape) != 2 or shape[1] is None:
         raise InputError(
@@ -186,11 +175,7 @@ def _checked_start(start: AnyArray | None, shape: tuple[int | None, ...], design
     if start is None:
         return np.zeros((design.shape[1], shape[1]), dtype=design.dtype)
     theta = np.asarray(start, dtype=design.dtype)
-    if theta.shape != (design.shape[1], shape[1]):
-        raise ShapeError(
-            f"start has shape {theta.shape}; allowed: {(design.shape[1], shape[1])}.",
-            remedy="Give θ of the same features and tags.",
-        )
+    require_shape(theta, (design.shape[1], shape[1]), "start", "Give θ of the same features and tags.")
     if not np.isfinite(theta).all():
         raise InputError("start contains values that are not finite; allowed: finite.", remedy="Leave it out.")
     return theta
@@ -215,9 +200,7 @@ def _constant(counts: AnyArray) -> Objective:
 class _Problem:
     """Minus the objective as a function of one θ per group of equal columns, over types that there is evidence of."""
 
-    def __init__(
-        self, design: sparse.csr_array, totals: AnyArray, objective: Objective, l2: float, first_steps: int
-    ) -> None:
+    def __init__(self, design: SparseRows, totals: AnyArray, objective: Objective, l2: float, first_steps: int) -> None:
         from scipy import sparse
 
         self._covered = np.flatnonzero(totals)

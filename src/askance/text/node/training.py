@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import AnyArray
+from askance._arrays import AnyArray, SparseRows
 from askance.text.corpus.features import TokenFeatures
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.likelihood import CountLikelihood
@@ -19,9 +19,6 @@ from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moments import MomentMethod, moment_counts
 from askance.text.node.model import NodeFit, fit_node, log_probabilities
 from askance.text.node.watch import Course, Progress, Watch
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 #: How the likelihood is climbed: by its gradient, or by fitting expected counts again and again.
 Optimiser: TypeAlias = Literal["lbfgs", "em"]
@@ -36,25 +33,15 @@ _EM_STEPS, _EM_STEP = 5, 0.1
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """How P(tag | word) is trained.
+    """How P(tag | word) is trained."""
 
-    Attributes:
-        l2: λ.
-        moments: how P(tag | word) is found from counts.
-        counts: how the likelihood of counts is worked out.
-        optimiser: of the likelihood.
-        max_iterations: of each fit.
-        tolerance: on the relative gain of an iteration.
-        miscounts: how often people miscount.
-    """
-
-    l2: float
-    moments: MomentMethod
-    counts: CountMethod
-    optimiser: Optimiser
-    max_iterations: int
-    tolerance: float
-    miscounts: MiscountsBy | None
+    l2: float  # λ
+    moments: MomentMethod  # how P(tag | word) is found from counts
+    counts: CountMethod  # how the likelihood of counts is worked out
+    optimiser: Optimiser  # of the likelihood
+    max_iterations: int  # of each fit
+    tolerance: float  # on the relative gain of an iteration
+    miscounts: MiscountsBy | None  # how often people miscount
 
     def fitting(self, rough: float = 1.0) -> dict[str, Any]:
         """What `fit_node` is told."""
@@ -62,7 +49,7 @@ class NodeOptions:
 
 
 def fit_moments(
-    regions: RegionCounts, design: sparse.csr_array, options: NodeOptions, tell: Progress, *, rough: bool
+    regions: RegionCounts, design: SparseRows, options: NodeOptions, tell: Progress, *, rough: bool
 ) -> NodeFit:
     """The convex fit to P(tag | word) from counts; a rough one where it is a start only."""
     tell("moments", 0.05)
@@ -80,7 +67,7 @@ def fit_moments(
 def fit_counts(
     regions: RegionCounts,
     features: TokenFeatures,
-    design: sparse.csr_array,
+    design: SparseRows,
     start: AnyArray,
     options: NodeOptions,
     held_out: RegionCounts | None,
@@ -123,7 +110,7 @@ def _held_out_value(
 
 
 def _climb_by_em(
-    design: sparse.csr_array,
+    design: SparseRows,
     totals: AnyArray,
     likelihood: CountLikelihood,
     *,

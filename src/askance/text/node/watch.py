@@ -16,25 +16,15 @@ _PATIENCE = 5
 
 @dataclass(frozen=True)
 class Course:
-    """How a training went.
+    """How a training went."""
 
-    Attributes:
-        iterations: of the convex fit and of the likelihood.
-        converged: whether the last of them did.
-        log_likelihood: of what is known, per region (NaN for moments).
-        exact_regions: how many of them, single tokens included, the likelihood was exact for.
-        edge_weight: of cheap edges, chosen on held-out regions; NaN where there are none.
-        held_out: highest log-likelihood of the held-out regions, per region; NaN without them.
-        stopped_early: whether they stopped the training.
-    """
-
-    iterations: int
-    converged: bool
-    log_likelihood: float = math.nan
-    exact_regions: int = 0
-    edge_weight: float = math.nan
-    held_out: float = math.nan
-    stopped_early: bool = False
+    iterations: int  # of the convex fit and of the likelihood
+    converged: bool  # whether the last of them did
+    log_likelihood: float = math.nan  # of what is known, per region (NaN for moments)
+    exact_regions: int = 0  # how many of them, single tokens included, the likelihood was exact for
+    edge_weight: float = math.nan  # of cheap edges, chosen on held-out regions; NaN where there are none
+    held_out: float = math.nan  # highest log-likelihood of the held-out regions, per region; NaN without them
+    stopped_early: bool = False  # whether they stopped the training
 
 
 def rising(progress: Progress | None) -> Progress:

@@ -14,9 +14,8 @@ from askance.errors import AskanceError, EmptyDataError, FormatError, Incompatib
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.regions import Region, RegionCounts, check_region
 from askance.text.io.lines import name_of, text_lines
+from askance.text.sheets.odd_rows import ADD_REST, RepeatedAnswers, ShortRowError, ShortRows
 from askance.text.sheets.question_sheet import BEFORE, BEHIND, MARKS, NOT_ASKED, checked_tag
-from askance.text.sheets.repeated_answers import RepeatedAnswers
-from askance.text.sheets.short_rows import ADD_REST, ShortRowError, ShortRows
 
 # Whole numbers as spreadsheets write them: 2, 2.0, 2,00.
 _WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")

@@ -94,7 +94,7 @@ def write_sheet(
     if separator not in (",", ";"):
         raise InputError(f"separator is {shown(separator)}; allowed: ',' and ';'.", remedy="Leave it out.")
     cells = _question_cells(len(listed), names, rest, asked, rng)
-    rows = [[*_text_cells(corpus, stretch), *each] for stretch, each in zip(listed, cells, strict=True)]
+    rows = [[*_text_cells(corpus, stretch), *asked_cells] for stretch, asked_cells in zip(listed, cells, strict=True)]
     header = [*BEFORE, *(_guarded(name) for name in names), *BEHIND]
     target, written = as_path(path), []
     for who, numbers in _shared(len(rows), people, twice).items():

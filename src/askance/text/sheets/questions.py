@@ -102,14 +102,14 @@ def next_stretches(
     most = as_count(n, "n", minimum=1)
     size = None if window is None else as_count(window, "window", minimum=1)
     kept = _left(corpus, without)
-    found: list[tuple[float, Stretch]] = []
+    doubtful: list[tuple[float, Stretch]] = []
     for sentence, table in _probabilities(tagger, corpus, kept):
         length = len(table) if size is None else min(size, len(table))
         doubt = np.convolve(1 - table.max(axis=1), np.ones(length), "valid")
         start = int(doubt.argmax())
-        found.append((float(doubt[start]), Stretch(sentence, start, start + length)))
-    found.sort(key=lambda each: -each[0])  # stable: of equal doubts the first of the text comes first
-    return [stretch for _, stretch in found[:most]]
+        doubtful.append((float(doubt[start]), Stretch(sentence, start, start + length)))
+    doubtful.sort(key=lambda entry: -entry[0])  # stable: of equal doubts the first of the text comes first
+    return [stretch for _, stretch in doubtful[:most]]
 
 
 def _left(corpus: Corpus, without: Iterable[int]) -> IntArray:

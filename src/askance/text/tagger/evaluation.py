@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ import numpy.typing as npt
 from askance._arrays import IntArray
 from askance._checks import shorten
 from askance.errors import EmptyDataError, ForeignTagsWarning, ShapeError
-from askance.text.corpus.corpus import NO_TAG, Corpus
-from askance.text.tagger.accuracy_interval import SentenceTally, accuracy_interval
+from askance.estimation.results.fit import normal_quantile
+from askance.estimation.results.share_intervals import share_interval
+from askance.tables import as_json
+from askance.text.corpus.corpus import NO_TAG, Corpus, tag_codes
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Evaluation:
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:
         """Plain values."""
         lower, upper = self.interval(confidence)
-        plain = {
+        plain: dict[str, Any] = {
             "accuracy": self.accuracy,
             "std_error": self.standard_error,
             "lower": lower,
@@ -97,8 +99,9 @@ class Evaluation:
             "unknown_tokens": self.unknown_tokens,
             "sentences": self.sentences,
         }
-        mistakes = [{"true": true, "given": given, "tokens": count} for true, given, count in self.confusions]
-        return {**_known(plain), "tags": [_known(asdict(score)) for score in self.tags], "confusions": mistakes}
+        mistakes = [{"true": true, "given": told, "tokens": count} for true, told, count in self.confusions]
+        plain |= {"tags": list(map(asdict, self.tags)), "confusions": mistakes}
+        return {name: as_json(value) for name, value in plain.items()}
 
 
 def evaluate_tags(
@@ -125,9 +128,8 @@ def evaluate_tags(
             remedy="Give a corpus with tags, and its own predictions.",
         )
     names = tuple(sorted({*tagset, *gold.tagset}))
-    place = {name: k for k, name in enumerate(names)}
-    true = np.append([place[name] for name in gold.tagset], NO_TAG)[gold.tags]  # NO_TAG is −1: the last entry
-    told = np.array([place[name] for name in tagset], dtype=np.int64)[codes]
+    true = tag_codes(gold.tagset, names, "the corpus has")[gold.tags].astype(np.int64)
+    told = tag_codes(tagset, names, "the tagger has")[codes]
     seen = true != NO_TAG
     if not seen.any():
         raise EmptyDataError("no token has a true tag.", remedy="Give a corpus with tags.")
@@ -150,22 +152,22 @@ def evaluate_tags(
     )
 
 
-def warn_of_foreign_tags(found: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
+def warn_of_foreign_tags(evaluation: Evaluation, tagset: Sequence[str], stacklevel: int) -> None:
     """Say how many tokens have true tags that a tagger with this tag set can never give, and what it gives instead.
 
     Tags of the tagger that no token has in truth are told only then: a small test need not have all tags.
     """
-    lacking = {score.tag: score.tokens for score in found.tags if score.tokens and score.tag not in tagset}
+    lacking = {score.tag: score.tokens for score in evaluation.tags if score.tokens and score.tag not in tagset}
     if not lacking:
         return
-    true = {score.tag for score in found.tags if score.tokens}
+    true = {score.tag for score in evaluation.tags if score.tokens}
     idle = Counter[str]()
-    for _, given, count in found.confusions:
-        if given not in true:
-            idle[given] += count
+    for _, told, count in evaluation.confusions:
+        if told not in true:
+            idle[told] += count
     text = (
-        f"{sum(lacking.values()):,} of {found.tokens:,} tokens have a true tag that the tagger does not know and can "
-        f"never give: {shorten(list(lacking))}."
+        f"{sum(lacking.values()):,} of {evaluation.tokens:,} tokens have a true tag that the tagger does not know and "
+        f"can never give: {shorten(list(lacking))}."
     )
     if idle:
         text += f" {idle.total():,} tokens were given a tag that no token has in truth: {shorten(sorted(idle))}."
@@ -203,12 +205,61 @@ def _confusions(table: IntArray, names: tuple[str, ...]) -> tuple[tuple[str, str
     wrong = table.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")
-    found = [(int(cell) // len(names), int(cell) % len(names)) for cell in order[: int((wrong > 0).sum())]]
-    return tuple((names[true], names[told], int(wrong[true, told])) for true, told in found)
+    cells = [(int(cell) // len(names), int(cell) % len(names)) for cell in order[: int((wrong > 0).sum())]]
+    return tuple((names[true], names[told], int(wrong[true, told])) for true, told in cells)
 
 
-def _known(values: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for what is not finite, which JSON has not."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
-    }
+# -- the interval ------------------------------------------------------------------------------------------------------
+
+
+# With so many sentences that hold a mistake their spread can be relied on.
+_ENOUGH = 5
+
+
+class SentenceTally(NamedTuple):
+    """Sentences with true tags, and how many of them hold a mistake, or a right token."""
+
+    sentences: int
+    with_mistakes: int
+    with_right: int
+
+
+def accuracy_interval(accuracy: float, error: float, tally: SentenceTally, confidence: float) -> tuple[float, float]:
+    """Lower and upper end, where sentences, not tokens, are drawn at random; NaN with fewer than two sentences.
+
+    Let p̂ be the share of right tokens and e its standard error, found from sentences. The interval is Wilson's with
+    the effective number of tokens n* = p̂ (1 − p̂) / e², which is the number of tokens divided by the design effect: it
+    holds every p with
+
+        |p̂ − p| ≤ z √(p (1 − p) / n*),
+
+    and so stays within 0 and 1 and leans away from them, unlike p̂ ± z e.
+
+    How mistakes gather in sentences is not seen where next to no sentence has one: e is then nearly or quite 0, and
+    says nothing. With fewer than five sentences that hold a mistake (or fewer than five that hold a right token), and
+    wherever e is 0, the interval reaches at least as far as m sentences that are all alike allow. Suppose that a share
+    q of all sentences is not like those that were seen. The chance that none of them is among m is (1 − q)^m, and it is
+    at least α/2, half of what the confidence leaves, for q up to
+
+        q = 1 − (α/2)^(1/m).
+
+    At worst all tokens of such sentences are wrong, or all are right: p̂ (1 − q) ≤ p ≤ p̂ + (1 − p̂) q. If no mistake
+    is seen, this is 1 − q to 1: an exact bound, as long as sentences with mistakes are no longer than others.
+
+    >>> [round(end, 4) for end in accuracy_interval(1.0, 0.0, SentenceTally(600, 0, 600), 0.95)]
+    [0.9939, 1.0]
+    >>> [round(end, 4) for end in accuracy_interval(0.9, 0.01, SentenceTally(600, 400, 600), 0.95)]
+    [0.8787, 0.9179]
+    """
+    z = normal_quantile(confidence)
+    if math.isnan(error):
+        return math.nan, math.nan
+    spread = accuracy * (1 - accuracy)
+    effective = spread / error**2 if error > 0 else math.inf
+    lower, upper = (
+        float(end[0]) for end in share_interval(np.array([accuracy]), np.array([error]), z, min(effective, 1e300))
+    )
+    if error == 0 or min(tally.with_mistakes, tally.with_right) < _ENOUGH:
+        alike = ((1 - confidence) / 2) ** (1 / tally.sentences)
+        lower, upper = min(lower, accuracy * alike), max(upper, 1 - (1 - accuracy) * alike)
+    return lower, upper

@@ -45,16 +45,16 @@ def checked_held_out(
     return others if others is None or others.tagset == known.tagset else others.with_tagset(known.tagset)
 
 
-def _counts(given: object, name: str, others: str) -> RegionCounts:
+def _counts(regions: object, name: str, others: str) -> RegionCounts:
     """Refuse what are no regions, and none that count."""
-    if not isinstance(given, RegionCounts):
+    if not isinstance(regions, RegionCounts):
         raise InputError(
-            f"{name} is {shown(given)}; allowed: RegionCounts.", remedy=f"{others}RegionCounts.of_labels(corpus)."
+            f"{name} is {shown(regions)}; allowed: RegionCounts.", remedy=f"{others}RegionCounts.of_labels(corpus)."
         )
     what = "regions" if name == "regions" else "held-out regions"
-    if not len(given):
+    if not len(regions):
         raise EmptyDataError(f"there are no {what}.", remedy="Give at least one, or leave them out.")
-    counted = given.with_positive_weight()
+    counted = regions.with_positive_weight()
     if not len(counted):
         raise EmptyDataError(f"all {what} have the weight 0.", remedy="Give some a weight above 0.")
     return counted

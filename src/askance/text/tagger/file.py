@@ -51,8 +51,8 @@ def save_tagger(tagger: CountTagger, path: str | Path) -> None:
     if not hasattr(tagger, "theta"):
         raise InputError("the tagger has not been trained.", remedy="Call fit(regions) first.")
     classes = _features_of(tagger).word.classes
-    rates = [each for each in (tagger.miscounts, tagger.miscounts_used) if isinstance(each, Mapping)]
-    named = (name for each in (*rates, {} if classes is None else classes.classes) for name in each)
+    rates = [mapping for mapping in (tagger.miscounts, tagger.miscounts_used) if isinstance(mapping, Mapping)]
+    named = (name for mapping in (*rates, {} if classes is None else classes.classes) for name in mapping)
     for word in (*tagger.words, *tagger.tagset, *named):
         if not word.isprintable() and any(0xD800 <= ord(c) <= 0xDFFF for c in word):
             raise InputError(
@@ -126,11 +126,11 @@ def load_tagger(path: str | Path) -> CountTagger:
 
 def _options(fields: Fields) -> dict[str, Any]:
     """Options as `CountTagger` takes them, which says what is wrong with them."""
-    given = {name: fields.read(name, kind, optional=name in _OPTIONAL) for name, kind in _OPTIONS.items()}
+    options = {name: fields.read(name, kind, optional=name in _OPTIONAL) for name, kind in _OPTIONS.items()}
     miscounts = fields.content.get("miscounts")
-    return given | {
+    return options | {
         "miscounts": miscounts if miscounts == "estimate" else _rates_from_json(miscounts, fields.name),
-        "classes": tuple(given["classes"]),
+        "classes": tuple(options["classes"]),
     }
 
 
@@ -167,9 +167,9 @@ def _texts(fields: Fields, name: str) -> tuple[str, ...]:
 
 def _training(fields: Fields) -> Training:
     kinds: dict[str, type] = {"str": str, "int": int, "bool": bool, "float": float}
-    given: dict[str, Any] = {}
-    for each in fields_of(Training):
-        kind = kinds[str(each.type)]
-        value = fields.read(each.name, kind, optional=kind is float)
-        given[each.name] = math.nan if value is None else value
-    return Training(**given)
+    values: dict[str, Any] = {}
+    for field in fields_of(Training):
+        kind = kinds[str(field.type)]
+        value = fields.read(field.name, kind, optional=kind is float)
+        values[field.name] = math.nan if value is None else value
+    return Training(**values)

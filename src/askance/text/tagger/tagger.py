@@ -34,8 +34,7 @@ from askance.text.node.training import NodeOptions, Optimiser, fit_counts, fit_m
 from askance.text.node.watch import Course, Progress, rising
 from askance.text.tagger.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
 from askance.text.tagger.evidence import checked_held_out, token_weights
-from askance.text.tagger.method_choice import choose_method
-from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, usual_penalty
+from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, choose_method, usual_penalty
 from askance.text.tagger.options import TaggerMethod as TaggerMethod
 from askance.text.tagger.training import Training
 
@@ -186,8 +185,8 @@ class CountTagger:
             miscounts = estimate_above_zero(regions) if self.miscounts == "estimate" else self.miscounts
         method, edges = self._chosen(regions)
         if method != "moments":  # which does with counts that cannot be
-            for each in (regions, held_out) if held_out is not None else (regions,):
-                require_rates(each, miscounts)
+            for counted in (regions, held_out) if held_out is not None else (regions,):
+                require_rates(counted, miscounts)
         train = self._train_chain if method == "chain" else self._train_node
         with one_thread:
             trained = train(_Task(regions, held_out, miscounts, method, edges, tell))
@@ -346,9 +345,9 @@ class CountTagger:
             )
         known = frozenset(self.words)
         unknown = np.array([word not in known for word in gold.words], dtype=bool)
-        found = evaluate_tags(gold, self.predict_codes(gold), self.tagset, unknown)
-        warn_of_foreign_tags(found, self.tagset, stacklevel=2)
-        return found
+        evaluation = evaluate_tags(gold, self.predict_codes(gold), self.tagset, unknown)
+        warn_of_foreign_tags(evaluation, self.tagset, stacklevel=2)
+        return evaluation
 
     def score(self, gold: Corpus) -> float:
         """Share of tokens with the right tag."""
