@@ -358,33 +358,6 @@ class StatisticsChannel(Described):
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-class DrawnStatistics(StatisticsChannel):
-    """A report is about some statistics, drawn whatever the truth is; i with probability p_i, i and j with p_ij."""
-
-    def _drawn_covariance(
-        self,
-        mean: FloatArray,
-        second: FloatArray,
-        variance: FloatArray,
-        together: FloatArray | float,
-        averaging: Averaging,
-    ) -> FloatArray:
-        """The limit of n · Cov(μ̂), of E x, E[x xᵀ] and Var β of what is estimated on the inner scale, shape (d, d).
-
-        `together` is r_ij = p_ij/(p_i p_j). Averages within what was drawn have Var β_i/p_i and r_ij Cov(x_i, x_j);
-        printed ones E β_i²/p_i and r_ij E[x_i x_j], less E x E xᵀ.
-        """
-        product, slope = np.outer(mean, mean), np.broadcast_to(self._slope, mean.shape)
-        if averaging == "within":
-            covariance = together * (second - product)
-            np.fill_diagonal(covariance, variance / self._sent)
-        else:
-            covariance = together * second
-            np.fill_diagonal(covariance, (variance + mean**2) / self._sent)
-            covariance -= product
-        return np.asarray(covariance * np.outer(slope, slope))
-
-
 class BitStatistics(StatisticsChannel):
     """A report is one row of d bits, whose shares π of ones give the statistics: φ = `_outer`(π)."""
 

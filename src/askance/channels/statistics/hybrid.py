@@ -18,9 +18,10 @@ from askance._kernels.draw import TOTAL
 from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
 from askance.channels.registry import COUNT, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, DrawnStatistics, Enumeration, HasReportLikelihood
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
+from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.staircase import Staircase, best_staircase
 from askance.channels.statistics.sum_law import CountLaw, SumLaw
