@@ -14,6 +14,7 @@ from askance._checks import (
     Number,
     as_fraction,
     as_list,
+    as_many,
     as_probability,
     normalised,
     refuse_masked,
@@ -158,10 +159,5 @@ def _read_columns(matrix: Sequence[Sequence[Number]] | FloatArray) -> list[list[
 
 def _read_labels(labels: LabelSet | None, size: int, name: str, side: str) -> Categories:
     categories = Categories.of(size if labels is None else labels, minimum=1, name=name)
-    if len(categories) != size:
-        raise ShapeError(
-            f"has {len(categories)} labels for {size} {side} of S",
-            argument=name,
-            remedy=f"Give one label for each of the {size}.",
-        )
+    as_many(categories, size, name, f"labels for {size} {side} of S", f"Give one label for each of the {size}.")
     return categories

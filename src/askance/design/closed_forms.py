@@ -53,7 +53,8 @@ def coordinate_release_excess_covariance(
     """
     p, phi, c = _shifted(model, channel, theta)
     mean, release = phi @ p, channel.release_probabilities
-    noise = c**2 * _flip_variance(channel) + c * mean
+    q = channel.flips.keep_probability
+    noise = c**2 * q * (1 - q) / (2 * q - 1) ** 2 + c * mean
     if require_averaging(averaging) == "printed":
         return np.asarray(np.diag(noise / release) - (phi * p) @ phi.T)
     return np.asarray(np.diag((noise - mean**2) / release) - weighted_covariance(phi, p))
@@ -89,12 +90,6 @@ def _shifted(
     lower = np.broadcast_to(np.asarray(given.get("lower", 0.0)), model.dimension)
     width = np.broadcast_to(np.asarray(given.get("statistic_bound", 1.0)), model.dimension)
     return model.probabilities(theta), model.table - lower[:, None], width
-
-
-def _flip_variance(channel: CoordinateRelease) -> float:
-    """v = q(1 − q)/(2q − 1)²."""
-    q = channel.flips.keep_probability
-    return q * (1 - q) / (2 * q - 1) ** 2
 
 
 # -- small levels ------------------------------------------------------------------------------------------------------

@@ -85,17 +85,13 @@ class FieldLayout:
 
     def _read_cliques(self, given: object) -> tuple[tuple[int, ...], ...]:
         cliques: dict[frozenset[int], tuple[int, ...]] = {}
-        for i, entries in enumerate(as_list(given, "cliques", "[[0, 1], [1, 2]]")):
+        for i, entries in enumerate(as_list(given, "cliques", "[[0, 1], [1, 2]]", empty=False)):
             clique = self._positions(entries, f"cliques[{i}]")
             if cliques.setdefault(frozenset(clique), clique) is not clique:
                 raise InputError(
                     f"cliques[{i}] has the variables of an earlier one, {shown(list(clique))}; allowed: each once.",
                     remedy="Leave one of them out.",
                 )
-        if not cliques:
-            raise InputError(
-                "is empty", argument="cliques", allowed="at least one", remedy="Give a list such as [[0, 1], [1, 2]]."
-            )
         return tuple(cliques.values())
 
     def _read_impossible(self, given: object) -> tuple[Assignment, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import as_count, as_floats, as_parameter, require_generator
+from askance._checks import as_count, as_floats, as_many, as_parameter, require_generator
 from askance.categories import Label, LabelSet
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
@@ -303,13 +303,8 @@ class RandomField(FieldLayout):
 
     def _rows_for(self, codes: IntArray, x: Covariates) -> FloatArray | None:
         rows = read_covariates(x, self.terms)
-        if rows is not None and len(rows) != len(codes):
-            raise ShapeError(
-                f"has {len(rows)} rows for {len(codes)} records",
-                argument="x",
-                allowed="as many",
-                remedy="Give one row per record.",
-            )
+        if rows is not None:
+            as_many(rows, len(codes), "x", f"rows for {len(codes)} records", "Give one row per record.")
         return rows
 
     def statistics(self, y: Any, x: Covariates = None) -> FloatArray:

@@ -15,7 +15,7 @@ from askance.channels.registry import NUMBERS, Example, Parameter, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.bounds import numbers_as_json, per_statistic
 from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
-from askance.channels.statistics.sum_law import MomentLaw, SumLaw
+from askance.channels.sum_law import MomentLaw, SumLaw
 
 
 @register(

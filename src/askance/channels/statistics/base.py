@@ -26,7 +26,7 @@ from askance.channels.statistics.choices import Averaging as Averaging
 from askance.channels.statistics.choices import Calibration as Calibration
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports, require_reports
-from askance.channels.statistics.sum_law import SumLaw
+from askance.channels.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance

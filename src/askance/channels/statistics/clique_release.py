@@ -15,17 +15,17 @@ from askance._checks import Number, as_array, as_floats, as_positive_level, show
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._words import Place, words
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
+from askance.channels.reports import impossible_report
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
 from askance.errors import InputError, MissingValueError, ShapeError
 

@@ -26,7 +26,7 @@ from askance.channels.statistics.choices import (
 )
 from askance.channels.statistics.drawn import DrawnBits
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
 from askance.models.enumerated import Enumerated
 

@@ -15,16 +15,16 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, GuideArray, IntArra
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import draw, sampled_coordinates
 from askance._kernels.draw import TOTAL
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
 from askance.channels.registry import COUNT, Example, Parameter, register
+from askance.channels.reports import impossible_report
 from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
 from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.staircase import Staircase, best_staircase
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 
 # Sums hold a count for every statistic and code.
 _LARGEST_DIMENSION = 1 << 20

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
-from askance._checks import as_list, shown
+from askance._checks import as_list, as_many, shown
 from askance._kernels import subsets
 from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
@@ -357,12 +357,8 @@ def read_tables(given: object, tables: CliqueTables, level: Fraction) -> dict[in
     if given is None:
         return {}
     entries = as_list(given, "table_channels", "[None, [[0.6, 0.4], [0.4, 0.6]]]")
-    if len(entries) != len(tables.cliques):
-        raise ShapeError(
-            f"has {len(entries)} entries for {len(tables.cliques)} cliques",
-            argument="table_channels",
-            remedy=f"Give one per clique: a matrix, {_SUBSET_SELECTION}.",
-        )
+    count, remedy = len(tables.cliques), f"Give one per clique: a matrix, {_SUBSET_SELECTION}."
+    as_many(entries, count, "table_channels", f"entries for {count} cliques", remedy)
     own = {i: entry for i, entry in enumerate(entries) if not _is_none(entry)}
     return {number: _read_entry(entry, tables, number, level) for number, entry in own.items()}
 

@@ -48,8 +48,8 @@ from askance.channels.statistics.calibration import (
     calibrate_for_density,
 )
 from askance.channels.statistics.choices import BOUNDS, CALIBRATION, DIM, SPENT, require_calibration, require_choice
-from askance.channels.statistics.dense_bits import draw_dense_bits
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.statistics.flips import draw_dense_bits
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import Number, as_floats
+from askance._checks import Number, as_floats, shape
 from askance._kernels import directions
 from askance._kernels.directions import LARGEST_COMPONENT, SQUARE_SHIFT, UNIT
 from askance.channels.registry import Example, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
-from askance.channels.statistics.sum_law import MomentLaw, SumLaw
-from askance.errors import ShapeError
+from askance.channels.sum_law import MomentLaw, SumLaw
 
 
 @register(
@@ -93,11 +92,8 @@ class QuadraticRelease(DirectionRelease):
     def gram(self, values: ArrayLike) -> FloatArray:
         """The symmetric matrix (k, k) whose upper triangle is a vector of statistics (d,)."""
         triangle = as_floats(values, "values")
-        if triangle.shape != (self.dimension,):
-            raise ShapeError(
-                f"values have shape {triangle.shape}; allowed: ({self.dimension},), the upper triangle row by row.",
-                remedy="Give a vector of statistics, such as what mean() returns.",
-            )
+        remedy = "Give a vector of statistics, such as what mean() returns."
+        shape(triangle, (self.dimension,), "values", remedy, "the upper triangle row by row")
         matrix = np.empty((self.dim, self.dim))
         matrix[self._first, self._second] = matrix[self._second, self._first] = triangle
         return matrix

@@ -25,7 +25,7 @@ from askance.channels.statistics.choices import CALIBRATION, SPENT, require_cali
 from askance.channels.statistics.drawn import DrawnBits
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion, exp_rounded_down, largest_odds
 from askance.errors import InputError, ProbabilityError
 

@@ -22,8 +22,7 @@ from askance.design.optimum.clique_problem import ALL_ROWS, CliqueProblem
 from askance.design.optimum.interior_point import Optimum
 from askance.design.optimum.prior import Prior, guess_or_zero
 from askance.design.optimum.realise import USUAL_LEVELS, usable_ratio, whole_weights
-from askance.design.optimum.rows import few_rows, satisfying
-from askance.design.optimum.staircase import Subsets, rows_of
+from askance.design.optimum.staircase import Subsets, few_rows, rows_of, satisfying
 from askance.errors import InputError
 from askance.models.random_field import RandomField
 
@@ -135,7 +134,8 @@ def optimal_cliques(
     chosen, all_considered = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
     problem = CliqueProblem(field, points, usable_ratio(level), chosen)
     optimum = problem.solve()
-    own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=_equal(len(problem.own)))
+    equal = [Fraction(1, len(problem.own))] * len(problem.own)
+    own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=equal)
     found = [_realise(problem, optimum, level), own]
     if tables is None and prod(field.sizes) <= _MOST_RECORDS:
         found.append(CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level))
@@ -154,10 +154,6 @@ def optimal_cliques(
         errors[1],
         tuple(field.variables),
     )
-
-
-def _equal(count: int) -> list[Fraction]:
-    return [Fraction(1, count)] * count
 
 
 def _realise(problem: CliqueProblem, optimum: Optimum, level: Fraction) -> CliqueRelease:
@@ -234,16 +230,12 @@ def _candidates(
 
 def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:
     instance(field, RandomField, "field", "a RandomField", "For other models there is optimal_channel.")
-    free = _free_parameters(field)
+    # Differences between records that the cliques can tell: Σ over all sets within a clique of Π (size − 1).
+    sets = {s for clique in field.cliques for k in range(1, len(clique) + 1) for s in combinations(sorted(clique), k)}
+    free = sum(prod(field.sizes[v] - 1 for v in s) for s in sets)
     if free > _MOST_PARAMETERS:
         raise InputError(
             f"the field has {free} free parameters; allowed: at most {_MOST_PARAMETERS}.",
             remedy="Take field_release, whose tables need no search.",
         )
     return guess_or_zero(theta, prior, field.dimension)
-
-
-def _free_parameters(field: RandomField) -> int:
-    """Differences between records that the cliques can tell: Σ over all sets within a clique of Π (size − 1)."""
-    sets = {s for clique in field.cliques for k in range(1, len(clique) + 1) for s in combinations(sorted(clique), k)}
-    return sum(prod(field.sizes[v] - 1 for v in s) for s in sets)

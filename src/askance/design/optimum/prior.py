@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_floats, as_parameter, shown
+from askance._checks import as_floats, as_parameter, instance, shown
 from askance.errors import InputError, ShapeError
 
 
@@ -108,13 +108,8 @@ class Prior:
     @classmethod
     def of_fit(cls, fit: HasEstimate) -> Prior:
         """What a fit leaves open: a normal distribution around θ̂ with its covariance."""
-        if not isinstance(fit, HasEstimate):
-            raise InputError(
-                argument="fit",
-                got=shown(fit),
-                allowed="a fit with an estimate and its covariance",
-                remedy="Give what estimate returns.",
-            )
+        kind: Any = HasEstimate
+        instance(fit, kind, "fit", "a fit with an estimate and its covariance", "Give what estimate returns.")
         return cls.normal(fit.theta, fit.covariance)
 
     @property

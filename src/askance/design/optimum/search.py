@@ -12,14 +12,15 @@ from askance._arrays import FloatArray
 from askance.design.optimum.interior_point import Criterion, Errors, Optimum, errors_of, minimise
 from askance.design.optimum.prior import Prior
 from askance.design.optimum.problem import ChannelProblem
-from askance.design.optimum.rows import few_rows, satisfying
 from askance.design.optimum.staircase import (
     Subsets,
     all_subsets,
     chunks_of_subsets,
+    few_rows,
     first_subsets,
     interior_start,
     rows_of,
+    satisfying,
 )
 from askance.errors import NotIdentifiedError
 
