@@ -95,7 +95,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
         size = min(_BLOCK, truth.size - first)
         if used + planes * size > words.size:
             return int(first)
-        given = truth[first : first + size]
+        own = truth[first : first + size]
         for i in range(size):
             undecided[i] = _ALL
             noised[i] = 0
@@ -105,7 +105,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
             one, zero = ones[plane], zeros[plane]
             random = words[used : used + size]
             for i in range(size):
-                threshold = (given[i] & one) | (~given[i] & zero)
+                threshold = (own[i] & one) | (~own[i] & zero)
                 noised[i] |= undecided[i] & threshold & ~random[i]
                 undecided[i] &= ~(random[i] ^ threshold)
             used += size
@@ -113,7 +113,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
             rest = undecided[i]
             plane = _TOGETHER
             while rest != 0 and plane < planes:
-                threshold = (given[i] & ones[plane]) | (~given[i] & zeros[plane])
+                threshold = (own[i] & ones[plane]) | (~own[i] & zeros[plane])
                 drawn = words[used]
                 used += 1
                 noised[i] |= rest & threshold & ~drawn
@@ -143,7 +143,7 @@ def flip_plain(
         if used + len(planes) * len(block) > len(random):
             return first
         own = used + _TOGETHER * len(block)  # where the words of single words begin
-        for i, given in enumerate(block):
+        for i, word in enumerate(block):
             undecided = int(mask) if (first + i + 1) % width == 0 else 2**64 - 1
             shared = random[used + i : used + _TOGETHER * len(block) : len(block)]
             noised = 0
@@ -152,7 +152,7 @@ def flip_plain(
                     break
                 drawn = shared[plane] if plane < _TOGETHER else random[own]
                 own += plane >= _TOGETHER
-                threshold = (given & one) | (~given & zero)
+                threshold = (word & one) | (~word & zero)
                 noised |= undecided & threshold & ~drawn
                 undecided &= ~(drawn ^ threshold)
             out[first + i] = noised

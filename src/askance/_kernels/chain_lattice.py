@@ -144,16 +144,16 @@ def _layers(region: Any, edges: Any, before: Any, names: Any, length: Any, room:
             return np.nan
     for t in range(length):
         clock[0] += 1
-        found = 0
+        n_listed = 0
         for j in range(count):
             if chosen[t * count + j]:
-                listed[found] = j
-                found += 1
+                listed[n_listed] = j
+                n_listed += 1
         first, last = (layers[t - 1], layers[t]) if t else (-1, 0)
         for node in range(first, last):
-            for x in range(found):
+            for x in range(n_listed):
                 j = listed[x]
-                if not _fits(used, node, j, listed, found, group, low, high, later, t):
+                if not _fits(used, node, j, listed, n_listed, group, low, high, later, t):
                     continue
                 if links == source.size or nodes == keys.size:
                     return np.nan
@@ -205,9 +205,9 @@ def _pull(
         backward[node] = 0.0
     for t in range(length - 1, -1, -1):
         for link in range(arcs[t], arcs[t + 1]):
-            node, found = source[link], target[link]
-            j = entry[found]
-            step = w[t * count + j] / scales[t] * backward[found]
+            node, reached = source[link], target[link]
+            j = entry[reached]
+            step = w[t * count + j] / scales[t] * backward[reached]
             if node < 0:
                 boundary.into[begin + j] += step
                 continue

@@ -244,10 +244,10 @@ def _end(
     for i in entries:
         here, token, own = _U(base + i), _U(at + i), _U(i)
         if complete:
-            found, ending = _get(forward, here), _get(last, own)
+            begun, ending = _get(forward, here), _get(last, own)
             _put(backward, here, ending)
-            _put(gamma, token, _plus_times(_get(gamma, token), found, ending))
-            _put(out, own, _plus_times(_get(out, own), found, _ONES))
+            _put(gamma, token, _plus_times(_get(gamma, token), begun, ending))
+            _put(out, own, _plus_times(_get(out, own), begun, _ONES))
         else:
             _put(backward, here, _ZEROS)
 
@@ -278,14 +278,14 @@ def _backward(low: Any, high: Any, group: Any, length: Any, rows: Any, counters:
                 _put(step, _U(j), _times(_get(w, _U(used * entries + j)), _get(backward, source)))
             for a in range(n_used):
                 i = lists[0, a]
-                found, sent = _get(forward, _U(base + i)), _ZEROS
+                begun, sent = _get(forward, _U(base + i)), _ZEROS
                 for b in range(n_open):
                     j = lists[1, b]
                     edge, onward = _U(i * entries + j), _get(step, _U(j))
                     sent = _plus_times(sent, _get(local, edge), onward)
-                    _put(joint, edge, _plus_times(_get(joint, edge), found, onward))
+                    _put(joint, edge, _plus_times(_get(joint, edge), begun, onward))
                 _put(backward, _U(base + i), sent)
-                _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), found, sent))
+                _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), begun, sent))
         used += count_down(digit, high, 0)
     # `step` is what the last state, the empty one, left there: w_1(j) B(e_j, j); Z from it.
     z = _ZEROS

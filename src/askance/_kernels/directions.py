@@ -102,8 +102,8 @@ def choose_plain(
         every = np.broadcast_to(np.arange(count), (rows.stop - rows.start, count))
         directions = candidates_plain(seeds[rows], every, table, units.shape[1])
         keys = np.sort(keys_plain(directions, units[rows].astype(np.int64), magnitude=magnitude), axis=1)
-        found = np.take_along_axis(keys, count - 1 - ranks[rows].astype(np.int64)[:, None], axis=1)[:, 0]
-        out[rows] = count - 1 - found % count
+        key = np.take_along_axis(keys, count - 1 - ranks[rows].astype(np.int64)[:, None], axis=1)[:, 0]
+        out[rows] = count - 1 - key % count
 
 
 def ranks_plain(
@@ -128,16 +128,16 @@ def directions_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width:
 def sum_vectors_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width: int, out: IntArray) -> None:
     """Add Σ g_j and Σ g_j² over reports to the two rows of `out` (2, dim)."""
     for rows in _pieces(len(seeds), width):
-        found = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0, : out.shape[1]]
-        out += [found.sum(axis=0), (found * found).sum(axis=0)]
+        components = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0, : out.shape[1]]
+        out += [components.sum(axis=0), (components * components).sum(axis=0)]
 
 
 def sum_products_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width: int, out: IntArray) -> None:
     """Add Σ g_i g_j and Σ (g_i g_j / 2^17, rounded)² of reports, i ≤ j < width − 1 row by row, to `out` (2, pairs)."""
     first, second = np.triu_indices(width - 1)
     for rows in _pieces(len(seeds), max(width, len(first))):
-        found = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0]
-        products = found[:, first] * found[:, second]
+        components = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0]
+        products = components[:, first] * components[:, second]
         rounded = (products + _ROUNDING) >> SQUARE_SHIFT
         out += [products.sum(axis=0), (rounded * rounded).sum(axis=0)]
 

@@ -140,7 +140,7 @@ def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
     where a ranged t_j changes its sign, so that the lowest is one of these. Sweeps alone would creep there.
     """
     while True:
-        total, nearest, found = 0, 0.0, -1
+        total, nearest, changed = 0, 0.0, -1
         for j in range(tilt.size):
             if low[j] < high[j] and tilt[j] == 0.0:
                 return
@@ -149,17 +149,17 @@ def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
             return
         down = total < length
         for j in range(tilt.size):
-            if low[j] < high[j] and (tilt[j] > 0.0) == down and (found < 0 or abs(tilt[j]) < nearest):
-                nearest, found = abs(tilt[j]), j
-        if found < 0:
+            if low[j] < high[j] and (tilt[j] > 0.0) == down and (changed < 0 or abs(tilt[j]) < nearest):
+                nearest, changed = abs(tilt[j]), j
+        if changed < 0:
             return
         for j in range(tilt.size):
             tilt[j] += -nearest if down else nearest
-        tilt[found] = 0.0
-        total += (high[found] - low[found]) if down else (low[found] - high[found])
+        tilt[changed] = 0.0
+        total += (high[changed] - low[changed]) if down else (low[changed] - high[changed])
         if total == length or (total > length) == down:
             return
-        tilt[found] = -1e-300 if down else 1e-300  # beyond its sign change
+        tilt[changed] = -1e-300 if down else 1e-300  # beyond its sign change
 
 
 @compiled
@@ -214,13 +214,13 @@ def _direction(p: Any, tilt: Any, low: Any, high: Any, length: Any, room: Any) -
     for x in range(groups * groups):
         hessian[x] = 0.0
     for i in range(_U(length)):
-        found, inverse = _U(0), rows[i]
+        count, inverse = _U(0), rows[i]
         for j in range(_U(groups)):
             q = p[j * _U(length) + i] * v[j] * inverse
             if q > _NEGLIGIBLE:
-                step[found], seen[found] = q, j
-                found += _U(1)
-        for x in range(found):
+                step[count], seen[count] = q, j
+                count += _U(1)
+        for x in range(count):
             q, at = step[x], seen[x] * _U(groups)
             for y in range(x + _U(1)):
                 hessian[at + seen[y]] -= q * step[y]

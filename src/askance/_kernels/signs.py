@@ -38,10 +38,10 @@ def turn(truth: Any, coins: Any, keep: Any, dimension: Any, mask: Any, out: Any)
     """
     rows, width = truth.shape
     for i in range(rows):
-        given, drawn = truth[i], out[i]
+        own, drawn = truth[i], out[i]
         differing = np.int64(0)
         for w in range(width):
-            x = given[w] ^ drawn[w]
+            x = own[w] ^ drawn[w]
             x = x - ((x >> _U1) & _PAIRS)
             x = (x & _FOURS) + ((x >> _U2) & _FOURS)
             x = (x + (x >> _U4)) & _BYTES

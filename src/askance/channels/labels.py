@@ -168,10 +168,10 @@ class Coarsened(TableChannel):
 
 def _read_groups(groups: Sequence[Sequence[Label]]) -> list[Sequence[Label]]:
     """The labels of each group; every group has some, and no label is in two."""
-    given = as_list(groups, "groups", '[["a", "b"], ["c"]]')
+    listed = as_list(groups, "groups", '[["a", "b"], ["c"]]')
     members = [
         Categories(as_list(group, f"groups[{i}]", '["a", "b"]'), minimum=1, name=f"groups[{i}]").labels
-        for i, group in enumerate(given)
+        for i, group in enumerate(listed)
     ]
     group_of: dict[Label, int] = {}
     for i, group in enumerate(members):

@@ -172,8 +172,8 @@ class RandomizedResponse(FiniteChannel):
     ) -> Self:
         """Build from the registry's parameters: exactly one of reveal_probability and privacy_level."""
         if (reveal_probability is None) == (privacy_level is None):
-            given = (shown(reveal_probability), shown(privacy_level))
-            both = words("{reveal_probability} is {0} and {privacy_level} is {1}", *given)
+            values = (shown(reveal_probability), shown(privacy_level))
+            both = words("{reveal_probability} is {0} and {privacy_level} is {1}", *values)
             raise InputError(
                 words(
                     "{0}; allowed: exactly one of {reveal_probability} and {privacy_level}.",

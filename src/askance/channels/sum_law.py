@@ -134,7 +134,7 @@ class CountLaw:
         unit = "of reports" if self.block is None else f"of the reports about that {self.block_noun}"
         yield Trials(counts, self._of(reports), self.low, self.high, self.name, unit=unit)
         if self.total is not None:
-            low, high = (np.array([each / len(counts)]) for each in self.total)
+            low, high = (np.array([mean / len(counts)]) for mean in self.total)
             whole, of = self._totals(sums), np.array([n * len(counts)])
             yield Trials(whole, of, low, high, self._all_name, unit="of them are set")
 

@@ -24,12 +24,12 @@ class _YesNoDesign(MatrixChannel):
     """A design whose S is [[1 − a, 1 − b], [a, b]]: a = P(second report | no), b = P(second report | yes)."""
 
     def __init__(
-        self, a: Fraction, b: Fraction, outputs: LabelSet, observations: LabelSet | None, **given: Fraction
+        self, a: Fraction, b: Fraction, outputs: LabelSet, observations: LabelSet | None, **probabilities: Fraction
     ) -> None:
         if a == b:
             raise ProbabilityError(
                 words(
-                    f"with {', '.join(f'{{{name}}} = {value}' for name, value in given.items())} a report is equally "
+                    f"with {', '.join(f'{{{name}}} = {p}' for name, p in probabilities.items())} a report is equally "
                     "likely whatever the truth: the design carries no information."
                 ),
                 remedy="Change the probabilities so that yes and no are reported differently.",
@@ -40,7 +40,7 @@ class _YesNoDesign(MatrixChannel):
             outputs=categories,
             observations=categories if observations is None else observations,
         )
-        self._given = given
+        self._given = probabilities
 
     def _described(self) -> dict[str, Any]:
         return {name: str(value) for name, value in self._given.items()}

@@ -86,9 +86,9 @@ def _shifted(
             f"{channel.kind} is for {channel.dimension} statistics, the model has {model.dimension}; allowed: as many.",
             remedy=f"Build the channel with dim={model.dimension}.",
         )
-    given = channel.parameters()
-    lower = np.broadcast_to(np.asarray(given.get("lower", 0.0)), model.dimension)
-    width = np.broadcast_to(np.asarray(given.get("statistic_bound", 1.0)), model.dimension)
+    parameters = channel.parameters()
+    lower = np.broadcast_to(np.asarray(parameters.get("lower", 0.0)), model.dimension)
+    width = np.broadcast_to(np.asarray(parameters.get("statistic_bound", 1.0)), model.dimension)
     return model.probabilities(theta), model.table - lower[:, None], width
 
 

@@ -161,8 +161,8 @@ def _per_value(case: ChannelCase, *, tuned: bool) -> PerValue:
         risen = fallen.T
         if ((fallen == domain.falls) & (risen == domain.rises)).any():
             density = float(case.model.probabilities(case.theta) @ ((case.model.table.T - lower) / width).mean(axis=1))
-            given: dict[str, Any] = {"l1_norm": norm} if same else {"max_l1_norm": norm}
-            return PerValue(d, case.level, density=density if tuned else None, **given, **case.bounds)
+            bound: dict[str, Any] = {"l1_norm": norm} if same else {"max_l1_norm": norm}
+            return PerValue(d, case.level, density=density if tuned else None, **bound, **case.bounds)
     most = _MOST_TUNED if tuned else _MOST_LISTED
     if len(shares) > most:
         raise InputError(

@@ -89,8 +89,8 @@ def regression_release(
     weights[-1] = omega
     share = None if share_within is None else float(as_probability(share_within, "share_within"))
     encoding: Encoding = "quadratic" if channel == "auto" else channel
-    found = _with_radius(field, str(level), encoding, weights, share, n_respondents)
-    return MomentRelease(field, found.channel, encoding, weights, pilot_observations)
+    release = _with_radius(field, str(level), encoding, weights, share, n_respondents)
+    return MomentRelease(field, release.channel, encoding, weights, pilot_observations)
 
 
 def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:

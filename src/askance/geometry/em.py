@@ -118,5 +118,5 @@ def _end(problem: TallyProblem, theta: FloatArray, maxima: Sequence[Maximum]) ->
 
 def _nearest(problem: TallyProblem, theta: FloatArray, maxima: Sequence[Maximum]) -> tuple[int, float]:
     """Which maximum is nearest in probability, and how near."""
-    distances = [problem.distance(theta, each.theta) for each in maxima]
+    distances = [problem.distance(theta, maximum.theta) for maximum in maxima]
     return int(np.argmin(distances)), min(distances)

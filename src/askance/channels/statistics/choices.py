@@ -43,15 +43,15 @@ def require_averaging(value: object) -> Averaging:
     return cast(Averaging, require_choice(value, "averaging", ("within", "printed")))
 
 
-def as_draw_distribution(given: Iterable[Number] | None, name: str, count: int, what: str) -> list[Fraction] | None:
+def as_draw_distribution(shares: Iterable[Number] | None, name: str, count: int, what: str) -> list[Fraction] | None:
     """How often each of `count` things is drawn: one probability for each, all above 0; None where none are given.
 
     >>> as_draw_distribution(["1/2", "1/2"], "release_distribution", 2, "statistic")
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    if given is None:
+    if shares is None:
         return None
-    probabilities = as_distribution(given, name)
+    probabilities = as_distribution(shares, name)
     as_many(probabilities, count, name, f"entries for {count} {what}s", f"Give one per {what}.")
     if min(probabilities) == 0:
         raise InputError(

@@ -125,10 +125,10 @@ class CliqueRelease(DrawnStatistics, HasReportLikelihood):
         self.sums_size = self.bit_offsets[-1] + len(cells)
 
     @classmethod
-    def from_parameters(cls, **given: Any) -> Self:
+    def from_parameters(cls, **values: Any) -> Self:
         """Build from the registry's parameters; table channels may be JSON, as they stand behind a flag."""
-        tables = given.pop("table_channels", None)
-        return cls(**given, table_channels=MATRICES.read(tables) if isinstance(tables, str) else tables)
+        tables = values.pop("table_channels", None)
+        return cls(**values, table_channels=MATRICES.read(tables) if isinstance(tables, str) else tables)
 
     @cached_property
     def clique_probabilities(self) -> FloatArray:
@@ -216,9 +216,9 @@ class CliqueRelease(DrawnStatistics, HasReportLikelihood):
         clique, sets = columns["clique"], columns["subset"]
         row = self._sampler.first_impossible(clique, sets)
         if row is not None:
-            number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
+            number, dense = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
             release, what = self.releases[number], "observations" if number in self._listed else "cells"
-            what = f"{what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'"
+            what = f"{what} {shown(np.flatnonzero(dense).tolist())} of clique {number} in column 'subset'"
             raise impossible_report(row, what, f"exactly {release.subset_size} of 0 to {release.bits - 1}")
 
     # -- estimating ------------------------------------------------------------------------------------------------

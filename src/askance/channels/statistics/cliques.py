@@ -53,7 +53,7 @@ class CliqueTables:
         variables = tuple(as_list(clique, "clique", "[0, 1]"))
         if variables not in self.cliques:
             raise InputError(
-                f"clique is {shown(list(variables))}; allowed: one of {shown([list(each) for each in self.cliques])}.",
+                f"clique is {shown(list(variables))}; allowed: one of {shown(list(map(list, self.cliques)))}.",
                 remedy="Give its number, or its variables in the order in which they were given.",
             )
         return self.cliques.index(variables)
@@ -68,9 +68,9 @@ class CliqueTables:
 
     def cells_of(self, records: AnyArray, clique: IntArray) -> IntArray:
         """The cell of record i in the table of clique[i], shape (n,)."""
-        cell, each = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
+        cell, rows = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
         for variables, factors in zip(self._variables, self._factors, strict=True):
-            cell += records[each, variables[clique]] * factors[clique]
+            cell += records[rows, variables[clique]] * factors[clique]
         return cell
 
     def cells_in_all(self, records: AnyArray) -> IntArray:
@@ -92,10 +92,10 @@ class CliqueTables:
         return list(records)
 
 
-def _read_cliques(given: object, variables: int) -> tuple[tuple[int, ...], ...]:
+def _read_cliques(listed: object, variables: int) -> tuple[tuple[int, ...], ...]:
     cliques: dict[frozenset[int], int] = {}
     result = []
-    for i, entries in enumerate(as_list(given, "cliques", "[[0, 1], [1, 2]]", empty=False)):
+    for i, entries in enumerate(as_list(listed, "cliques", "[[0, 1], [1, 2]]", empty=False)):
         name = f"cliques[{i}]"
         clique = tuple(_read_variable(entry, name, variables) for entry in as_list(entries, name, "[0, 1]"))
         if len(set(clique)) < max(len(clique), 1):

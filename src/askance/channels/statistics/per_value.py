@@ -166,15 +166,15 @@ class PerValue(BitStatistics, HasReportLikelihood):
         )
 
     def _read_possible(self, possible: ArrayLike) -> FloatArray:
-        given = as_array(possible, "possible")
-        if given.ndim != 2 or given.shape[1] != self.dimension or len(given) < 2:
+        listed = as_array(possible, "possible")
+        if listed.ndim != 2 or listed.shape[1] != self.dimension or len(listed) < 2:
             raise ShapeError(
-                f"has shape {given.shape}",
+                f"has shape {listed.shape}",
                 argument="possible",
                 allowed=f"at least two rows of {self.dimension} statistics",
                 remedy="Give one row per possible vector of statistics.",
             )
-        rows = np.array([[as_float(value, "possible") for value in row] for row in given.tolist()])
+        rows = np.array([[as_float(value, "possible") for value in row] for row in listed.tolist()])
         shares = self._bounds.shares(rows, 0).astype(np.float64) + 0.0  # no −0
         norms = shares.sum(axis=1)
         wrong = (norms > float(self.max_l1_norm) + 1e-9) | (self._exact_norm & (norms < float(self.max_l1_norm) - 1e-9))

@@ -58,13 +58,13 @@ def first_subsets(positions: FloatArray, rng: np.random.Generator, directions: i
         directions: how many.
     """
     d, m = positions.shape
-    found = [np.eye(m, dtype=bool), ~np.eye(m, dtype=bool)]
+    subsets = [np.eye(m, dtype=bool), ~np.eye(m, dtype=bool)]
     for direction in np.concatenate([np.eye(d), rng.normal(size=(directions, d))]):
         order = np.argsort(direction @ positions, kind="stable")
         rank = np.empty(m, dtype=np.int64)
         rank[order] = np.arange(m)
-        found += [rank[:, None] < np.arange(1, m), rank[:, None] >= np.arange(1, m)]
-    return np.unique(np.concatenate(found, axis=1), axis=1)
+        subsets += [rank[:, None] < np.arange(1, m), rank[:, None] >= np.arange(1, m)]
+    return np.unique(np.concatenate(subsets, axis=1), axis=1)
 
 
 def interior_start(subsets: Subsets, ratio: float) -> FloatArray:
