@@ -18,9 +18,9 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.ball_release import BallRelease
-from askance.channels.statistics.calibration import BinaryDomain
 from askance.channels.statistics.choices import require_choice
 from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.domains import BinaryDomain
 from askance.channels.statistics.hybrid import Hybrid
 from askance.channels.statistics.hypercube import Hypercube
 from askance.channels.statistics.per_value import PerValue

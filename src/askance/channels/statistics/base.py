@@ -57,6 +57,18 @@ class Enumeration:
     beta: Sequence[Sequence[int]]
     beta_scale: int
 
+    @classmethod
+    def of(
+        cls,
+        reports: Sequence[tuple[str, Sequence[int], Sequence[int]]],
+        statistics: Sequence[Sequence[Fraction]],
+        total: int,
+        beta_scale: int,
+    ) -> Enumeration:
+        """From the label, the weights (m,) and β (d,) of every report."""
+        observations, weights, beta = zip(*reports, strict=True)
+        return cls(list(observations), statistics, list(weights), total, list(zip(*beta, strict=True)), beta_scale)
+
 
 class StatisticsChannel(Described):
     """S(o | φ): a respondent's statistics φ (d numbers) are noised on the device into a small report.

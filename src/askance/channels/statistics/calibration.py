@@ -8,20 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from askance._kernels.draw import TOTAL
-from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
+from askance.channels.statistics.domains import Domain
 from askance.channels.statistics.flips import Flips, flips_of, require_difference
 from askance.channels.thresholds import as_digits
-
-__all__ = [
-    "BinaryDomain",
-    "BoundedDomain",
-    "Domain",
-    "Flips",
-    "ListedDomain",
-    "calibrate",
-    "calibrate_for_density",
-    "flips_of",
-]
 
 # Biased flips lose ones with probabilities of this many significant bits, and their bias is a multiple of 1/1000.
 _KEEP_BITS = 32

@@ -15,7 +15,7 @@ from askance._kernels import bits
 from askance.channels.registry import DISTRIBUTION, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Calibration, Enumeration
 from askance.channels.statistics.bounds import Bounds
-from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
+from askance.channels.statistics.calibration import calibrate
 from askance.channels.statistics.choices import (
     BOUNDS,
     CALIBRATION,
@@ -24,7 +24,9 @@ from askance.channels.statistics.choices import (
     as_draw_distribution,
     require_calibration,
 )
+from askance.channels.statistics.domains import BinaryDomain
 from askance.channels.statistics.drawn import DrawnBits
+from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion

@@ -175,23 +175,15 @@ class DrawnBits(DrawnStatistics, HasReportLikelihood):
         span, raised = self.flips.keep - self.flips.raised, self.flips.raised
         sent = [sum(self._drawn[b] for b in np.argwhere(self._places == s)[:, 0]) for s in range(self.dimension)]
         scale, widths = span * math.lcm(*sent), [int(width) for width in slope]
-        observations, weights, beta = [], [], []
+        reports = []
         for block, drawn in enumerate(self._drawn):
             thresholds = self._thresholds(points, np.full(len(points), block)).tolist()
             for code, bits in enumerate(product((0, 1), repeat=len(self._weights))):
-                observations.append(f"{block}:{code}")
                 pairs = [list(zip(row, bits, strict=True)) for row in thresholds]
-                weights.append([drawn * math.prod(p if bit else TOTAL - p for p, bit in row) for row in pairs])
+                weights = [drawn * math.prod(p if bit else TOTAL - p for p, bit in row) for row in pairs]
                 values = [scale * (1 - width) for width in widths]
                 for place, bit in zip(self._places[block].tolist(), bits, strict=True):
                     share = (TOTAL * bit - raised) * TOTAL * (scale // (span * sent[place]))
                     values[place] += widths[place] * share
-                beta.append(values)
-        return Enumeration(
-            observations=observations,
-            statistics=statistics,
-            weights=weights,
-            total=TOTAL ** (1 + len(self._weights)),
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=scale,
-        )
+                reports.append((f"{block}:{code}", weights, values))
+        return Enumeration.of(reports, statistics, TOTAL ** (1 + len(self._weights)), scale)

@@ -299,24 +299,17 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
         d, k, table, sets = self.dimension, self.sampled, self.table, self._sets()
         points = list(product(range(table.grid + 1), repeat=d))
         scale = math.lcm(*(value.denominator for value in table.beta)) * k
-        observations, weights, beta = [], [], []
+        reports = []
         for drawn, codes in product(sets, product(range(table.codes), repeat=k)):
-            observations.append(_label(drawn, codes))
             pairs = list(zip(drawn, codes, strict=True))
-            weights.append([math.prod(table.weights[point[j]][code] for j, code in pairs) for point in points])
+            weights = [math.prod(table.weights[point[j]][code] for j, code in pairs) for point in points]
             # t̂_j = (1 + x̂_j)/2 with x̂_j = β(code) d/k where j was drawn, and 0 elsewhere
             row = [scale] * d
             for j, code in pairs:
                 row[j] += int(table.beta[code] * d * (scale // k))
-            beta.append(row)
-        return Enumeration(
-            observations=observations,
-            statistics=[[Fraction(point[j], table.grid) for point in points] for j in range(d)],
-            weights=weights,
-            total=len(sets) * TOTAL**k,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=2 * scale,
-        )
+            reports.append((_label(drawn, codes), weights, row))
+        statistics = [[Fraction(point[j], table.grid) for point in points] for j in range(d)]
+        return Enumeration.of(reports, statistics, len(sets) * TOTAL**k, 2 * scale)
 
     # -- describing ------------------------------------------------------------------------------------------------
 

@@ -252,25 +252,19 @@ def enumerate_tables(
         statistics: of these records, shape (m, d).
     """
     told = [[(subset, *release.weights_of(subset)) for subset in release.subsets()] for release in releases]
-    common = math.lcm(*(total for reports in told for _, _, total in reports))
+    common = math.lcm(*(total for every in told for _, _, total in every))
     units = [release.units * part for release, part in zip(releases, drawn, strict=True)]
     scale, offsets = math.lcm(*units), [0, *accumulate(release.cells for release in releases)]
-    observations, weights, beta = [], [], []
+    reports = []
     for number, release in enumerate(releases):
         for subset, by_cell, total in told[number]:
-            observations.append(label(number, subset))
             factor = common // total * drawn[number]
-            weights.append([factor * by_cell[row[number]] for row in cells])
+            weights = [factor * by_cell[row[number]] for row in cells]
             own = [value * TOTAL * (scale // units[number]) for value in release.beta_of(subset)]
-            beta.append([*[0] * offsets[number], *own, *[0] * (offsets[-1] - offsets[number + 1])])
-    return Enumeration(
-        observations=observations,
-        statistics=[[Fraction(int(value)) for value in row] for row in statistics.T],
-        weights=weights,
-        total=TOTAL * common,
-        beta=list(zip(*beta, strict=True)),
-        beta_scale=scale,
-    )
+            beta = [*[0] * offsets[number], *own, *[0] * (offsets[-1] - offsets[number + 1])]
+            reports.append((label(number, subset), weights, beta))
+    exact = [[Fraction(int(value)) for value in row] for row in statistics.T]
+    return Enumeration.of(reports, exact, TOTAL * common, scale)
 
 
 def label(number: int, subset: Sequence[int]) -> str:
