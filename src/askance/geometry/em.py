@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def as_starts(starts: object, dimension: int, name: str = "starts") -> list[Floa
     """Points of θ; for one statistic plain numbers are read as points."""
     example = "[-3, 0, 3]" if dimension == 1 else "[[0, 1], [1, 0]]"
     listed = as_list(starts, name, example, empty=False)
-    points = [[start] if isinstance(start, (int, float, np.number)) else start for start in listed]
+    points: list[Any] = [[start] if isinstance(start, (int, float, np.number)) else start for start in listed]
     return [as_parameter(point, dimension, f"{name}[{i}]") for i, point in enumerate(points)]
 
 

@@ -110,16 +110,15 @@ class DrawnBits(DrawnStatistics, HasReportLikelihood):
 
     # -- estimating ------------------------------------------------------------------------------------------------
 
-    def _told(self, columns: Mapping[str, AnyArray]) -> tuple[IntArray, IntArray, AnyArray]:
-        """Block and code of every report, (n,) each, and the bits, (n, k)."""
+    def _told(self, columns: Mapping[str, AnyArray]) -> tuple[IntArray, AnyArray]:
+        """The block of every report, (n,), and its bits, (n, k)."""
         block, code = (columns[column.name].astype(np.int64) for column in self.columns)
-        return block, code, (code[:, None] & self._weights) > 0
+        return block, (code[:, None] & self._weights) > 0
 
     def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
         """How often each block was sent with each code."""
-        block, code, _ = self._told(columns)
-        codes = self.columns[1].limit
-        cells = code * self.columns[0].limit + block if self._by_code else block * codes + code
+        outer, inner = self.columns[::-1] if self._by_code else self.columns
+        cells = columns[outer.name].astype(np.int64) * inner.limit + columns[inner.name]
         return np.bincount(cells, minlength=self.sums_size)
 
     def _by_statistic(self, sums: IntArray, counted: AnyArray) -> IntArray:
@@ -145,14 +144,14 @@ class DrawnBits(DrawnStatistics, HasReportLikelihood):
 
     def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
         """The printed β: what was drawn, over the probability of drawing it."""
-        block, _, bits = self._told(columns)
+        block, bits = self._told(columns)
         shares, places = np.zeros((len(block), self.dimension)), self._places[block]
         sent = np.broadcast_to(self._sent, self.dimension)[places]
         np.put_along_axis(shares, places, self.flips.debias(bits.astype(np.float64)) / sent, axis=1)
         return self._outer(shares)
 
     def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
-        (block, _, bits), shares = self._told(columns), self._shares(truth).T
+        (block, bits), shares = self._told(columns), self._shares(truth).T
         ones, zeros = self.flips.ones(shares), self.flips.zeros(shares)
         total = np.repeat(np.log(self._block_probabilities)[block][:, None], len(truth), axis=1)
         for bit, place in zip(bits.T, self._places[block].T, strict=True):
