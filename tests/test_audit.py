@@ -19,7 +19,8 @@ from askance._kernels.draw import TOTAL
 from askance.channels import AnyChannel, entries
 from askance.channels.randomness import WordSource
 from askance.channels.statistics import Column
-from askance.channels.statistics.calibration import BinaryDomain, calibrate
+from askance.channels.statistics.calibration import calibrate
+from askance.channels.statistics.domains import BinaryDomain
 from askance.cli.devices import audit as audit_command
 from askance.design import Audit, audit
 from askance.design.audit import DEFAULT_TRIALS, log_ratio_bound

@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 
 from askance._kernels.draw import TOTAL
 from askance.channels.statistics import PerValue
-from askance.channels.statistics.calibration import (
-    BinaryDomain,
-    BoundedDomain,
-    Domain,
-    Flips,
-    ListedDomain,
-    calibrate,
-    calibrate_for_density,
-    flips_of,
-)
+from askance.channels.statistics.calibration import calibrate, calibrate_for_density
+from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
+from askance.channels.statistics.flips import Flips, flips_of
 from askance.channels.thresholds import exp_rounded_down, log_rounded_up
 from askance.errors import ProbabilityError
 

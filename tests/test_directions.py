@@ -47,11 +47,13 @@ def chosen_of(
     units: AnyArray, seeds: WordArray, ranks: AnyArray, count: int, magnitude: bool, *, compiled: bool = False
 ) -> IntArray:
     chosen = np.empty(len(seeds), dtype=np.int64)
-    if compiled:
-        directions.choose(units, seeds, ranks, directions.normal_table(), count, magnitude, chosen)
-    else:
-        directions.choose_plain(units, seeds, ranks, count, magnitude, chosen)
+    choose = directions.choose if compiled else directions.choose_plain
+    choose(units, seeds, ranks, directions.normal_table(), count, magnitude, chosen)
     return chosen
+
+
+def candidates(seeds: WordArray, numbers: AnyArray, width: int) -> IntArray:
+    return directions.candidates_plain(seeds, numbers, directions.normal_table(), width)
 
 
 # -- the generator -----------------------------------------------------------------------------------------------------
@@ -83,9 +85,13 @@ def test_words_are_those_of_splitmix64() -> None:
 
 
 def test_golden_directions() -> None:
-    two = directions.candidates_plain(np.array([1234567], dtype=np.uint64), np.array([[0, 1]]), 4)
+    two = directions.candidates_plain(
+        np.array([1234567], dtype=np.uint64), np.array([[0, 1]]), directions.normal_table(), 4
+    )
     assert two[0].tolist() == [[12383, 1458, -5631, 1770], [941, 2078, 3757, 3316]]
-    odd = directions.candidates_plain(np.array([0xFEDCBA9876543210], dtype=np.uint64), np.array([[63]]), 5)
+    odd = directions.candidates_plain(
+        np.array([0xFEDCBA9876543210], dtype=np.uint64), np.array([[63]]), directions.normal_table(), 5
+    )
     assert odd[0, 0].tolist() == [4133, -129, -4804, 10340, -7407]
     units = np.rint(np.array([[0.6, 0.0, -0.8, 0.0]]) * 2**24).astype(np.int32)
     golden = {False: [0, 10, 60, 17, 25, 48], True: [0, 10, 16, 50, 15, 44]}
@@ -97,9 +103,9 @@ def test_golden_directions() -> None:
 @pytest.mark.parametrize("width", [1, 2, 3, 6, 11])
 def test_one_direction_needs_no_other(width: int) -> None:
     seeds = some_seeds(3, 1)
-    every = directions.candidates_plain(seeds, np.tile(np.arange(16), (3, 1)), width)
+    every = candidates(seeds, np.tile(np.arange(16), (3, 1)), width)
     for i in (0, 7, 15):
-        alone = directions.candidates_plain(seeds, np.full((3, 1), i), width)
+        alone = candidates(seeds, np.full((3, 1), i), width)
         assert np.array_equal(alone[:, 0], every[:, i])
 
 
@@ -112,13 +118,13 @@ def test_compiled_loops_give_the_same_bits(width: int, count: int, magnitude: bo
     assert np.array_equal(chosen, chosen_of(units, seeds, ranks, count, magnitude))
     found, expected = np.empty((n, n), dtype=np.int64), np.empty((n, n), dtype=np.int64)
     directions.ranks(units, seeds, chosen, table, count, magnitude, found)
-    directions.ranks_plain(units, seeds, chosen, count, magnitude, expected)
+    directions.ranks_plain(units, seeds, chosen, table, count, magnitude, expected)
     assert np.array_equal(found, expected)
     assert np.array_equal(np.diagonal(found), ranks)
 
     first, second = (np.empty((n, max(width - 1, 1)), dtype=np.int64) for _ in range(2))
     directions.directions(seeds, chosen, table, width, first)
-    directions.directions_plain(seeds, chosen, width, second)
+    directions.directions_plain(seeds, chosen, table, width, second)
     assert np.array_equal(first, second)
 
 
@@ -128,13 +134,13 @@ def test_compiled_sums_give_the_same_bits(dim: int) -> None:
     seeds, chosen = some_seeds(n, 5), np.random.default_rng(6).integers(0, 64, n)
     vectors = np.zeros((2, 2, dim), dtype=np.int64)
     directions.sum_vectors(seeds, chosen, table, dim + 1, vectors[0])
-    directions.sum_vectors_plain(seeds, chosen, dim + 1, vectors[1])
+    directions.sum_vectors_plain(seeds, chosen, table, dim + 1, vectors[1])
     assert np.array_equal(*vectors)
     products = np.zeros((2, 2, dim * (dim + 1) // 2), dtype=np.int64)
-    directions.sum_products(seeds, chosen, table, dim + 1, dim, products[0])
-    directions.sum_products_plain(seeds, chosen, dim + 1, dim, products[1])
+    directions.sum_products(seeds, chosen, table, dim + 1, products[0])
+    directions.sum_products_plain(seeds, chosen, table, dim + 1, products[1])
     assert np.array_equal(*products)
-    made = directions.candidates_plain(seeds, chosen[:, None], dim + 1)[:, 0]
+    made = candidates(seeds, chosen[:, None], dim + 1)[:, 0]
     assert products[0, 0, 0] == vectors[0, 1, 0] == int((made[:, 0] ** 2).sum())
 
 
@@ -156,7 +162,12 @@ def test_scores_and_sums_fit_64_bits() -> None:
 
 def test_components_look_normal_and_unrelated() -> None:
     """480,000 components: three moments, and correlations between neighbours of every kind."""
-    made = directions.candidates_plain(np.arange(5000, dtype=np.uint64), np.tile(np.arange(8), (5000, 1)), 12) / 4096
+    made = (
+        directions.candidates_plain(
+            np.arange(5000, dtype=np.uint64), np.tile(np.arange(8), (5000, 1)), directions.normal_table(), 12
+        )
+        / 4096
+    )
     n = made.size
     flat = made.reshape(-1)
     for power, mean, variance in ((1, 0, 1), (2, 1, 2), (4, 3, 96)):
@@ -327,7 +338,7 @@ def test_no_pair_of_vectors_can_be_told_apart_beyond_the_level(kind: Both, dim: 
     np.testing.assert_allclose(apart, channel.privacy_level, rtol=1e-12)  # the worst pair differs at every seed
     # The compiled loop, used here, and the plain one agree.
     plain = np.empty(found.shape, dtype=np.int64)
-    given = columns["seed"], columns["choice"], count, kind is QuadraticRelease, plain
+    given = columns["seed"], columns["choice"], directions.normal_table(), count, kind is QuadraticRelease, plain
     directions.ranks_plain(channel._read(vectors, 0), *given)
     assert np.array_equal(plain < channel.choice.top, is_best)
 
@@ -382,8 +393,7 @@ def test_compiled_and_plain_paths_agree(kind: Both, dim: int, monkeypatch: pytes
     compiled = channel.simulate(vectors, np.random.default_rng(18))
     sums, beta = channel.sums(compiled), channel.debias(compiled)
     monkeypatch.setattr("askance.channels.statistics.base.COMPILED_PAYS_FROM", 1 << 60)
-    for module in ("directions", "ball_release", "quadratic_release"):
-        monkeypatch.setattr(f"askance.channels.statistics.{module}.COMPILED_PAYS_FROM", 1 << 60)
+    monkeypatch.setattr("askance.channels.statistics.directions.COMPILED_PAYS_FROM", 1 << 60)
     assert channel.simulate(vectors, np.random.default_rng(18)) == compiled
     assert np.array_equal(channel.sums(compiled), sums)
     assert np.array_equal(channel.debias(compiled), beta)

@@ -255,7 +255,7 @@ def test_wide_bounded_statistics_stay_in_their_places(
 ) -> None:
     """The same without packing, also where a row takes more words than a source gives at a time."""
     monkeypatch.setattr("askance.channels.statistics.base.COMPILED_PAYS_FROM", compiled_from)
-    monkeypatch.setattr("askance.channels.statistics.dense_bits.LONGEST_DRAW", longest_draw)
+    monkeypatch.setattr("askance.channels.statistics.flips.LONGEST_DRAW", longest_draw)
     listed = np.zeros((2, 1000))
     listed[:, [62, 63, 64, 127, 128, 500, 935, 936, 999]] = 1
     listed[0, 0] = listed[1, 1] = 1

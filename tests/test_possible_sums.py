@@ -18,7 +18,7 @@ from askance import (
     SubsetSelection,
 )
 from askance.channels import StatisticsChannel
-from askance.channels.statistics.sum_law import CountLaw, MomentLaw
+from askance.channels.sum_law import CountLaw, MomentLaw
 from askance.errors import FormatError, InputError
 from askance.formats.statistics_file import statistics_from_parts, statistics_to_parts
 from tests.statistics_families import (

@@ -11,7 +11,7 @@ from askance import CoordinateRelease, Enumerated, MatrixChannel, PerValue, Rand
 from askance._arrays import FloatArray
 from askance.channels import StatisticsChannel
 from askance.channels.statistics import Averaging, Hybrid, Reports, SubsetSelection
-from askance.channels.statistics.calibration import Flips
+from askance.channels.statistics.flips import Flips
 from askance.design import (
     StatisticsAsymptotics,
     coordinate_release_excess_covariance,

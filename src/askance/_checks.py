@@ -18,7 +18,7 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._words import Argument, Either, words
-from askance.errors import InputError, MissingValueError, ProbabilityError, ShapeError
+from askance.errors import EmptyDataError, InputError, MissingValueError, ProbabilityError, ShapeError
 
 Number: TypeAlias = int | float | Fraction | str
 _Kind = TypeVar("_Kind")
@@ -166,6 +166,12 @@ def shape(array: AnyArray, expected: tuple[int | str, ...], argument: str, remed
     raise ShapeError(words("has {0}", has), argument=argument, got=array.shape, allowed=allowed, remedy=remedy)
 
 
+def as_many(values: Sized, wanted: int, argument: str, what: str, remedy: str) -> None:
+    """Refuse more or fewer than are wanted; `what` is told after their number, as in "labels for 3 columns"."""
+    if len(values) != wanted:
+        raise ShapeError(f"has {len(values)} {what}", argument=argument, got=len(values), remedy=remedy)
+
+
 # -- single numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -266,15 +272,20 @@ def as_count(value: object, name: str, *, minimum: int = 0, maximum: int = 2**48
 # -- lists and arrays of numbers ---------------------------------------------------------------------------------------
 
 
-def as_list(values: object, name: str, example: str) -> list[Any]:
-    """Read a list: anything with an order that can be gone through, but no text, set or mapping."""
+def as_list(values: object, name: str, example: str, *, empty: bool = True) -> list[Any]:
+    """Read a list: anything with an order that can be gone through, but no text, set or mapping.
+
+    `empty` says whether there may be nothing in it.
+    """
     refused = isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable)
     if refused or (isinstance(values, np.ndarray) and values.ndim == 0):
         raise InputError(argument=name, got=shown(values), allowed="a list", remedy=f"Give a list such as {example}.")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu" + "f" * (values.dtype == np.float64):
-        return list(values.tolist())
-    assert isinstance(values, Iterable)
-    return list(values)
+    is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "iu" + "f" * (values.dtype == np.float64)
+    listed: list[Any] = values.tolist() if is_plain else list(values)  # type: ignore[attr-defined,call-overload]
+    if not listed and not empty:
+        remedy = f"Give a list such as {example}."
+        raise EmptyDataError("is empty", argument=name, allowed="at least one", remedy=remedy)
+    return listed
 
 
 def as_distribution(values: Iterable[Number], name: str) -> list[Fraction]:

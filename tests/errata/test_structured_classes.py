@@ -16,7 +16,7 @@ import pytest
 
 from askance import CoordinateRelease, Enumerated, PerValue, TripleRelease, asymptotics, certify
 from askance._kernels.draw import TOTAL
-from askance.channels.statistics.calibration import Flips
+from askance.channels.statistics.flips import Flips
 from askance.design import (
     coordinate_release_excess_covariance,
     crossover,

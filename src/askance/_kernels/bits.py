@@ -28,6 +28,8 @@ WORD = 64
 _ALL = np.uint64(2**64 - 1)
 _ONE = np.uint64(1)
 _SHIFT = np.uint64(DISCARDED_BITS)
+_PAIRS, _FOURS, _BYTES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+_EVERY_BYTE, _1, _2, _4, _56 = np.uint64(0x0101010101010101), np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 # Words noised together, and how many planes are drawn for all of them before the open ones are looked at.
 _BLOCK = 64
 _TOGETHER = 8
@@ -65,6 +67,17 @@ def last_word_mask(bits: int) -> int:
     return (1 << (bits - WORD * (words_for(bits) - 1))) - 1
 
 
+@compiled
+def ones_of(word: Any) -> Any:
+    """How many bits of a word are set: counted in fields of 2, 4 and 8 bits and summed by one multiplication.
+
+    The compiler knows the pattern and puts the processor's own instruction there.
+    """
+    word = word - ((word >> _1) & _PAIRS)
+    word = (word & _FOURS) + ((word >> _2) & _FOURS)
+    return (((word + (word >> _4)) & _BYTES) * _EVERY_BYTE) >> _56
+
+
 @lru_cache(maxsize=256)
 def planes_of(threshold: int) -> WordArray:
     """The 62 bits of a threshold from the highest, each as a word of ones or zeros, shape (62,)."""
@@ -95,7 +108,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
         size = min(_BLOCK, truth.size - first)
         if used + planes * size > words.size:
             return int(first)
-        given = truth[first : first + size]
+        own = truth[first : first + size]
         for i in range(size):
             undecided[i] = _ALL
             noised[i] = 0
@@ -105,7 +118,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
             one, zero = ones[plane], zeros[plane]
             random = words[used : used + size]
             for i in range(size):
-                threshold = (given[i] & one) | (~given[i] & zero)
+                threshold = (own[i] & one) | (~own[i] & zero)
                 noised[i] |= undecided[i] & threshold & ~random[i]
                 undecided[i] &= ~(random[i] ^ threshold)
             used += size
@@ -113,7 +126,7 @@ def flip(truth: Any, ones: Any, zeros: Any, width: Any, mask: Any, words: Any, s
             rest = undecided[i]
             plane = _TOGETHER
             while rest != 0 and plane < planes:
-                threshold = (given[i] & ones[plane]) | (~given[i] & zeros[plane])
+                threshold = (own[i] & ones[plane]) | (~own[i] & zeros[plane])
                 drawn = words[used]
                 used += 1
                 noised[i] |= rest & threshold & ~drawn
@@ -143,7 +156,7 @@ def flip_plain(
         if used + len(planes) * len(block) > len(random):
             return first
         own = used + _TOGETHER * len(block)  # where the words of single words begin
-        for i, given in enumerate(block):
+        for i, word in enumerate(block):
             undecided = int(mask) if (first + i + 1) % width == 0 else 2**64 - 1
             shared = random[used + i : used + _TOGETHER * len(block) : len(block)]
             noised = 0
@@ -152,7 +165,7 @@ def flip_plain(
                     break
                 drawn = shared[plane] if plane < _TOGETHER else random[own]
                 own += plane >= _TOGETHER
-                threshold = (given & one) | (~given & zero)
+                threshold = (word & one) | (~word & zero)
                 noised |= undecided & threshold & ~drawn
                 undecided &= ~(drawn ^ threshold)
             out[first + i] = noised

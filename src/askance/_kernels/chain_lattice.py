@@ -61,6 +61,7 @@ def sum_lattices(
     layers, arcs = np.empty(longest + 1, dtype=np.int64), np.empty(longest + 1, dtype=np.int64)
     scales, later = np.empty(longest), np.empty((longest + 1, widest), dtype=np.int16)
     names, clock = np.empty(widest, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    room = entry, forward, source, target, layers, arcs, scales, keys, used, table, stamp, clock
     for g in range(widest):
         names[g] = mix(np.uint64(g + 1) * GAMMA)
     for r in members:
@@ -75,20 +76,15 @@ def sum_lattices(
                 w[t * count + j] *= layout.factor[begin + j]
         chosen = candidates[at : at + length * count]
         _later(chosen, group, length, count, low.size, later)
-        logarithm = _layers(
-            w, chosen, group, tag, low, high, later, edges, boundary.before[begin : begin + count], names, length,
-            keys, entry, used, forward, source, target, table, stamp, clock, layers, arcs, scales,
-        )  # fmt: skip
+        region = w, chosen, group, tag, low, high, later
+        logarithm = _layers(region, edges, boundary.before[begin : begin + count], names, length, room)
         value[r] = logarithm
         for j in range(count):
             boundary.into[begin + j] = boundary.out[begin + j] = 0.0
         if np.isnan(logarithm):
             w[:] = 0.0
             continue
-        value[r] += _pull(
-            w, tag, edges, boundary, begin, length, count,
-            entry, forward, backward, source, target, layers, arcs, scales, pairs, weight[r],
-        )  # fmt: skip
+        value[r] += _pull(region, edges, boundary, begin, length, room, backward, pairs, weight[r])
 
 
 @compiled
@@ -136,32 +132,10 @@ def _fits(
 
 
 @compiled
-def _layers(
-    w: Any,
-    chosen: Any,
-    group: Any,
-    tag: Any,
-    low: Any,
-    high: Any,
-    later: Any,
-    edges: Any,
-    before: Any,
-    names: Any,
-    length: Any,
-    keys: Any,
-    entry: Any,
-    used: Any,
-    forward: Any,
-    source: Any,
-    target: Any,
-    table: Any,
-    stamp: Any,
-    clock: Any,
-    layers: Any,
-    arcs: Any,
-    scales: Any,
-) -> Any:
+def _layers(region: Any, edges: Any, before: Any, names: Any, length: Any, room: Any) -> Any:
     """All nodes, arcs and forward sums (each layer scaled to 1); returns the log of the scales, NaN if in vain."""
+    w, chosen, group, tag, low, high, later = region
+    entry, forward, source, target, layers, arcs, scales, keys, used, table, stamp, clock = room
     count, nodes, links, logarithm = group.size, 0, 0, 0.0
     layers[0] = arcs[0] = 0
     listed = np.empty(count, dtype=np.int64)
@@ -170,16 +144,16 @@ def _layers(
             return np.nan
     for t in range(length):
         clock[0] += 1
-        found = 0
+        n_listed = 0
         for j in range(count):
             if chosen[t * count + j]:
-                listed[found] = j
-                found += 1
+                listed[n_listed] = j
+                n_listed += 1
         first, last = (layers[t - 1], layers[t]) if t else (-1, 0)
         for node in range(first, last):
-            for x in range(found):
+            for x in range(n_listed):
                 j = listed[x]
-                if not _fits(used, node, j, listed, found, group, low, high, later, t):
+                if not _fits(used, node, j, listed, n_listed, group, low, high, later, t):
                     continue
                 if links == source.size or nodes == keys.size:
                     return np.nan
@@ -215,26 +189,12 @@ def _layers(
 
 @compiled
 def _pull(
-    w: Any,
-    tag: Any,
-    edges: Any,
-    boundary: Any,
-    begin: Any,
-    length: Any,
-    count: Any,
-    entry: Any,
-    forward: Any,
-    backward: Any,
-    source: Any,
-    target: Any,
-    layers: Any,
-    arcs: Any,
-    scales: Any,
-    pairs: Any,
-    weight: Any,
+    region: Any, edges: Any, boundary: Any, begin: Any, length: Any, room: Any, backward: Any, pairs: Any, weight: Any
 ) -> Any:
     """Backward sums and posteriors, in place of the factors; returns the logarithm of what comes after the region."""
-    total = 0.0
+    w, group, tag = region[0], region[2], region[3]
+    entry, forward, source, target, layers, arcs, scales = room[:7]
+    total, count = 0.0, group.size
     for node in range(layers[length - 1], layers[length]):
         backward[node] = boundary.after[begin + entry[node]]
         total += forward[node] * backward[node]
@@ -245,9 +205,9 @@ def _pull(
         backward[node] = 0.0
     for t in range(length - 1, -1, -1):
         for link in range(arcs[t], arcs[t + 1]):
-            node, found = source[link], target[link]
-            j = entry[found]
-            step = w[t * count + j] / scales[t] * backward[found]
+            node, reached = source[link], target[link]
+            j = entry[reached]
+            step = w[t * count + j] / scales[t] * backward[reached]
             if node < 0:
                 boundary.into[begin + j] += step
                 continue

@@ -135,7 +135,8 @@ def sum_blocks(
     )  # fmt: skip
     scale, total = np.empty(LANES), np.empty(LANES)
     digit, stride = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
-    lists = np.empty((2, most), dtype=np.int64)
+    rows = w, local, first, forward, last, backward, gamma, joint, step, out
+    counters = digit, stride, np.empty((2, most), dtype=np.int64)
     for block in range(ends.size - 1):
         own = members[ends[block] : ends[block + 1]]
         region = own[0]
@@ -143,13 +144,10 @@ def sum_blocks(
         low, high = layout.low[groups], layout.high[groups]
         group = layout.group[layout.entry_offsets[region] : layout.entry_offsets[region + 1]]
         length = layout.length[region]
-        _load(layout, own, edges, boundary, numbers, w, local, first, last, scale)
-        _forward(high, group, length, w, local, first, forward, digit, stride, lists)
-        _backward(
-            low, high, group, length, w, local, first, last, forward, backward, gamma, joint, step, out, total, digit,
-            stride, lists,
-        )  # fmt: skip
-        _store(layout, own, local, joint, gamma, first, out, total, scale, boundary, numbers, value, pairs, weight)
+        _load(layout, own, edges, boundary, numbers, rows, scale)
+        _forward(high, group, length, rows, counters)
+        _backward(low, high, group, length, rows, counters, total)
+        _store(layout, own, rows, (total, scale), boundary, numbers, value, pairs, weight)
 
 
 @compiled
@@ -170,19 +168,9 @@ def _sizes(layout: Any, members: Any, ends: Any) -> Any:
 
 
 @compiled
-def _load(
-    layout: Any,
-    own: Any,
-    edges: Any,
-    boundary: Any,
-    numbers: Any,
-    w: Any,
-    local: Any,
-    first: Any,
-    last: Any,
-    scale: Any,
-) -> None:
+def _load(layout: Any, own: Any, edges: Any, boundary: Any, numbers: Any, rows: Any, scale: Any) -> None:
     """Factors of tokens, rows (length, entries), and of edges, (entries, entries), largest 1 each; the boundary."""
+    w, local, first, last = rows[0], rows[1], rows[2], rows[4]
     entries, length = layout.entry_offsets[own[0] + 1] - layout.entry_offsets[own[0]], layout.length[own[0]]
     for lane in range(own.size, LANES):
         w[: length * entries, lane], local[: entries * entries, lane] = 0.0, 0.0
@@ -226,19 +214,10 @@ def _split(digit: Any, high: Any, group: Any, lists: Any) -> Any:
 
 
 @compiled
-def _forward(
-    high: Any,
-    group: Any,
-    length: Any,
-    w: Any,
-    local: Any,
-    first: Any,
-    forward: Any,
-    digit: Any,
-    stride: Any,
-    lists: Any,
-) -> None:
+def _forward(high: Any, group: Any, length: Any, rows: Any, counters: Any) -> None:
     """F of all states, from each to those with one token more; entries of groups not used are left alone."""
+    w, local, first, forward = rows[:4]
+    digit, stride, lists = counters
     groups, entries, cells, used = high.size, group.size, 1, 0
     for g in range(groups):
         stride[g], digit[g] = cells, 0
@@ -265,36 +244,19 @@ def _end(
     for i in entries:
         here, token, own = _U(base + i), _U(at + i), _U(i)
         if complete:
-            found, ending = _get(forward, here), _get(last, own)
+            begun, ending = _get(forward, here), _get(last, own)
             _put(backward, here, ending)
-            _put(gamma, token, _plus_times(_get(gamma, token), found, ending))
-            _put(out, own, _plus_times(_get(out, own), found, _ONES))
+            _put(gamma, token, _plus_times(_get(gamma, token), begun, ending))
+            _put(out, own, _plus_times(_get(out, own), begun, _ONES))
         else:
             _put(backward, here, _ZEROS)
 
 
 @compiled
-def _backward(
-    low: Any,
-    high: Any,
-    group: Any,
-    length: Any,
-    w: Any,
-    local: Any,
-    first: Any,
-    last: Any,
-    forward: Any,
-    backward: Any,
-    gamma: Any,
-    joint: Any,
-    step: Any,
-    out: Any,
-    total: Any,
-    digit: Any,
-    stride: Any,
-    lists: Any,
-) -> None:
+def _backward(low: Any, high: Any, group: Any, length: Any, rows: Any, counters: Any, total: Any) -> None:
     """B of all states, Z γ, Z times the posteriors of edges (without E), Z ∂Z / ∂after, and Z itself."""
+    w, local, first, forward, last, backward, gamma, joint, step, out = rows
+    digit, stride, lists = counters
     groups, entries, used, cells = high.size, group.size, 0, 1
     for g in range(groups):
         digit[g] = high[g]
@@ -316,14 +278,14 @@ def _backward(
                 _put(step, _U(j), _times(_get(w, _U(used * entries + j)), _get(backward, source)))
             for a in range(n_used):
                 i = lists[0, a]
-                found, sent = _get(forward, _U(base + i)), _ZEROS
+                begun, sent = _get(forward, _U(base + i)), _ZEROS
                 for b in range(n_open):
                     j = lists[1, b]
                     edge, onward = _U(i * entries + j), _get(step, _U(j))
                     sent = _plus_times(sent, _get(local, edge), onward)
-                    _put(joint, edge, _plus_times(_get(joint, edge), found, onward))
+                    _put(joint, edge, _plus_times(_get(joint, edge), begun, onward))
                 _put(backward, _U(base + i), sent)
-                _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), found, sent))
+                _put(gamma, _U(at + i), _plus_times(_get(gamma, _U(at + i)), begun, sent))
         used += count_down(digit, high, 0)
     # `step` is what the last state, the empty one, left there: w_1(j) B(e_j, j); Z from it.
     z = _ZEROS
@@ -335,22 +297,11 @@ def _backward(
 
 @compiled
 def _store(
-    layout: Any,
-    own: Any,
-    local: Any,
-    joint: Any,
-    gamma: Any,
-    first: Any,
-    out: Any,
-    total: Any,
-    scale: Any,
-    boundary: Any,
-    numbers: Any,
-    value: Any,
-    pairs: Any,
-    weight: Any,
+    layout: Any, own: Any, rows: Any, lanes: Any, boundary: Any, numbers: Any, value: Any, pairs: Any, weight: Any
 ) -> None:
     """Results of a block to where they belong."""
+    local, first, gamma, joint, out = rows[1], rows[2], rows[6], rows[7], rows[9]
+    total, scale = lanes
     for lane in range(own.size):
         region = own[lane]
         begin, length = layout.entry_offsets[region], layout.length[region]

@@ -73,12 +73,12 @@ def words_per_candidate(width: int) -> int:
 # -- plain twins -------------------------------------------------------------------------------------------------------
 
 
-def candidates_plain(seeds: WordArray, candidates: AnyArray, width: int) -> IntArray:
+def candidates_plain(seeds: WordArray, candidates: AnyArray, table: AnyArray, width: int) -> IntArray:
     """The candidates of some numbers: seeds (n,) and numbers (n, c) give components (n, c, width)."""
     stride = words_per_candidate(width)
     counters = candidates.astype(np.uint64)[..., None] * np.uint64(stride) + np.arange(1, stride + 1, dtype=np.uint64)
     words = mix.plain(np.asarray(seeds[:, None, None] + counters * GAMMA, dtype=np.uint64))
-    table = normal_table().astype(np.int64)
+    table = table.astype(np.int64)
     even = table[words & _LOW] + table[(words >> _16) & _LOW]
     odd = table[(words >> _32) & _LOW] + table[words >> _48]
     return np.stack([even, odd], axis=-1).reshape(*words.shape[:2], 2 * stride)[..., :width]
@@ -95,51 +95,49 @@ def keys_plain(directions: IntArray, units: IntArray, *, magnitude: bool) -> Int
 
 
 def choose_plain(
-    units: AnyArray, seeds: WordArray, ranks: AnyArray, count: int, magnitude: bool, out: AnyArray
+    units: AnyArray, seeds: WordArray, ranks: AnyArray, table: AnyArray, count: int, magnitude: bool, out: AnyArray
 ) -> None:
     """The number of the candidate of each rank (0 is the best of `count`), into `out` (n,)."""
-    numbers = np.arange(count)
     for rows in _pieces(len(seeds), count * units.shape[1]):
-        every = np.broadcast_to(numbers, (rows.stop - rows.start, count))
-        directions = candidates_plain(seeds[rows], every, units.shape[1])
+        every = np.broadcast_to(np.arange(count), (rows.stop - rows.start, count))
+        directions = candidates_plain(seeds[rows], every, table, units.shape[1])
         keys = np.sort(keys_plain(directions, units[rows].astype(np.int64), magnitude=magnitude), axis=1)
-        found = np.take_along_axis(keys, count - 1 - ranks[rows].astype(np.int64)[:, None], axis=1)[:, 0]
-        out[rows] = count - 1 - found % count
+        key = np.take_along_axis(keys, count - 1 - ranks[rows].astype(np.int64)[:, None], axis=1)[:, 0]
+        out[rows] = count - 1 - key % count
 
 
 def ranks_plain(
-    units: AnyArray, seeds: WordArray, chosen: AnyArray, count: int, magnitude: bool, out: AnyArray
+    units: AnyArray, seeds: WordArray, chosen: AnyArray, table: AnyArray, count: int, magnitude: bool, out: AnyArray
 ) -> None:
     """The rank of the chosen candidate of each seed for each of m unit vectors (m, width), into `out` (n, m)."""
-    numbers = np.arange(count)
     for rows in _pieces(len(seeds), count * units.shape[1]):
-        every = np.broadcast_to(numbers, (rows.stop - rows.start, count))
-        directions = candidates_plain(seeds[rows], every, units.shape[1])
+        every = np.broadcast_to(np.arange(count), (rows.stop - rows.start, count))
+        directions = candidates_plain(seeds[rows], every, table, units.shape[1])
         for j, unit in enumerate(units.astype(np.int64)):
             keys = keys_plain(directions, np.broadcast_to(unit, (len(directions), len(unit))), magnitude=magnitude)
             mine = np.take_along_axis(keys, chosen[rows].astype(np.int64)[:, None], axis=1)
             out[rows, j] = (keys > mine).sum(axis=1)
 
 
-def directions_plain(seeds: WordArray, chosen: AnyArray, width: int, out: AnyArray) -> None:
+def directions_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width: int, out: AnyArray) -> None:
     """The first components of the chosen candidates, into `out` (n, at most width)."""
     for rows in _pieces(len(seeds), width):
-        out[rows] = candidates_plain(seeds[rows], chosen[rows][:, None], width)[:, 0, : out.shape[1]]
+        out[rows] = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0, : out.shape[1]]
 
 
-def sum_vectors_plain(seeds: WordArray, chosen: AnyArray, width: int, out: IntArray) -> None:
+def sum_vectors_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width: int, out: IntArray) -> None:
     """Add Σ g_j and Σ g_j² over reports to the two rows of `out` (2, dim)."""
     for rows in _pieces(len(seeds), width):
-        found = candidates_plain(seeds[rows], chosen[rows][:, None], width)[:, 0, : out.shape[1]]
-        out += [found.sum(axis=0), (found * found).sum(axis=0)]
+        components = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0, : out.shape[1]]
+        out += [components.sum(axis=0), (components * components).sum(axis=0)]
 
 
-def sum_products_plain(seeds: WordArray, chosen: AnyArray, width: int, dim: int, out: IntArray) -> None:
-    """Add Σ g_i g_j and Σ (g_i g_j / 2^17, rounded)² over reports, i ≤ j < dim row by row, to `out` (2, pairs)."""
-    first, second = np.triu_indices(dim)
+def sum_products_plain(seeds: WordArray, chosen: AnyArray, table: AnyArray, width: int, out: IntArray) -> None:
+    """Add Σ g_i g_j and Σ (g_i g_j / 2^17, rounded)² of reports, i ≤ j < width − 1 row by row, to `out` (2, pairs)."""
+    first, second = np.triu_indices(width - 1)
     for rows in _pieces(len(seeds), max(width, len(first))):
-        found = candidates_plain(seeds[rows], chosen[rows][:, None], width)[:, 0]
-        products = found[:, first] * found[:, second]
+        components = candidates_plain(seeds[rows], chosen[rows][:, None], table, width)[:, 0]
+        products = components[:, first] * components[:, second]
         rounded = (products + _ROUNDING) >> SQUARE_SHIFT
         out += [products.sum(axis=0), (rounded * rounded).sum(axis=0)]
 
@@ -267,7 +265,8 @@ def sum_vectors(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> No
 
 
 @compiled
-def sum_products(seeds: Any, chosen: Any, table: Any, width: Any, dim: Any, out: Any) -> None:
+def sum_products(seeds: Any, chosen: Any, table: Any, width: Any, out: Any) -> None:
+    dim = width - 1
     step = GAMMA * np.uint64((width + 1) // 2)
     made = np.empty(dim + dim % 2, dtype=np.int64)
     first, second = out[0], out[1]

@@ -73,7 +73,7 @@ def sum_blocks(
         for lane in range(lanes):
             scale[lane] = _load(layout, probabilities, members[begin + lane], p, lane, lanes)
         _forward(high, length, lanes, p, forward, digit, stride)
-        _backward(low, high, length, lanes, p, forward, backward, gamma, digit, stride)
+        _backward(low, high, length, lanes, p, (forward, backward, gamma), digit, stride)
         for lane in range(lanes):
             region, total = members[begin + lane], backward[lane]
             value[region] = np.log(total) + scale[lane] if total > TINY else np.nan
@@ -142,19 +142,9 @@ def _forward(high: Any, length: Any, lanes: Any, p: Any, forward: Any, digit: An
 
 
 @compiled
-def _backward(
-    low: Any,
-    high: Any,
-    length: Any,
-    lanes: Any,
-    p: Any,
-    forward: Any,
-    backward: Any,
-    gamma: Any,
-    digit: Any,
-    stride: Any,
-) -> None:
-    """B of all states and Z γ, from the last state to the first; `stride` as `_forward` left it."""
+def _backward(low: Any, high: Any, length: Any, lanes: Any, p: Any, sums: Any, digit: Any, stride: Any) -> None:
+    """B of all states and Z γ, from the last state to the first; F and `stride` as `_forward` left them."""
+    forward, backward, gamma = sums
     groups, cells, used = high.size, np.int64(high[0]) + 1, 0
     for j in range(1, groups):
         digit[j] = high[j]

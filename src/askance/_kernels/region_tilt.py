@@ -73,15 +73,13 @@ def tilt_regions(
         entries = max(entries, groups * layout.length[region])
     p, rows, hessian = np.empty(entries), np.empty(longest), np.empty(widest * widest)
     v, columns, step, trial = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
-    seen = np.empty(widest, dtype=np.uint64)
+    room = v, rows, columns, step, hessian, np.empty(widest, dtype=np.uint64), trial
     for number in range(first, last):
         region = members[number]
         begin, end, length = layout.offsets[region], layout.offsets[region + 1], layout.length[region]
         low, high, groups = layout.low[begin:end], layout.high[begin:end], end - begin
         load_weights(layout, probabilities, region, p, 0, 1, length)
-        value[region] = _settle(
-            p, tilts[begin:end], low, high, length, tolerance, v, rows, columns, hessian, step, trial, seen
-        )
+        value[region] = _settle(p, tilts[begin:end], low, high, length, tolerance, room)
         at = layout.place[region]
         for i in range(length):
             for j in range(groups):
@@ -89,22 +87,9 @@ def tilt_regions(
 
 
 @compiled
-def _settle(
-    p: Any,
-    tilt: Any,
-    low: Any,
-    high: Any,
-    length: Any,
-    tolerance: Any,
-    v: Any,
-    rows: Any,
-    columns: Any,
-    hessian: Any,
-    step: Any,
-    trial: Any,
-    seen: Any,
-) -> Any:
+def _settle(p: Any, tilt: Any, low: Any, high: Any, length: Any, tolerance: Any, room: Any) -> Any:
     """Bring t = log v of one region to the minimum; returns D, with `v`, `rows` and `columns` as they are there."""
+    (v, rows, columns, step), trial = room[:4], room[6]
     groups, ranged = tilt.size, False
     for j in range(groups):
         ranged |= low[j] < high[j]
@@ -127,7 +112,7 @@ def _settle(
                 off = max(off, abs(columns[j] * v[j] - low[j]))
         if off <= tolerance:
             break
-        size = _direction(p, tilt, low, high, length, v, rows, columns, hessian, step, seen)
+        size = _direction(p, tilt, low, high, length, room)
         for _ in range(_HALVINGS):
             for j in range(groups):
                 trial[j] = min(max(tilt[j] + step[j] * size, -_LARGEST), _LARGEST)
@@ -155,7 +140,7 @@ def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
     where a ranged t_j changes its sign, so that the lowest is one of these. Sweeps alone would creep there.
     """
     while True:
-        total, nearest, found = 0, 0.0, -1
+        total, nearest, changed = 0, 0.0, -1
         for j in range(tilt.size):
             if low[j] < high[j] and tilt[j] == 0.0:
                 return
@@ -164,17 +149,17 @@ def _shift(tilt: Any, low: Any, high: Any, length: Any) -> None:
             return
         down = total < length
         for j in range(tilt.size):
-            if low[j] < high[j] and (tilt[j] > 0.0) == down and (found < 0 or abs(tilt[j]) < nearest):
-                nearest, found = abs(tilt[j]), j
-        if found < 0:
+            if low[j] < high[j] and (tilt[j] > 0.0) == down and (changed < 0 or abs(tilt[j]) < nearest):
+                nearest, changed = abs(tilt[j]), j
+        if changed < 0:
             return
         for j in range(tilt.size):
             tilt[j] += -nearest if down else nearest
-        tilt[found] = 0.0
-        total += (high[found] - low[found]) if down else (low[found] - high[found])
+        tilt[changed] = 0.0
+        total += (high[changed] - low[changed]) if down else (low[changed] - high[changed])
         if total == length or (total > length) == down:
             return
-        tilt[found] = -1e-300 if down else 1e-300  # beyond its sign change
+        tilt[changed] = -1e-300 if down else 1e-300  # beyond its sign change
 
 
 @compiled
@@ -222,31 +207,20 @@ def _sweep(tilt: Any, low: Any, high: Any, v: Any, columns: Any) -> Any:
 
 
 @compiled
-def _direction(
-    p: Any,
-    tilt: Any,
-    low: Any,
-    high: Any,
-    length: Any,
-    v: Any,
-    rows: Any,
-    columns: Any,
-    hessian: Any,
-    step: Any,
-    seen: Any,
-) -> Any:
+def _direction(p: Any, tilt: Any, low: Any, high: Any, length: Any, room: Any) -> Any:
     """Newton's step; returns by how much it is to be shortened, 0 if there is none."""
+    v, rows, columns, step, hessian, seen = room[:6]
     groups, fixed, excess = tilt.size, 0, 0.0
     for x in range(groups * groups):
         hessian[x] = 0.0
     for i in range(_U(length)):
-        found, inverse = _U(0), rows[i]
+        count, inverse = _U(0), rows[i]
         for j in range(_U(groups)):
             q = p[j * _U(length) + i] * v[j] * inverse
             if q > _NEGLIGIBLE:
-                step[found], seen[found] = q, j
-                found += _U(1)
-        for x in range(found):
+                step[count], seen[count] = q, j
+                count += _U(1)
+        for x in range(count):
             q, at = step[x], seen[x] * _U(groups)
             for y in range(x + _U(1)):
                 hessian[at + seen[y]] -= q * step[y]

@@ -14,19 +14,13 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import WordArray
+from askance._kernels.bits import ones_of
 from askance._kernels.compiler import compiled
 from askance._kernels.draw import DISCARDED_BITS
 
 _SHIFT = np.uint64(DISCARDED_BITS)
 _ALL = np.uint64(2**64 - 1)
 _NONE = np.uint64(0)
-# Ones are counted in fields of 2, 4 and 8 bits and summed by one multiplication; the compiler knows the pattern and
-# puts the processor's own instruction there.
-_PAIRS = np.uint64(0x5555555555555555)
-_FOURS = np.uint64(0x3333333333333333)
-_BYTES = np.uint64(0x0F0F0F0F0F0F0F0F)
-_SUM = np.uint64(0x0101010101010101)
-_U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
 @compiled
@@ -38,14 +32,10 @@ def turn(truth: Any, coins: Any, keep: Any, dimension: Any, mask: Any, out: Any)
     """
     rows, width = truth.shape
     for i in range(rows):
-        given, drawn = truth[i], out[i]
+        own, drawn = truth[i], out[i]
         differing = np.int64(0)
         for w in range(width):
-            x = given[w] ^ drawn[w]
-            x = x - ((x >> _U1) & _PAIRS)
-            x = (x & _FOURS) + ((x >> _U2) & _FOURS)
-            x = (x + (x >> _U4)) & _BYTES
-            differing += np.int64((x * _SUM) >> _U56)
+            differing += np.int64(ones_of(own[w] ^ drawn[w]))
         inner = dimension - 2 * differing
         towards = np.int64(coins[i] >> _SHIFT) < keep
         wrong = (inner < 0) if towards else (inner > 0)

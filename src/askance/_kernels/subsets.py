@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, IntArray, WordArray
-from askance._kernels.bits import WORD, last_word_mask, words_for
+from askance._kernels.bits import WORD, last_word_mask, ones_of, words_for
 from askance._kernels.compiler import compiled
 
 _HALF = 32
@@ -31,10 +31,6 @@ _HALF_SHIFT = np.uint64(_HALF)
 _LOW = np.uint64((1 << _HALF) - 1)
 _ONE = np.uint64(1)
 _INDEX_SHIFT, _INDEX_MASK = np.uint64(6), np.uint64(WORD - 1)
-# Masks and shifts that add up the ones of a word: in pairs, in nibbles, in bytes, then all bytes.
-_PAIRS, _NIBBLES, _BYTES = (np.uint64(value) for value in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
-_EVERY_BYTE = np.uint64(0x0101010101010101)
-_BY_1, _BY_2, _BY_4, _BY_56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
 # Rough sets are drawn from at most this many bit planes; a plane of a word costs about as much as this many cells.
 _MOST_PLANES = 8
 _COST_OF_A_PLANE = 0.5
@@ -136,9 +132,7 @@ def complete(
         row[true >> _INDEX_SHIFT] &= ~(_ONE << (true & _INDEX_MASK))
         ones = np.uint64(0)
         for word in row:
-            part = word - ((word >> _BY_1) & _PAIRS)
-            part = (part & _NIBBLES) + ((part >> _BY_2) & _NIBBLES)
-            ones += (((part + (part >> _BY_4)) & _BYTES) * _EVERY_BYTE) >> _BY_56
+            ones += ones_of(word)
         rest = sizes[table[i]] - np.int64(inside[i]) - np.int64(ones)
         present = np.uint64(rest < 0)  # whether cells that are in are taken out
         rest = abs(rest)

@@ -75,6 +75,6 @@ class Described(ABC):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        written = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
         named = f".for_purpose({self.purpose!r})" if self.purpose else ""
-        return f"{type(self).__name__}({given if len(given) < 160 else given[:157] + '…'}){named}"
+        return f"{type(self).__name__}({written if len(written) < 160 else written[:157] + '…'}){named}"

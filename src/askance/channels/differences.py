@@ -25,10 +25,10 @@ def differences(other: Described, expected: Described) -> str:
     """
     if other.kind != expected.kind:
         return f"They differ in kind ({other.kind}, not {expected.kind})."
-    found = list(_found(other.specification(), expected.specification()))
-    if not found:
+    differing = list(_found(other.specification(), expected.specification()))
+    if not differing:
         return "Their parameters are the same, their thresholds are not: other versions of askance made them."
-    told = found[:_MOST] + ([f"{len(found) - _MOST} more"] if len(found) > _MOST else [])
+    told = differing[:_MOST] + ([f"{len(differing) - _MOST} more"] if len(differing) > _MOST else [])
     return f"They differ in {' and '.join([', '.join(told[:-1]), told[-1]] if len(told) > 1 else told)}."
 
 

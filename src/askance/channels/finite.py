@@ -7,8 +7,7 @@ import json
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,40 +20,16 @@ from askance._kernels.compiler import COMPILED_PAYS_FROM
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label
 from askance.channels.described import Described
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
-from askance.channels.reports import Column, Reports, require_reports
+from askance.channels.reports import Column, Reports, impossible_report, require_reports
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import log_rounded_up
-from askance.channels.trials import Trials
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.protocols import FiniteModel
 
 # Pieces of this many reports stay in the processor's cache while they are converted and counted.
 _PIECE = 1 << 15
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerLaw:
-    """What counts of answers can be: one per report; and between which means they lie whatever the truth is."""
-
-    channel: FiniteChannel
-
-    def violation(self, sums: IntArray, n: int) -> str | None:
-        """Why no n reports have these counts, in words; None where some may."""
-        if (sums < 0).any():
-            return f"{self.name(int(np.argmin(sums)))} is counted {sums.min()} times; allowed: at least 0"
-        total = int(sums.sum())
-        return None if total == n else f"they add up to {total}; allowed: {n}, one per report"
-
-    def trials(self, sums: AnyArray, n: int) -> Iterator[Trials]:
-        """How often each answer was reported, of all."""
-        largest, smallest = self.channel.extreme_weights()
-        yield Trials(sums, np.full(len(sums), n), smallest / TOTAL, largest / TOTAL, self.name)
-
-    def name(self, observation: int) -> str:
-        """An observation as people know it."""
-        return f"{self.channel.observations.labels[observation]!r}"
 
 
 class FiniteChannel(Described):
@@ -156,9 +131,10 @@ class FiniteChannel(Described):
         return len(self.observations)
 
     @property
-    def sum_law(self) -> AnswerLaw:
-        """What counts of reports can be, and what they are on average."""
-        return AnswerLaw(self)
+    def sum_law(self) -> SumLaw:
+        """What counts of reports can be, and what they are on average: every report counts once."""
+        high, low = (weights / TOTAL for weights in self.extreme_weights())
+        return CountLaw(low, high, "answer", size=np.ones(1, dtype=np.int64), labels=self.observations.labels)
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse observations that the channel never gives."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import Number, as_list, shown
+from askance._checks import Number, as_list, as_many, shown
 from askance._kernels.draw import TOTAL
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel, confusion_to_matrix
 from askance.channels.registry import GROUPS, LABELS, MATRIX, Parameter, register
 from askance.channels.table import TableChannel, empty_table
 from askance.channels.thresholds import apportion
-from askance.errors import InputError, LabelError, ShapeError
+from askance.errors import InputError, LabelError
 
 
 @register(
@@ -156,12 +156,7 @@ class Coarsened(TableChannel):
         members = _read_groups(groups)
         outputs = Categories([label for group in members for label in group], name="the outputs of groups")
         seen = Categories.of(len(members) if observations is None else observations, minimum=1, name="observations")
-        if len(seen) != len(members):
-            raise ShapeError(
-                f"has {len(seen)} labels for {len(members)} groups",
-                argument="observations",
-                remedy="Give one label per group.",
-            )
+        as_many(seen, len(members), "observations", f"labels for {len(members)} groups", "Give one label per group.")
         weights = empty_table(len(members), len(outputs))
         weights[np.repeat(range(len(members)), [len(group) for group in members]), range(len(outputs))] = TOTAL
         super().__init__(weights, outputs, seen)
@@ -173,10 +168,10 @@ class Coarsened(TableChannel):
 
 def _read_groups(groups: Sequence[Sequence[Label]]) -> list[Sequence[Label]]:
     """The labels of each group; every group has some, and no label is in two."""
-    given = as_list(groups, "groups", '[["a", "b"], ["c"]]')
+    listed = as_list(groups, "groups", '[["a", "b"], ["c"]]')
     members = [
         Categories(as_list(group, f"groups[{i}]", '["a", "b"]'), minimum=1, name=f"groups[{i}]").labels
-        for i, group in enumerate(given)
+        for i, group in enumerate(listed)
     ]
     group_of: dict[Label, int] = {}
     for i, group in enumerate(members):

@@ -14,6 +14,7 @@ from askance._checks import (
     Number,
     as_fraction,
     as_list,
+    as_many,
     as_probability,
     normalised,
     refuse_masked,
@@ -117,8 +118,8 @@ def confusion_to_matrix(confusion: Sequence[Sequence[Number]] | FloatArray) -> l
 def _read_table(table: Sequence[Sequence[Number]] | FloatArray, name: str) -> list[list[Fraction]]:
     if isinstance(table, np.ndarray):
         refuse_masked(table, name)
-    given = as_list(table, name, "[[0.9, 0.2], [0.1, 0.8]]")
-    flat = next((row for row in given if isinstance(row, (str, bytes)) or not isinstance(row, Iterable)), None)
+    listed = as_list(table, name, "[[0.9, 0.2], [0.1, 0.8]]")
+    flat = next((row for row in listed if isinstance(row, (str, bytes)) or not isinstance(row, Iterable)), None)
     if flat is not None:
         raise ShapeError(
             f"has {shown(flat)} where a row should be",
@@ -126,7 +127,7 @@ def _read_table(table: Sequence[Sequence[Number]] | FloatArray, name: str) -> li
             allowed="a table, a list of rows",
             remedy="Give a list of lists such as [[0.9, 0.2], [0.1, 0.8]].",
         )
-    rows = [as_list(row, f"{name}[{i}]", "[0.9, 0.1]") for i, row in enumerate(given)]
+    rows = [as_list(row, f"{name}[{i}]", "[0.9, 0.1]") for i, row in enumerate(listed)]
     lengths = sorted({len(row) for row in rows})
     if len(lengths) != 1 or lengths == [0]:
         raise ShapeError(
@@ -158,10 +159,5 @@ def _read_columns(matrix: Sequence[Sequence[Number]] | FloatArray) -> list[list[
 
 def _read_labels(labels: LabelSet | None, size: int, name: str, side: str) -> Categories:
     categories = Categories.of(size if labels is None else labels, minimum=1, name=name)
-    if len(categories) != size:
-        raise ShapeError(
-            f"has {len(categories)} labels for {size} {side} of S",
-            argument=name,
-            remedy=f"Give one label for each of the {size}.",
-        )
+    as_many(categories, size, name, f"labels for {size} {side} of S", f"Give one label for each of the {size}.")
     return categories

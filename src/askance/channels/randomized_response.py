@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import CodeArray, FloatArray, GuideArray, IntArray, WordArray
-from askance._checks import Number, as_distribution, as_positive_level, as_probability, shown
+from askance._checks import Number, as_distribution, as_many, as_positive_level, as_probability, shown
 from askance._kernels import draw
 from askance._kernels.draw import TOTAL
 from askance._words import words
@@ -28,7 +28,7 @@ from askance.channels.registry import (
     register,
 )
 from askance.channels.thresholds import apportion, largest_odds
-from askance.errors import InputError, ProbabilityError, ShapeError
+from askance.errors import InputError, ProbabilityError
 from askance.models.protocols import FiniteModel
 
 
@@ -150,7 +150,8 @@ class RandomizedResponse(FiniteChannel):
     def base_distribution(self) -> FloatArray:
         """u: what a random answer follows, shape (m,)."""
         if self._reveal_weight == TOTAL:
-            return np.full(len(self.outputs), 1 / len(self.outputs)) if self._base is None else _floats(self._base)
+            base = self._base or [Fraction(1, len(self.outputs))] * len(self.outputs)
+            return np.array([float(probability) for probability in base])
         return np.asarray(self._base_weights / (TOTAL - self._reveal_weight))
 
     def parameters(self) -> dict[str, Any]:
@@ -171,8 +172,8 @@ class RandomizedResponse(FiniteChannel):
     ) -> Self:
         """Build from the registry's parameters: exactly one of reveal_probability and privacy_level."""
         if (reveal_probability is None) == (privacy_level is None):
-            given = (shown(reveal_probability), shown(privacy_level))
-            both = words("{reveal_probability} is {0} and {privacy_level} is {1}", *given)
+            values = (shown(reveal_probability), shown(privacy_level))
+            both = words("{reveal_probability} is {0} and {privacy_level} is {1}", *values)
             raise InputError(
                 words(
                     "{0}; allowed: exactly one of {reveal_probability} and {privacy_level}.",
@@ -252,10 +253,6 @@ class RandomizedResponse(FiniteChannel):
         return np.array([self._reveal_weight]), self._base_weights
 
 
-def _floats(values: Iterable[Fraction]) -> FloatArray:
-    return np.array([float(value) for value in values])
-
-
 def _read_base(
     base_distribution: Iterable[Number] | None, outputs: LabelSet | None
 ) -> tuple[list[Fraction] | None, Categories]:
@@ -265,10 +262,8 @@ def _read_base(
             raise InputError("neither outputs nor base_distribution is given.", remedy="Say outputs=4, for example.")
         outputs = Categories(len(base), name="the length of base_distribution")
     categories = Categories.of(outputs, name="outputs")
-    if base is not None and len(base) != len(categories):
-        raise ShapeError(
-            f"has {len(base)} entries for {len(categories)} outputs",
-            argument="base_distribution",
-            remedy="Give one per output.",
+    if base is not None:
+        as_many(
+            base, len(categories), "base_distribution", f"entries for {len(categories)} outputs", "Give one per output."
         )
     return base, categories

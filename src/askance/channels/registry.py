@@ -78,15 +78,15 @@ def _read_counts(text: str) -> list[int]:
 
 def _read_matrices(text: str) -> list[Any]:
     try:
-        found = json.loads(text)
+        matrices = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+        matrices = None
+    if not isinstance(matrices, list):
         raise InputError(
             f"{shown(text)} is no JSON list; allowed: one entry per table, null or a matrix.",
             remedy='Write, for example, [null, [["3/4", "1/4"], ["1/4", "3/4"]]].',
         )
-    return found
+    return matrices
 
 
 PROBABILITY = ParameterKind("probability", "P", str.strip, "0.25 or 1/4")
@@ -140,22 +140,22 @@ class ChannelEntry:
     parameters: tuple[Parameter, ...]
     examples: tuple[Example, ...]
 
-    def build(self, given: Mapping[str, Any]) -> Any:
+    def build(self, values: Mapping[str, Any]) -> Any:
         """Build the channel from parameter values, refusing unknown and missing names."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        for name in given:
+        for name in values:
             if name not in known:
                 raise InputError(
                     f"{self.kind} has no parameter {shown(name)}; allowed: {', '.join(known)}.",
                     remedy=did_you_mean(name, known, f"See `askance channels {self.kind}`."),
                 )
         for parameter in self.parameters:
-            if parameter.required and given.get(parameter.name) is None:
+            if parameter.required and values.get(parameter.name) is None:
                 raise InputError(
                     f"{self.kind} needs {parameter.name} ({parameter.description}).",
                     remedy=f"Give it as {parameter.kind.syntax}.",
                 )
-        present = {name: value for name, value in given.items() if value is not None}
+        present = {name: value for name, value in values.items() if value is not None}
         make = getattr(self.channel_class, "from_parameters", self.channel_class)
         return make(**present)
 
@@ -215,10 +215,10 @@ def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
             f"the channel has no kind (found: {shorten(list(specification)) or 'nothing'}).",
             remedy=f"Add kind = one of {', '.join(sorted(_ENTRIES))}.",
         )
-    given = dict(specification)
-    found = entry(str(given.pop("kind")))
-    purpose = given.pop("purpose", "")
-    channel: AnyChannel = found.build(given)
+    values = dict(specification)
+    registered = entry(str(values.pop("kind")))
+    purpose = values.pop("purpose", "")
+    channel: AnyChannel = registered.build(values)
     return channel if purpose == "" else channel.for_purpose(purpose)
 
 
@@ -230,7 +230,7 @@ def build_answer_channel(specification: Mapping[str, Any]) -> FiniteChannel:
     if not isinstance(channel, FiniteChannel):
         raise InputError(
             f"{channel.kind} noises statistics, not answers.",
-            remedy=f"Take one of {', '.join(each.kind for each in entries())}.",
+            remedy=f"Take one of {', '.join(known.kind for known in entries())}.",
         )
     return channel
 

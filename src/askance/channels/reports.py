@@ -12,7 +12,6 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._kernels import bits
 from askance._words import Place
-from askance.channels.impossible_reports import impossible_report
 from askance.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -161,3 +160,13 @@ def require_reports(reports: object, channel: OneChannel) -> Reports[OneChannel]
         )
     channel.require_same(reports.channel)
     return reports
+
+
+def impossible_report(row: int, what: str, allowed: str = "") -> InputError:
+    """The refusal of one, by its place among those that are looked at.
+
+    >>> print(impossible_report(3, "2 labels in column 'subset'", "exactly 1"))
+    report 3 has 2 labels in column 'subset'; allowed: exactly 1. It was made by another channel, or damaged; ...
+    """
+    remedy = "It was made by another channel, or damaged; leave it out."
+    return InputError(f"has {what}", argument=Place("report", row), allowed=allowed, remedy=remedy)

@@ -24,23 +24,23 @@ class _YesNoDesign(MatrixChannel):
     """A design whose S is [[1 − a, 1 − b], [a, b]]: a = P(second report | no), b = P(second report | yes)."""
 
     def __init__(
-        self, a: Fraction, b: Fraction, outputs: LabelSet, observations: LabelSet | None, **given: Fraction
+        self, a: Fraction, b: Fraction, outputs: LabelSet, observations: LabelSet | None, **probabilities: Fraction
     ) -> None:
+        categories = _pair(outputs)
         if a == b:
             raise ProbabilityError(
                 words(
-                    f"with {', '.join(f'{{{name}}} = {value}' for name, value in given.items())} a report is equally "
+                    f"with {', '.join(f'{{{name}}} = {p}' for name, p in probabilities.items())} a report is equally "
                     "likely whatever the truth: the design carries no information."
                 ),
                 remedy="Change the probabilities so that yes and no are reported differently.",
             )
-        categories = Categories.of(outputs, name="outputs")
         super().__init__(
             [[1 - a, 1 - b], [a, b]],
             outputs=categories,
             observations=categories if observations is None else observations,
         )
-        self._given = given
+        self._given = probabilities
 
     def _described(self) -> dict[str, Any]:
         return {name: str(value) for name, value in self._given.items()}
@@ -70,7 +70,7 @@ class Warner(_YesNoDesign):
 
     def __init__(self, question: Number, *, outputs: LabelSet = NO_YES) -> None:
         p = as_probability(question, "question")
-        super().__init__(1 - p, p, _pair(outputs), None, question=p)
+        super().__init__(1 - p, p, outputs, None, question=p)
 
 
 @register(
@@ -115,7 +115,7 @@ class ForcedResponse(_YesNoDesign):
                 remedy="Leave the probability of a forced no out to have it computed, or correct the three.",
             )
         t, forced_yes, forced_no = t / total, forced_yes / total, max(forced_no / total, Fraction(0))
-        super().__init__(forced_yes, t + forced_yes, _pair(outputs), None, truth=t, yes=forced_yes, no=forced_no)
+        super().__init__(forced_yes, t + forced_yes, outputs, None, truth=t, yes=forced_yes, no=forced_no)
 
 
 @register(
@@ -145,7 +145,7 @@ class UnrelatedQuestion(_YesNoDesign):
 
     def __init__(self, question: Number, prevalence: Number, *, outputs: LabelSet = NO_YES) -> None:
         p, pi = as_probability(question, "question"), as_probability(prevalence, "prevalence")
-        super().__init__((1 - p) * pi, p + (1 - p) * pi, _pair(outputs), None, question=p, prevalence=pi)
+        super().__init__((1 - p) * pi, p + (1 - p) * pi, outputs, None, question=p, prevalence=pi)
 
 
 @register(
@@ -180,7 +180,7 @@ class Crosswise(_YesNoDesign):
         observations: LabelSet = ("different", "same"),
     ) -> None:
         pi = as_probability(prevalence, "prevalence")
-        super().__init__(1 - pi, pi, _pair(outputs), observations, prevalence=pi)
+        super().__init__(1 - pi, pi, outputs, observations, prevalence=pi)
 
 
 @register(
@@ -220,7 +220,7 @@ class DisguisedResponse(_YesNoDesign):
     ) -> None:
         yes = as_probability(red_if_yes, "red_if_yes")
         no = 1 - yes if red_if_no is None else as_probability(red_if_no, "red_if_no")
-        super().__init__(no, yes, _pair(outputs), observations, red_if_yes=yes, red_if_no=no)
+        super().__init__(no, yes, outputs, observations, red_if_yes=yes, red_if_no=no)
 
 
 def _pair(outputs: LabelSet) -> Categories:

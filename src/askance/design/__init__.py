@@ -3,6 +3,7 @@
 from askance.design.audit import Audit as Audit
 from askance.design.audit import audit as audit
 from askance.design.audit import log_ratio_bound as log_ratio_bound
+from askance.design.certificate import Certificate as Certificate
 from askance.design.certificate import certify as certify
 from askance.design.closed_forms import SmallLevelTraces as SmallLevelTraces
 from askance.design.closed_forms import coordinate_release_excess_covariance as coordinate_release_excess_covariance
@@ -21,7 +22,6 @@ from askance.design.optimum import Prior as Prior
 from askance.design.optimum import optimal_channel as optimal_channel
 from askance.design.optimum import optimal_cliques as optimal_cliques
 from askance.design.optimum import optimal_release as optimal_release
-from askance.design.proof import Certificate as Certificate
 from askance.design.recommend import Recommendation as Recommendation
 from askance.design.recommend import Recommended as Recommended
 from askance.design.recommend import recommend as recommend

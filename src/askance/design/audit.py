@@ -127,19 +127,19 @@ def audit(
         raise InputError(argument="stated_level", got=shown(stated_level), allowed="0 or more", remedy="Leave it out.")
     meter = _Meter(count, progress)
     if isinstance(channel, StatisticsChannel):
-        found = _run_statistics(channel, count, confidence, rng, meter)
+        measured = _run_statistics(channel, count, confidence, rng, meter)
     else:
-        found = _run_answers(channel, count, confidence, rng, meter)
+        measured = _run_answers(channel, count, confidence, rng, meter)
     return Audit(
-        lower_bound=log_ratio_bound(found.hits, found.drawn, confidence),
+        lower_bound=log_ratio_bound(measured.hits, measured.drawn, confidence),
         stated_level=float(promised),
         privacy_level=channel.privacy_level,
         trials=meter.done,
         confidence=float(confidence),
-        event=found.event,
-        likelier=found.likelier,
-        rarer=found.rarer,
-        frequencies=(found.hits[0] / found.drawn[0], found.hits[1] / found.drawn[1]),
+        event=measured.event,
+        likelier=measured.likelier,
+        rarer=measured.rarer,
+        frequencies=(measured.hits[0] / measured.drawn[0], measured.hits[1] / measured.drawn[1]),
     )
 
 
@@ -163,8 +163,8 @@ def log_ratio_bound(hits: tuple[int, int], drawn: tuple[int, int], confidence: f
 
     _require_confidence(confidence)
     tail = (1 - confidence) / 2
-    n, m = (as_count(each, "drawn", minimum=1) for each in drawn)
-    a, b = (as_count(each, "hits", maximum=most) for each, most in zip(hits, (n, m), strict=True))
+    n, m = (as_count(count, "drawn", minimum=1) for count in drawn)
+    a, b = (as_count(count, "hits", maximum=most) for count, most in zip(hits, (n, m), strict=True))
     lowest = float(betaincinv(a, n - a + 1, tail)) if a else 0.0
     highest = float(betainccinv(b + 1, m - b, tail)) if b < m else 1.0
     return max(math.log(lowest / highest), 0.0) if lowest > 0 else 0.0
@@ -283,7 +283,7 @@ def _run_answers(
         ]
         choice = best_choice([np.repeat(t, first) for t in tables], [np.repeat(t, second) for t in tables], z)
         choices.append((choice, pair, tables[choice.number]))
-    choice, pair, table = max(choices, key=lambda each: each[0].bound)
+    choice, pair, table = max(choices, key=lambda chosen: chosen[0].bound)
     inside = np.flatnonzero(choice.contains(table)).tolist()
     likelier, rarer = (pair[1], pair[0]) if choice.swapped else pair
     rest = (trials - meter.done) // 2

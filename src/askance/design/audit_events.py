@@ -77,8 +77,10 @@ def best_choice(first: Sequence[FloatArray], second: Sequence[FloatArray], z: fl
         second: the same of the second truth.
         z: how many standard errors each side is pushed by.
     """
-    found = [_best_threshold(i, np.sort(a), np.sort(b), z) for i, (a, b) in enumerate(zip(first, second, strict=True))]
-    return max(found, key=lambda choice: choice.bound)
+    choices = [
+        _best_threshold(i, np.sort(a), np.sort(b), z) for i, (a, b) in enumerate(zip(first, second, strict=True))
+    ]
+    return max(choices, key=lambda choice: choice.bound)
 
 
 def _best_threshold(number: int, first: FloatArray, second: FloatArray, z: float) -> Choice:
@@ -260,14 +262,14 @@ def learned_scores(anatomy: Anatomy, first: Counts, second: Counts, z: float) ->
     for a, b in zip(first.ones, second.ones, strict=True):
         on.append(clear_log_ratios(a, first.n, b, second.n))
         off.append(clear_log_ratios(first.n - a, first.n, second.n - b, second.n))
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     if tables or on:
         whole = len(tables) == 1 and not on
         describe = partial(_describe_cells, anatomy.cells[0], tables[0]) if whole else None
         score = partial(_added, anatomy, tables, tuple(on), tuple(off))
-        found.append(Candidate(score, "the score learned from pilot reports is", describe))
+        candidates.append(Candidate(score, "the score learned from pilot reports is", describe))
     single = _single(anatomy, first, second, z)
-    return found if single is None else [single, *found]  # of equal events the one easier to grasp
+    return candidates if single is None else [single, *candidates]  # of equal events the one easier to grasp
 
 
 def clear_log_ratios(a: IntArray, n: int, b: IntArray, m: int) -> FloatArray:
@@ -301,18 +303,18 @@ def _describe_cells(cells: Cells, table: FloatArray, threshold: float, above: bo
 
 def _single(anatomy: Anatomy, first: Counts, second: Counts, z: float) -> Candidate | None:
     """The one value, or bit, of the largest estimated bound."""
-    found: list[tuple[float, Score, str]] = []
+    singles: list[tuple[float, Score, str]] = []
     for cells, a, b in zip(anatomy.cells, first.cells, second.cells, strict=True):
         bound, code = _largest(a, first.n, b, second.n, z)
-        found.append((bound, partial(_is_value, cells, code), cells.describe(code)))
+        singles.append((bound, partial(_is_value, cells, code), cells.describe(code)))
     for column, a, b in zip(anatomy.bit_columns, first.ones, second.ones, strict=True):
         for value in (0, 1):
             seen, other = (a, b) if value else (first.n - a, second.n - b)
             bound, j = _largest(seen, first.n, other, second.n, z)
-            found.append((bound, partial(_is_bit, column, j, value), f"bit {j} of {column.name} is {value}"))
-    if not found:
+            singles.append((bound, partial(_is_bit, column, j, value), f"bit {j} of {column.name} is {value}"))
+    if not singles:
         return None
-    _, score, name = max(found, key=lambda each: each[0])
+    _, score, name = max(singles, key=lambda single: single[0])
     named = {(1.0, True): name, (0.0, False): f"not: {name}"}
     return Candidate(score, name, lambda threshold, above: named.get((threshold, above), "any report"))
 

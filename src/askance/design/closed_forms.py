@@ -53,7 +53,8 @@ def coordinate_release_excess_covariance(
     """
     p, phi, c = _shifted(model, channel, theta)
     mean, release = phi @ p, channel.release_probabilities
-    noise = c**2 * _flip_variance(channel) + c * mean
+    q = channel.flips.keep_probability
+    noise = c**2 * q * (1 - q) / (2 * q - 1) ** 2 + c * mean
     if require_averaging(averaging) == "printed":
         return np.asarray(np.diag(noise / release) - (phi * p) @ phi.T)
     return np.asarray(np.diag((noise - mean**2) / release) - weighted_covariance(phi, p))
@@ -85,16 +86,10 @@ def _shifted(
             f"{channel.kind} is for {channel.dimension} statistics, the model has {model.dimension}; allowed: as many.",
             remedy=f"Build the channel with dim={model.dimension}.",
         )
-    given = channel.parameters()
-    lower = np.broadcast_to(np.asarray(given.get("lower", 0.0)), model.dimension)
-    width = np.broadcast_to(np.asarray(given.get("statistic_bound", 1.0)), model.dimension)
+    parameters = channel.parameters()
+    lower = np.broadcast_to(np.asarray(parameters.get("lower", 0.0)), model.dimension)
+    width = np.broadcast_to(np.asarray(parameters.get("statistic_bound", 1.0)), model.dimension)
     return model.probabilities(theta), model.table - lower[:, None], width
-
-
-def _flip_variance(channel: CoordinateRelease) -> float:
-    """v = q(1 − q)/(2q − 1)²."""
-    q = channel.flips.keep_probability
-    return q * (1 - q) / (2 * q - 1) ** 2
 
 
 # -- small levels ------------------------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ def row_space_contains(matrix: Sequence[Sequence[int]], targets: Sequence[Sequen
         if any(rest):
             pivot = next(j for j, x in enumerate(rest) if x)
             basis.append((pivot, rest))
-    return all(not any(_reduce(_clear_denominators(target), basis)) for target in targets)
+    scales = [math.lcm(*(Fraction(x).denominator for x in target)) for target in targets]
+    whole = ([int(x * scale) for x in target] for target, scale in zip(targets, scales, strict=True))
+    return all(not any(_reduce(target, basis)) for target in whole)
 
 
 def _reduce(row: list[int], basis: Sequence[tuple[int, list[int]]]) -> list[int]:
@@ -81,8 +83,3 @@ def _reduce(row: list[int], basis: Sequence[tuple[int, list[int]]]) -> list[int]
             if common > 1:
                 row = [x // common for x in row]
     return row
-
-
-def _clear_denominators(row: Sequence[int | Fraction]) -> list[int]:
-    scale = math.lcm(*(Fraction(x).denominator for x in row))
-    return [int(x * scale) for x in row]

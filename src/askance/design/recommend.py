@@ -18,9 +18,9 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.randomized_response import RandomizedResponse
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.ball_release import BallRelease
-from askance.channels.statistics.calibration import BinaryDomain
 from askance.channels.statistics.choices import require_choice
 from askance.channels.statistics.coordinate_release import CoordinateRelease
+from askance.channels.statistics.domains import BinaryDomain
 from askance.channels.statistics.hybrid import Hybrid
 from askance.channels.statistics.hypercube import Hypercube
 from askance.channels.statistics.per_value import PerValue
@@ -161,8 +161,8 @@ def _per_value(case: ChannelCase, *, tuned: bool) -> PerValue:
         risen = fallen.T
         if ((fallen == domain.falls) & (risen == domain.rises)).any():
             density = float(case.model.probabilities(case.theta) @ ((case.model.table.T - lower) / width).mean(axis=1))
-            given: dict[str, Any] = {"l1_norm": norm} if same else {"max_l1_norm": norm}
-            return PerValue(d, case.level, density=density if tuned else None, **given, **case.bounds)
+            bound: dict[str, Any] = {"l1_norm": norm} if same else {"max_l1_norm": norm}
+            return PerValue(d, case.level, density=density if tuned else None, **bound, **case.bounds)
     most = _MOST_TUNED if tuned else _MOST_LISTED
     if len(shares) > most:
         raise InputError(

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import Number, as_count, as_float, as_positive_level, as_probability
+from askance._checks import Number, as_count, as_float, as_positive_level, as_probability, number
 from askance._renamed import renamed
 from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.base import Calibration, StatisticsChannel
@@ -84,14 +84,13 @@ def regression_release(
     omega = math.sqrt(field.n_features + 1) / 2
     if outcome_weight is not None:
         omega = as_float(outcome_weight, "outcome_weight")
-    if not 0.01 <= omega <= 100:
-        raise InputError(f"outcome_weight is {omega:g}; allowed: 0.01 to 100.", remedy="Leave it out.")
+    number(omega, "outcome_weight", 0.01, 100, remedy="Leave it out.")
     weights = np.ones(field.width)
     weights[-1] = omega
     share = None if share_within is None else float(as_probability(share_within, "share_within"))
     encoding: Encoding = "quadratic" if channel == "auto" else channel
-    found = _with_radius(field, str(level), encoding, weights, share, n_respondents)
-    return MomentRelease(field, found.channel, encoding, weights, pilot_observations)
+    release = _with_radius(field, str(level), encoding, weights, share, n_respondents)
+    return MomentRelease(field, release.channel, encoding, weights, pilot_observations)
 
 
 def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:

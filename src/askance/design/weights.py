@@ -55,12 +55,12 @@ def read_weights(weights: ArrayLike | None, dimension: int) -> FloatArray:
     """
     if weights is None:
         return np.eye(dimension)
-    given = as_floats(weights, "weights")
-    matrix = np.diag(given) if given.ndim == 1 else given
+    values = as_floats(weights, "weights")
+    matrix = np.diag(values) if values.ndim == 1 else values
     usable = matrix.shape == (dimension, dimension) and np.isfinite(matrix).all() and np.array_equal(matrix, matrix.T)
     if not usable or np.linalg.eigvalsh(matrix).min() < -1e-12 * np.abs(matrix).max() or not np.trace(matrix) > 0:
         raise InputError(
-            f"are {shown(given.tolist())}",
+            f"are {shown(values.tolist())}",
             argument="weights",
             allowed=f"{dimension} numbers of at least 0, not all 0, or a positive semidefinite matrix of shape "
             f"({dimension}, {dimension})",

@@ -11,7 +11,6 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_count, as_list, as_parameter
 from askance.channels.finite import FiniteChannel
-from askance.errors import EmptyDataError
 from askance.estimation.methods.marginal import climb_em
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.solvers.newton import newton
@@ -78,12 +77,8 @@ def as_steps(steps: object, name: str = "steps") -> int:
 def as_starts(starts: object, dimension: int, name: str = "starts") -> list[FloatArray]:
     """Points of θ; for one statistic plain numbers are read as points."""
     example = "[-3, 0, 3]" if dimension == 1 else "[[0, 1], [1, 0]]"
-    given = as_list(starts, name, example)
-    if not given:
-        raise EmptyDataError(
-            "is empty", argument=name, allowed="at least one point", remedy=f"Give a list such as {example}."
-        )
-    points: list[Any] = [[each] if isinstance(each, (int, float, np.number)) else each for each in given]
+    listed = as_list(starts, name, example, empty=False)
+    points: list[Any] = [[start] if isinstance(start, (int, float, np.number)) else start for start in listed]
     return [as_parameter(point, dimension, f"{name}[{i}]") for i, point in enumerate(points)]
 
 
@@ -124,5 +119,5 @@ def _end(problem: TallyProblem, theta: FloatArray, maxima: Sequence[Maximum]) ->
 
 def _nearest(problem: TallyProblem, theta: FloatArray, maxima: Sequence[Maximum]) -> tuple[int, float]:
     """Which maximum is nearest in probability, and how near."""
-    distances = [problem.distance(theta, each.theta) for each in maxima]
+    distances = [problem.distance(theta, maximum.theta) for maximum in maxima]
     return int(np.argmin(distances)), min(distances)

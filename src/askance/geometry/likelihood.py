@@ -75,7 +75,7 @@ def likelihood_picture(
     asked = None if window is None else _as_window(window, dimension)
     peaks, fits = find_peaks(problem), moments_and_one_step(problem)
     paths = follow_em(problem, starts, steps, peaks.maxima)
-    marked = [each.theta for each in peaks.maxima] + [iterate for path in paths for iterate in path.iterates]
+    marked = [maximum.theta for maximum in peaks.maxima] + [iterate for path in paths for iterate in path.iterates]
     marked += ([] if fits is None else [fit.theta for fit in fits]) + ([] if truth is None else [truth])
     data = {
         "kind": "likelihood",
@@ -95,15 +95,15 @@ def likelihood_picture(
 
 def _peaks(problem: TallyProblem, peaks: Peaks) -> dict[str, Any]:
     """The maxima, and what there is at infinity."""
-    found = [(each, member(problem.model, each.theta)) for each in peaks.maxima]
-    best = max((each.average_log_likelihood for each in peaks.maxima), default=-np.inf)
+    members = [(peak, member(problem.model, peak.theta)) for peak in peaks.maxima]
+    best = max((peak.average_log_likelihood for peak in peaks.maxima), default=-np.inf)
     ends = limits(problem) if problem.model.dimension == 1 else []
     return {
-        "maxima": [{**point, "average_log_likelihood": each.average_log_likelihood} for each, point in found],
+        "maxima": [{**point, "average_log_likelihood": peak.average_log_likelihood} for peak, point in members],
         "higher_at_infinity": bool(peaks.highest_at_infinity > best),
         "limits": [
-            {"sign": each.sign, "average_log_likelihood": plain(each.average_log_likelihood), "rises": each.rises}
-            for each in ends
+            {"sign": peak.sign, "average_log_likelihood": plain(peak.average_log_likelihood), "rises": peak.rises}
+            for peak in ends
         ],
     }
 
@@ -127,7 +127,7 @@ def _heights(problem: TallyProblem, window: FloatArray, size: int) -> dict[str, 
     likelihood = problem.likelihood()
     axes = [np.linspace(low, high, size) for low, high in window]
     if len(axes) == 1:
-        heights: list[Any] = [plain(-likelihood.value(np.array([each]))) for each in axes[0]]
+        heights: list[Any] = [plain(-likelihood.value(np.array([theta]))) for theta in axes[0]]
     else:
         heights = [[plain(-likelihood.value(np.array([a, b]))) for a in axes[0]] for b in axes[1]]
     return {"axes": [axis.tolist() for axis in axes], "average_log_likelihood": heights}
@@ -144,10 +144,10 @@ def _window(problem: TallyProblem, marked: list[FloatArray]) -> FloatArray:
 
 def _as_window(window: ArrayLike, dimension: int) -> FloatArray:
     """Lowest and highest θ, shape (d, 2)."""
-    given = as_floats(window, "window")
-    if dimension == 1 and given.shape == (2,):
-        given = given[None]
-    if given.shape != (dimension, 2) or not np.isfinite(given).all() or (given[:, 0] >= given[:, 1]).any():
+    ends = as_floats(window, "window")
+    if dimension == 1 and ends.shape == (2,):
+        ends = ends[None]
+    if ends.shape != (dimension, 2) or not np.isfinite(ends).all() or (ends[:, 0] >= ends[:, 1]).any():
         example = "(-3, 4)" if dimension == 1 else "[(-3, 4), (-2, 2)]"
         raise InputError(
             argument="window",
@@ -155,4 +155,4 @@ def _as_window(window: ArrayLike, dimension: int) -> FloatArray:
             allowed=f"for each of the {dimension} parameters a lowest and a higher number",
             remedy=f"Give one such as {example}, or leave it out.",
         )
-    return given
+    return ends

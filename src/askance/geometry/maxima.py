@@ -77,11 +77,11 @@ def find_peaks(problem: TallyProblem) -> Peaks:
     [-1.1, 2.26]
     """
     if problem.model.dimension == 1:
-        found = _peaks_of_curve(problem)
-        escapes = [each.average_log_likelihood for each in limits(problem) if each.rises]
+        maxima = _peaks_of_curve(problem)
+        escapes = [peak.average_log_likelihood for peak in limits(problem) if peak.rises]
     else:
-        found, escapes = _peaks_of_surface(problem)
-    return Peaks(sorted(found, key=lambda each: -each.average_log_likelihood), max(escapes, default=-math.inf))
+        maxima, escapes = _peaks_of_surface(problem)
+    return Peaks(sorted(maxima, key=lambda peak: -peak.average_log_likelihood), max(escapes, default=-math.inf))
 
 
 def limits(problem: TallyProblem) -> list[Limit]:
@@ -89,14 +89,14 @@ def limits(problem: TallyProblem) -> list[Limit]:
     likelihood, theta = problem.likelihood(), family_curve(problem.model, 1.0).theta
     flat = _FLAT * problem.model.statistic_ranges[0]
     seen = problem.evidence.frequencies > 0
-    found = []
+    both = []
     for sign, end in ((-1, theta[0]), (1, theta[-1])):
         predicted = problem.channel.apply(family_limit(problem.model, sign))[seen]
         with np.errstate(divide="ignore"):
             height = float(problem.evidence.frequencies[seen] @ np.log(predicted))
         slope = -sign * float(likelihood.gradient(np.array([end]))[0])
-        found.append(Limit(sign, height, bool(slope > flat and math.isfinite(height))))
-    return found
+        both.append(Limit(sign, height, bool(slope > flat and math.isfinite(height))))
+    return both
 
 
 def _peaks_of_curve(problem: TallyProblem) -> list[Maximum]:
@@ -113,21 +113,21 @@ def _peaks_of_curve(problem: TallyProblem) -> list[Maximum]:
     slopes = np.array([slope(theta) for theta in grid.tolist()])
     steep = np.abs(slopes) > _FLAT * problem.model.statistic_ranges[0]
     grid, slopes = grid[steep], slopes[steep]
-    found = []
+    maxima = []
     for i in np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] < 0)):
         low, high = float(grid[i]), float(grid[i + 1])
         theta = np.array([brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low), abs(high)))])
         polished = newton(likelihood, theta, problem.standard).theta
         if low <= polished[0] <= high and abs(slope(float(polished[0]))) <= abs(slope(float(theta[0]))):
             theta = polished
-        found.append(Maximum(theta, -likelihood.value(theta)))
-    return found
+        maxima.append(Maximum(theta, -likelihood.value(theta)))
+    return maxima
 
 
 def _peaks_of_surface(problem: TallyProblem) -> tuple[list[Maximum], list[float]]:
     """Newton from the peaks of a grid and from a coarser grid: the different ends, and how high those that ran off."""
     likelihood = problem.likelihood()
-    found: list[Maximum] = []
+    maxima: list[Maximum] = []
     escapes: list[float] = []
     for start in _starts(problem, likelihood):
         end = newton(likelihood, start, problem.standard, escaped=problem.ran_off)
@@ -137,11 +137,11 @@ def _peaks_of_surface(problem: TallyProblem) -> tuple[list[Maximum], list[float]
         curvatures = np.linalg.eigvalsh(problem.standard.hessian(likelihood.hessian(end.theta)))
         if not end.converged or curvatures.min() <= _FLAT:
             continue
-        if all(problem.distance(end.theta, other.theta) > SAME_MAXIMUM for other in found):
+        if all(problem.distance(end.theta, other.theta) > SAME_MAXIMUM for other in maxima):
             # One more plain step: what the line search leaves is below its own rounding.
             polished = end.theta - np.linalg.solve(likelihood.hessian(end.theta), likelihood.gradient(end.theta))
-            found.append(Maximum(polished, -likelihood.value(polished)))
-    return found, escapes
+            maxima.append(Maximum(polished, -likelihood.value(polished)))
+    return maxima, escapes
 
 
 def _starts(problem: TallyProblem, likelihood: MarginalLikelihood) -> list[FloatArray]:

@@ -131,13 +131,13 @@ def _limit_point(model: Enumerated, sign: int) -> dict[str, Any]:
 
 def _likeliest(problem: TallyProblem) -> dict[str, Any] | None:
     """The likeliest member of the closed family; None where the likelihood is flat."""
-    found = [(each.average_log_likelihood, member(problem.model, each.theta)) for each in find_peaks(problem).maxima]
-    found += [
-        (each.average_log_likelihood, _limit_point(problem.model, each.sign)) for each in limits(problem) if each.rises
+    members = [(peak.average_log_likelihood, member(problem.model, peak.theta)) for peak in find_peaks(problem).maxima]
+    members += [
+        (peak.average_log_likelihood, _limit_point(problem.model, peak.sign)) for peak in limits(problem) if peak.rises
     ]
-    if not found:
+    if not members:
         return None
-    height, point = max(found, key=lambda pair: pair[0])
+    height, point = max(members, key=lambda pair: pair[0])
     return {**point, "average_log_likelihood": plain(height)}
 
 

@@ -23,9 +23,9 @@ _LONGEST_LABEL = 18
 def require_fields(data: Mapping[str, Any], kind: str, fields: Sequence[str]) -> None:
     """Refuse numbers of another picture, of another version, or with parts missing."""
     if not isinstance(data, Mapping) or data.get("kind") != kind or data.get("version") != VERSION:
-        given = (data.get("kind"), data.get("version")) if isinstance(data, Mapping) else data
+        stated = (data.get("kind"), data.get("version")) if isinstance(data, Mapping) else data
         raise FormatError(
-            f"the numbers are of kind and version {shown(given)}; allowed: {(kind, VERSION)!r}.",
+            f"the numbers are of kind and version {shown(stated)}; allowed: {(kind, VERSION)!r}.",
             remedy=f"Draw the data of {kind}_picture, written by this version of askance.",
         )
     missing = [field for field in fields if field not in data]

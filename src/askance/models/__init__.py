@@ -1,18 +1,10 @@
 """What is learned: p_θ(y | x), its statistics and its log-partition function."""
 
-from askance.models.enumerated import Enumerated
-from askance.models.linear import GaussianField, LinearModel
-from askance.models.protocols import FiniteModel, HasFisherInformation, Model
-from askance.models.random_field import RandomField
-from askance.models.softmax import Softmax
-
-__all__ = [
-    "Enumerated",
-    "FiniteModel",
-    "GaussianField",
-    "HasFisherInformation",
-    "LinearModel",
-    "Model",
-    "RandomField",
-    "Softmax",
-]
+from askance.models.enumerated import Enumerated as Enumerated
+from askance.models.linear import GaussianField as GaussianField
+from askance.models.linear import LinearModel as LinearModel
+from askance.models.protocols import FiniteModel as FiniteModel
+from askance.models.protocols import HasFisherInformation as HasFisherInformation
+from askance.models.protocols import Model as Model
+from askance.models.random_field import RandomField as RandomField
+from askance.models.softmax import Softmax as Softmax

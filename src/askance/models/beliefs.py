@@ -98,8 +98,8 @@ class Beliefs:
         # nearly all probability is in one cell.
         centre = np.add.reduceat(directions * means, plan.starts[:-1], axis=1)
         spread = plan.spread(directions - np.repeat(centre, plan.widths, axis=1))
-        slopes = [each.reshape(len(each), *stack.shape) for each, stack in zip(spread, plan.stacks, strict=True)]
-        conditionals = [each[row] for each in self._conditionals]
+        slopes = [table.reshape(len(table), *stack.shape) for table, stack in zip(spread, plan.stacks, strict=True)]
+        conditionals = [table[row] for table in self._conditionals]
         for number in reversed(range(len(slopes))):
             stack, slope = plan.stacks[number], slopes[number]
             message = np.einsum("ktrs,trs->kts", slope, conditionals[number])
@@ -145,10 +145,10 @@ class Beliefs:
         sizes = self._tree.sizes
         records = np.zeros((len(sizes), len(rows)), dtype=np.int64).T  # columns are written and read one by one
         for table, conditional in zip(self._tree.tables, self.conditionals, strict=True):
-            given = np.zeros(len(rows), dtype=np.int64)
+            separator = np.zeros(len(rows), dtype=np.int64)
             for v in table.separator:
-                given = given * sizes[v] + records[:, v]
-            drawn = _draw(conditional, rows, given, rng.random(len(rows)))
+                separator = separator * sizes[v] + records[:, v]
+            drawn = _draw(conditional, rows, separator, rng.random(len(rows)))
             for v in reversed(table.residual):
                 drawn, records[:, v] = np.divmod(drawn, sizes[v])
         return records
@@ -163,10 +163,10 @@ def _contract(factors: Sequence[Factor], kept: tuple[int, ...]) -> FloatArray:
     return np.asarray(np.einsum(*operands, [0, *(labels[v] for v in kept)], optimize=len(factors) > 2))
 
 
-def _draw(conditional: FloatArray, rows: IntArray, given: IntArray, uniform: FloatArray) -> IntArray:
+def _draw(conditional: FloatArray, rows: IntArray, separator: IntArray, uniform: FloatArray) -> IntArray:
     """The residual's cell of every record, by bisection of its cumulative probabilities; shape (n,)."""
     cumulative = conditional.cumsum(axis=1)
-    total = cumulative[rows, -1, given]
+    total = cumulative[rows, -1, separator]
     # Rounding must not lift the target to the total, beyond which there is no cell.
     target = np.minimum(uniform * total, np.nextafter(total, 0))
     if cumulative.size == cumulative.shape[1]:
@@ -175,6 +175,6 @@ def _draw(conditional: FloatArray, rows: IntArray, given: IntArray, uniform: Flo
     high += cumulative.shape[1] - 1
     for _ in range(cumulative.shape[1].bit_length()):
         middle = (low + high) // 2
-        beyond = cumulative[rows, middle, given] <= target
+        beyond = cumulative[rows, middle, separator] <= target
         low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, middle)
     return low

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import as_count, as_floats, as_list, as_parameter, require_generator, shape
+from askance._checks import as_count, as_floats, as_list, as_many, as_parameter, require_generator, shape
 from askance.categories import Categories, LabelSet
 from askance.errors import InputError, MissingValueError, ShapeError
 
@@ -52,15 +52,8 @@ class Enumerated:
                 remedy="Leave impossible outputs out of the table; every other output has a value of every statistic.",
             )
         self.dimension, size = phi.shape
-        if outputs is None:
-            outputs = size
-        self.outputs = Categories.of(outputs, name="outputs")
-        if len(self.outputs) != size:
-            raise ShapeError(
-                f"has {len(self.outputs)} labels for {size} columns of statistics",
-                argument="outputs",
-                remedy="Give one label per column.",
-            )
+        self.outputs = Categories.of(size if outputs is None else outputs, name="outputs")
+        as_many(self.outputs, size, "outputs", f"labels for {size} columns of statistics", "Give one label per column.")
         default = [f"statistic {j}" for j in range(self.dimension)]
         names = default if parameter_names is None else as_list(parameter_names, "parameter_names", '["trend"]')
         self.parameter_names = tuple(str(name) for name in names)

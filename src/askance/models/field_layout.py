@@ -72,35 +72,31 @@ class FieldLayout:
         return purpose_of("field", labels)
 
     def _positions(self, variables: object, name: str) -> tuple[int, ...]:
-        given = as_list(variables, name, f"{list(self.variables[:2])}")
-        positions = tuple(self._position(variable, name) for variable in given)
+        listed = as_list(variables, name, f"{list(self.variables[:2])}")
+        positions = tuple(self._position(variable, name) for variable in listed)
         if not positions or len(set(positions)) < len(positions):
             raise InputError(
                 argument=name,
-                got=shown(given),
+                got=shown(listed),
                 allowed="at least one variable, each once",
                 remedy="Give every variable once.",
             )
         return positions
 
-    def _read_cliques(self, given: object) -> tuple[tuple[int, ...], ...]:
+    def _read_cliques(self, listed: object) -> tuple[tuple[int, ...], ...]:
         cliques: dict[frozenset[int], tuple[int, ...]] = {}
-        for i, entries in enumerate(as_list(given, "cliques", "[[0, 1], [1, 2]]")):
+        for i, entries in enumerate(as_list(listed, "cliques", "[[0, 1], [1, 2]]", empty=False)):
             clique = self._positions(entries, f"cliques[{i}]")
             if cliques.setdefault(frozenset(clique), clique) is not clique:
                 raise InputError(
                     f"cliques[{i}] has the variables of an earlier one, {shown(list(clique))}; allowed: each once.",
                     remedy="Leave one of them out.",
                 )
-        if not cliques:
-            raise InputError(
-                "is empty", argument="cliques", allowed="at least one", remedy="Give a list such as [[0, 1], [1, 2]]."
-            )
         return tuple(cliques.values())
 
-    def _read_impossible(self, given: object) -> tuple[Assignment, ...]:
+    def _read_impossible(self, listed: object) -> tuple[Assignment, ...]:
         assignments = []
-        for i, entry in enumerate(as_list(given, "impossible", '[{"sex": "m", "pregnant": "yes"}]')):
+        for i, entry in enumerate(as_list(listed, "impossible", '[{"sex": "m", "pregnant": "yes"}]')):
             name = f"impossible[{i}]"
             if not isinstance(entry, Mapping) or not entry:
                 raise InputError(
@@ -133,8 +129,8 @@ class FieldLayout:
                     f"the records have no column {shown(missing[0])}; allowed: one for every variable.",
                     remedy=f"Give one column for each of {shown(list(self.variables))}.",
                 )
-            given = [records[name] for name in self.variables]
-            columns = [column if isinstance(column, (list, tuple)) else np.asarray(column) for column in given]
+            labels = [records[name] for name in self.variables]
+            columns = [column if isinstance(column, (list, tuple)) else np.asarray(column) for column in labels]
             are_codes = False
         else:
             array = as_array(records, "the records")
@@ -194,7 +190,7 @@ class FieldLayout:
         else:
             wanted = self._positions(clique, "clique")
             if wanted not in self.cliques:
-                known = [[self.variables[v] for v in each] for each in self.cliques]
+                known = [[self.variables[v] for v in own] for own in self.cliques]
                 raise InputError(
                     argument="clique",
                     got=shown(list(clique)),
@@ -224,17 +220,17 @@ class FieldLayout:
         return array
 
 
-def _read_variables(given: object) -> dict[str, Categories]:
-    if isinstance(given, Mapping):
-        for name in given:
+def _read_variables(described: object) -> dict[str, Categories]:
+    if isinstance(described, Mapping):
+        for name in described:
             if not isinstance(name, str) or not name or "," in name or "=" in name:
                 raise InputError(
                     f"a variable is called {shown(name)}; allowed: texts without comma and equals sign.",
                     remedy="Rename it: names of parameters are put together from names of variables.",
                 )
-        variables = {name: Categories.of(labels, name=f"variable {name!r}") for name, labels in given.items()}
+        variables = {name: Categories.of(labels, name=f"variable {name!r}") for name, labels in described.items()}
     else:
-        sizes = as_list(given, "variables", '[2, 3, 2], or {"sex": ["m", "f"], "age": 3}')
+        sizes = as_list(described, "variables", '[2, 3, 2], or {"sex": ["m", "f"], "age": 3}')
         variables = {str(i): Categories(as_count(n, f"variables[{i}]", minimum=2)) for i, n in enumerate(sizes)}
     if not variables:
         raise InputError(
@@ -243,12 +239,12 @@ def _read_variables(given: object) -> dict[str, Categories]:
     return variables
 
 
-def _read_terms(given: int | Iterable[str] | None) -> tuple[str, ...]:
-    if given is None:
+def _read_terms(covariates: int | Iterable[str] | None) -> tuple[str, ...]:
+    if covariates is None:
         return ()
-    if not isinstance(given, Iterable):
-        return tuple(f"x{j}" for j in range(as_count(given, "covariates", minimum=1, maximum=1 << 24)))
-    terms = tuple(str(term) for term in as_list(given, "covariates", '["Intercept", "age"], or their number'))
+    if not isinstance(covariates, Iterable):
+        return tuple(f"x{j}" for j in range(as_count(covariates, "covariates", minimum=1, maximum=1 << 24)))
+    terms = tuple(str(term) for term in as_list(covariates, "covariates", '["Intercept", "age"], or their number'))
     if not terms or len(set(terms)) < len(terms):
         raise InputError(
             f"are {shown(list(terms))}",

@@ -51,9 +51,9 @@ class FieldRequest:
     def counts(self, weights: ArrayLike | None) -> FloatArray:
         """The sum of the weights of each distribution, shape (size,)."""
         rows = 1 if self.inverse is None else len(self.inverse)
-        given = np.ones(rows) if weights is None else as_floats(weights, "weights")
-        shape(given, (rows,), "weights", "Give one weight per row of x.")
-        return given if self.inverse is None else np.bincount(self.inverse, given, self.size).astype(np.float64)
+        counts = np.ones(rows) if weights is None else as_floats(weights, "weights")
+        shape(counts, (rows,), "weights", "Give one weight per row of x.")
+        return counts if self.inverse is None else np.bincount(self.inverse, counts, self.size).astype(np.float64)
 
 
 def read_covariates(x: Covariates, terms: Sequence[str]) -> FloatArray | None:

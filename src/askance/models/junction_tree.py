@@ -206,8 +206,8 @@ def eliminate(variables: int, scopes: Sequence[frozenset[int]], price: Price) ->
 def _join(groups: Sequence[frozenset[int]], sizes: Sequence[int]) -> tuple[TreeTable, ...]:
     """The groups as a tree of largest overlaps, from the largest table of each part down; of several the innermost."""
     cells = {group: count_cells(sizes, group) for group in groups}
-    found = _spanning(groups, lambda group: (cells[group], 0))
-    inner = dict(zip([group for group, _ in found], _layers([parent for _, parent in found]), strict=True))
+    tree = _spanning(groups, lambda group: (cells[group], 0))
+    inner = dict(zip([group for group, _ in tree], _layers([parent for _, parent in tree]), strict=True))
     tables: list[TreeTable] = []
     for group, parent in _spanning(groups, lambda group: (cells[group], inner[group])):
         above = () if parent is None else tables[parent].variables
@@ -220,17 +220,17 @@ def _spanning(
     groups: Sequence[frozenset[int]], rank: Callable[[frozenset[int]], tuple[int, int]]
 ) -> list[tuple[frozenset[int], int | None]]:
     """Every group with the number of its parent, by Prim's algorithm; of groups that overlap alike the highest rank."""
-    found: list[tuple[frozenset[int], int | None]] = []
+    tree: list[tuple[frozenset[int], int | None]] = []
     parents: dict[frozenset[int], int | None] = dict.fromkeys(groups)
     overlaps = dict.fromkeys(groups, 0)
     while parents:
         group = max(parents, key=lambda g: (overlaps[g], rank(g)))
-        found.append((group, parents.pop(group)))
+        tree.append((group, parents.pop(group)))
         for other in parents:
             shared = len(group & other)
             if shared > overlaps[other]:
-                parents[other], overlaps[other] = len(found) - 1, shared
-    return found
+                parents[other], overlaps[other] = len(tree) - 1, shared
+    return tree
 
 
 def _layers(parents: Sequence[int | None]) -> list[int]:

@@ -255,29 +255,29 @@ class LinearModel:
     def specification(self) -> dict[str, Any]:
         """Plain JSON values that `from_specification` reads."""
         bounds = {"low": self.low.tolist(), "high": self.high.tolist()}
-        given = {name: [None if np.isinf(v) else v for v in values] for name, values in bounds.items()}
+        ends = {name: [None if np.isinf(v) else v for v in values] for name, values in bounds.items()}
         return {
             "features": list(self.feature_names),
             "outcome": self.outcome_name,
-            **given,
+            **ends,
             "centres": self.centres.tolist(),
             "scales": self.scales.tolist(),
             "clip": self.clip,
         }
 
     @classmethod
-    def from_specification(cls, given: Mapping[str, Any]) -> Self:
+    def from_specification(cls, specification: Mapping[str, Any]) -> Self:
         """The field that `specification` wrote down."""
-        low = [-np.inf if value is None else value for value in given["low"]]
-        high = [np.inf if value is None else value for value in given["high"]]
+        low = [-np.inf if value is None else value for value in specification["low"]]
+        high = [np.inf if value is None else value for value in specification["high"]]
         return cls(
-            len(given["features"]),
+            len(specification["features"]),
             x_bounds=(low[:-1], high[:-1]),
             y_bounds=(low[-1], high[-1]),
-            scales=(given["centres"], given["scales"]),
-            clip=given["clip"],
-            feature_names=given["features"],
-            outcome_name=given["outcome"],
+            scales=(specification["centres"], specification["scales"]),
+            clip=specification["clip"],
+            feature_names=specification["features"],
+            outcome_name=specification["outcome"],
         )
 
     def __eq__(self, other: object) -> bool:
@@ -299,8 +299,8 @@ def _require_finite(table: FloatArray, names: Sequence[str]) -> None:
         )
 
 
-def _read_names(given: Sequence[str] | None, outcome: str, size: int) -> tuple[tuple[str, ...], str]:
-    names = tuple(f"x{j}" for j in range(size)) if given is None else tuple(given)
+def _read_names(features: Sequence[str] | None, outcome: str, size: int) -> tuple[tuple[str, ...], str]:
+    names = tuple(f"x{j}" for j in range(size)) if features is None else tuple(features)
     if (
         not all(isinstance(name, str) for name in (*names, outcome))
         or len(names) != size
@@ -314,15 +314,15 @@ def _read_names(given: Sequence[str] | None, outcome: str, size: int) -> tuple[t
     return names, outcome
 
 
-def _pair(given: Sequence[ArrayLike], name: str) -> tuple[ArrayLike, ArrayLike]:
-    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != 2:
+def _pair(ends: Sequence[ArrayLike], name: str) -> tuple[ArrayLike, ArrayLike]:
+    if isinstance(ends, (str, bytes, Mapping)) or not hasattr(ends, "__len__") or len(ends) != 2:
         raise InputError(
             argument=name,
-            got=shown(given),
+            got=shown(ends),
             allowed="two, such as (0, 10), or ([0, 18], [1, 90]) for two columns",
             remedy="Give (low, high), or (lows, highs) with one number per column.",
         )
-    return given[0], given[1]
+    return ends[0], ends[1]
 
 
 def _columns(values: ArrayLike, size: int, name: str) -> FloatArray:
@@ -343,8 +343,8 @@ def _read_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Low and high of every column; infinite where none are needed."""
     low, high = np.full(size + 1, -np.inf), np.full(size + 1, np.inf)
-    for given, name, part in ((x_bounds, "x_bounds", slice(0, size)), (y_bounds, "y_bounds", slice(size, size + 1))):
-        if given is None:
+    for bounds, name, part in ((x_bounds, "x_bounds", slice(0, size)), (y_bounds, "y_bounds", slice(size, size + 1))):
+        if bounds is None:
             if required:
                 raise InputError(
                     "is missing",
@@ -353,7 +353,7 @@ def _read_bounds(
                     remedy="Give bounds that do not depend on the data, or public scales=(centres, scales).",
                 )
             continue
-        ends = _pair(given, name)
+        ends = _pair(bounds, name)
         low[part], high[part] = (_columns(end, part.stop - part.start, name) for end in ends)
         wrong = ~(low[part] < high[part]) | (required & ~np.isfinite(high[part] - low[part]))
         if wrong.any():

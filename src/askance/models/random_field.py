@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import as_count, as_floats, as_parameter, require_generator
+from askance._checks import as_count, as_floats, as_many, as_parameter, require_generator
 from askance.categories import Label, LabelSet
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
@@ -245,8 +245,8 @@ class RandomField(FieldLayout):
 
     def information_product(self, theta: ArrayLike, vectors: ArrayLike, x: Covariates = None) -> FloatArray:
         """I(θ) v = Cov(φ, φᵀv) without the matrix, for v (d,) or several (k, d); with covariates Σ_i I(θ; x_i) v."""
-        given = as_floats(vectors, "vectors")
-        directions = np.stack([as_parameter(v, self.dimension, "vectors") for v in np.atleast_2d(given)])
+        array = as_floats(vectors, "vectors")
+        directions = np.stack([as_parameter(v, self.dimension, "vectors") for v in np.atleast_2d(array)])
         request, step = self._request(as_parameter(theta, self.dimension), x), self._at_once
         counts, total = request.counts(None), np.zeros_like(directions)
         for part, rows, beliefs in self._beliefs(request):
@@ -255,7 +255,7 @@ class RandomField(FieldLayout):
                 for start in range(0, len(directions), step):
                     potentials = self._potentials(directions[start : start + step], own)
                     total[start : start + step] += count * self._pulled_back(beliefs.derivatives(potentials, row), own)
-        return total.reshape(given.shape)
+        return total.reshape(array.shape)
 
     def fisher_information(self, theta: ArrayLike, x: Covariates = None) -> FloatArray:
         """I = ∇²A(θ; x) = Cov φ, shape (d, d); with covariates (n, d, d), for few rows: see `total_information`."""
@@ -296,28 +296,23 @@ class RandomField(FieldLayout):
             yield start + np.ravel_multi_index([codes[:, v] for v in scope], [self.sizes[v] for v in scope])
 
     def _is_impossible(self, codes: IntArray) -> AnyArray:
-        found = np.zeros(len(codes), dtype=bool)
+        impossible = np.zeros(len(codes), dtype=bool)
         for assignment in self.impossible:
-            found |= (codes[:, list(assignment)] == list(assignment.values())).all(axis=1)
-        return found
+            impossible |= (codes[:, list(assignment)] == list(assignment.values())).all(axis=1)
+        return impossible
 
     def _rows_for(self, codes: IntArray, x: Covariates) -> FloatArray | None:
         rows = read_covariates(x, self.terms)
-        if rows is not None and len(rows) != len(codes):
-            raise ShapeError(
-                f"has {len(rows)} rows for {len(codes)} records",
-                argument="x",
-                allowed="as many",
-                remedy="Give one row per record.",
-            )
+        if rows is not None:
+            as_many(rows, len(codes), "x", f"rows for {len(codes)} records", "Give one row per record.")
         return rows
 
     def statistics(self, y: Any, x: Covariates = None) -> FloatArray:
         """φ(x, y) of records, shape (n, d)."""
         codes = self.encode(y)
-        values, each = np.zeros((len(codes), self._plan.dimension)), np.arange(len(codes))
+        values, rows = np.zeros((len(codes), self._plan.dimension)), np.arange(len(codes))
         for cells in self._cells(codes):
-            values[each, cells] = 1
+            values[rows, cells] = 1
         return self._pulled_back(values, self._rows_for(codes, x))
 
     def log_probability(self, theta: ArrayLike, records: Any, x: Covariates = None) -> FloatArray:

@@ -104,7 +104,7 @@ class TreeInference:
     def collect(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Stacks (B, …) summed to the tables of all scopes, (B, dimension)."""
         ordered = [
-            stack.map.collect(each.reshape(len(each), -1)) for stack, each in zip(self.stacks, arrays, strict=True)
+            stack.map.collect(array.reshape(len(array), -1)) for stack, array in zip(self.stacks, arrays, strict=True)
         ]
         return np.concatenate(ordered, axis=1).take(self._back, axis=1)
 
@@ -167,10 +167,10 @@ def _grouped(tree: JunctionTree, potentials: Sequence[int], *, apart: bool) -> l
         key = above, count_cells(tree.sizes, table.residual), count_cells(tree.sizes, table.separator)
         is_small = is_dense(potentials[number], cells) and not apart
         is_small = is_small and (table.parent is None or tree.cells[table.parent] <= _STACKED_CELLS)
-        found = latest.get(key, -1)
-        if is_small and found >= 0 and (len(groups[found]) + 1) * cells <= _STACKED_CELLS:
-            groups[found].append(number)
-            place.append(found)
+        group = latest.get(key, -1)
+        if is_small and group >= 0 and (len(groups[group]) + 1) * cells <= _STACKED_CELLS:
+            groups[group].append(number)
+            place.append(group)
             continue
         groups.append([number])
         place.append(len(groups) - 1)

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
+from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import Number, as_floats
 from askance._kernels import directions
-from askance._kernels.compiler import COMPILED_PAYS_FROM
-from askance._kernels.directions import UNIT
+from askance._kernels.directions import LARGEST_COMPONENT, UNIT
 from askance.channels.registry import NUMBERS, Example, Parameter, register
 from askance.channels.statistics.base import Averaging
 from askance.channels.statistics.bounds import numbers_as_json, per_statistic
-from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
-from askance.channels.statistics.sum_law import MomentLaw, SumLaw
+from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
+from askance.channels.sum_law import MomentLaw, SumLaw
 
 
 @register(
@@ -66,6 +65,9 @@ class BallRelease(DirectionRelease):
 
     kind = "ball-release"
     _magnitude = False
+    # Σ g_j and Σ g_j²: since |g_j| ≤ 25,958, 2³³ reports reach 5.8e18, and 64 bits hold 9.2e18.
+    _adders = directions.sum_vectors, directions.sum_vectors_plain
+    _uninformed = float(UNIT**2)
 
     def __init__(
         self,
@@ -79,7 +81,6 @@ class BallRelease(DirectionRelease):
         self.centre = per_statistic(centre, self.dim, "centre")
         self._measured = " from the centre" if self.centre.any() else ""
         self.dimension = self.dim
-        self.sums_size = 2 * self.dimension
 
     @property
     def _slope(self) -> float:
@@ -93,16 +94,6 @@ class BallRelease(DirectionRelease):
     def _from_centre(self, truth: AnyArray) -> FloatArray:
         return np.asarray(as_floats(truth, "the vectors", secret=True) - self.centre)
 
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """Σ g_j, then Σ g_j². Since |g_j| ≤ 25,958, 2³³ reports reach 5.8e18, and 64 bits hold 9.2e18."""
-        seeds, chosen = self._told(columns)
-        sums = np.zeros((2, self.dim), dtype=np.int64)
-        if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.sum_vectors(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
-        else:
-            directions.sum_vectors_plain(seeds, chosen, self.dim + 1, sums)
-        return sums.reshape(-1)
-
     def _sum_law(self) -> SumLaw:
         """|E g_j| ≤ m, and the variance of g_j is at most E g_j², which lies between 1 and M."""
         ones = np.ones(self.dim)
@@ -110,15 +101,6 @@ class BallRelease(DirectionRelease):
         variance = self._leeway * UNIT**2 * max(self.choice.second_moment, 1.0) * ones
         most = np.full(self.dim, LARGEST_COMPONENT)
         return MomentLaw(-most, most, -high, high, variance)
-
-    def _average(self, sums: IntArray, n: int) -> FloatArray:
-        return np.asarray(sums[: self.dim] / n)
-
-    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-        """Of each g_j over reports, smoothed by one report of variance 1."""
-        means = self._average(sums, n)
-        spread = np.maximum(sums[self.dim :] / n - means**2, 0)
-        return means, (n * spread + UNIT**2) / (n + 1)
 
     def _outer(self, inner: FloatArray) -> FloatArray:
         """v₀ + ρ g/m."""

@@ -26,7 +26,7 @@ from askance.channels.statistics.choices import Averaging as Averaging
 from askance.channels.statistics.choices import Calibration as Calibration
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports, require_reports
-from askance.channels.statistics.sum_law import SumLaw
+from askance.channels.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance
@@ -56,6 +56,18 @@ class Enumeration:
     total: int
     beta: Sequence[Sequence[int]]
     beta_scale: int
+
+    @classmethod
+    def of(
+        cls,
+        reports: Sequence[tuple[str, Sequence[int], Sequence[int]]],
+        statistics: Sequence[Sequence[Fraction]],
+        total: int,
+        beta_scale: int,
+    ) -> Enumeration:
+        """From the label, the weights (m,) and β (d,) of every report."""
+        observations, weights, beta = zip(*reports, strict=True)
+        return cls(list(observations), statistics, list(weights), total, list(zip(*beta, strict=True)), beta_scale)
 
 
 class StatisticsChannel(Described):
@@ -356,33 +368,6 @@ class StatisticsChannel(Described):
         parts = [self.kind, *self._fingerprint_parts()]
         content = json.dumps([*parts, {"purpose": self.purpose}] if self.purpose else parts, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
-
-
-class DrawnStatistics(StatisticsChannel):
-    """A report is about some statistics, drawn whatever the truth is; i with probability p_i, i and j with p_ij."""
-
-    def _drawn_covariance(
-        self,
-        mean: FloatArray,
-        second: FloatArray,
-        variance: FloatArray,
-        together: FloatArray | float,
-        averaging: Averaging,
-    ) -> FloatArray:
-        """The limit of n · Cov(μ̂), of E x, E[x xᵀ] and Var β of what is estimated on the inner scale, shape (d, d).
-
-        `together` is r_ij = p_ij/(p_i p_j). Averages within what was drawn have Var β_i/p_i and r_ij Cov(x_i, x_j);
-        printed ones E β_i²/p_i and r_ij E[x_i x_j], less E x E xᵀ.
-        """
-        product, slope = np.outer(mean, mean), np.broadcast_to(self._slope, mean.shape)
-        if averaging == "within":
-            covariance = together * (second - product)
-            np.fill_diagonal(covariance, variance / self._sent)
-        else:
-            covariance = together * second
-            np.fill_diagonal(covariance, (variance + mean**2) / self._sent)
-            covariance -= product
-        return np.asarray(covariance * np.outer(slope, slope))
 
 
 class BitStatistics(StatisticsChannel):

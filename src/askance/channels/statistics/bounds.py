@@ -117,8 +117,8 @@ def per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
     array([0.5, 0.5])
     """
     if isinstance(values, (str, Sequence)):  # exact numbers as in files and on the command line
-        given = [values] if isinstance(values, str) else values
-        values = [as_float(value, name) for value in given]
+        listed = [values] if isinstance(values, str) else values
+        values = [as_float(value, name) for value in listed]
     array = as_floats(values, name)
     array = np.broadcast_to(array, dimension).copy() if array.size == 1 else array
     if array.shape != (dimension,):

@@ -8,20 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from askance._kernels.draw import TOTAL
-from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
+from askance.channels.statistics.domains import Domain
 from askance.channels.statistics.flips import Flips, flips_of, require_difference
 from askance.channels.thresholds import as_digits
-
-__all__ = [
-    "BinaryDomain",
-    "BoundedDomain",
-    "Domain",
-    "Flips",
-    "ListedDomain",
-    "calibrate",
-    "calibrate_for_density",
-    "flips_of",
-]
 
 # Biased flips lose ones with probabilities of this many significant bits, and their bias is a multiple of 1/1000.
 _KEEP_BITS = 32
@@ -82,12 +71,12 @@ def _strength(domain: Domain, level: float, bias: float) -> float:
         middle = low - below * (high - low) / (above - below)
         if not low < middle < high:
             break
-        found = excess(middle)
+        off = excess(middle)
         # The end that stays a second time loses half of its weight, or it would stay for good.
-        if found <= 0:
-            low, below, above, last = middle, found, above / 2 if last < 0 else above, -1
+        if off <= 0:
+            low, below, above, last = middle, off, above / 2 if last < 0 else above, -1
         else:
-            high, above, below, last = middle, found, below / 2 if last > 0 else below, 1
+            high, above, below, last = middle, off, below / 2 if last > 0 else below, 1
     return low if below >= -above else high
 
 
@@ -106,6 +95,6 @@ def calibrate_for_density(domain: Domain, level: Fraction, density: float) -> Fl
 
     coarse = np.linspace(0.05, 0.95, 19)
     best = float(coarse[np.argmin([cost_of_bias(float(bias)) for bias in coarse])])
-    found = minimize_scalar(cost_of_bias, bounds=(max(best - 0.05, 0.01), min(best + 0.05, 0.99)), method="bounded")
-    candidates = [calibrate(domain, level), calibrate(domain, level, round(float(found.x), _BIAS_DIGITS))]
+    optimum = minimize_scalar(cost_of_bias, bounds=(max(best - 0.05, 0.01), min(best + 0.05, 0.99)), method="bounded")
+    candidates = [calibrate(domain, level), calibrate(domain, level, round(float(optimum.x), _BIAS_DIGITS))]
     return min(candidates, key=cost)

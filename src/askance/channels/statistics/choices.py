@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
-from askance._checks import Number, as_distribution, one_of
+from askance._checks import Number, as_distribution, as_many, one_of
 from askance.channels.registry import CHOICE_OF_CALIBRATION, COUNT, LEVEL, NUMBERS, Parameter
-from askance.errors import InputError, ShapeError
+from askance.errors import InputError
 
 #: How means are taken where a channel first draws what to release: "within" what was drawn (better, the default), or as
 #: "printed" in the paper, over everybody with weights 1/probability. Where nothing is drawn the two are the same.
@@ -43,19 +43,16 @@ def require_averaging(value: object) -> Averaging:
     return cast(Averaging, require_choice(value, "averaging", ("within", "printed")))
 
 
-def as_draw_distribution(given: Iterable[Number] | None, name: str, count: int, what: str) -> list[Fraction] | None:
+def as_draw_distribution(shares: Iterable[Number] | None, name: str, count: int, what: str) -> list[Fraction] | None:
     """How often each of `count` things is drawn: one probability for each, all above 0; None where none are given.
 
     >>> as_draw_distribution(["1/2", "1/2"], "release_distribution", 2, "statistic")
     [Fraction(1, 2), Fraction(1, 2)]
     """
-    if given is None:
+    if shares is None:
         return None
-    probabilities = as_distribution(given, name)
-    if len(probabilities) != count:
-        raise ShapeError(
-            f"has {len(probabilities)} entries for {count} {what}s", argument=name, remedy=f"Give one per {what}."
-        )
+    probabilities = as_distribution(shares, name)
+    as_many(probabilities, count, name, f"entries for {count} {what}s", f"Give one per {what}.")
     if min(probabilities) == 0:
         raise InputError(
             f"{name}[{probabilities.index(Fraction(0))}] is 0; allowed: above 0.",

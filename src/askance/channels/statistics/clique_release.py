@@ -14,18 +14,18 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_array, as_floats, as_positive_level, shown
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
-from askance._kernels.draw import TOTAL
 from askance._words import Place, words
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, StatisticsChannel
+from askance.channels.reports import impossible_report
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
+from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
 from askance.errors import InputError, MissingValueError, ShapeError
 
@@ -62,7 +62,7 @@ _ENUMERATED_ENTRIES = 1 << 20
         ),
     ],
 )
-class CliqueRelease(StatisticsChannel, HasReportLikelihood):
+class CliqueRelease(DrawnStatistics, HasReportLikelihood):
     """Draw a clique c with probability π_c, spend the whole level on its table of w_c cells by subset selection.
 
     The statistics are the indicators of the cells of all tables, one table after the other; the cells of a table are in
@@ -125,15 +125,15 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
         self.sums_size = self.bit_offsets[-1] + len(cells)
 
     @classmethod
-    def from_parameters(cls, **given: Any) -> Self:
+    def from_parameters(cls, **values: Any) -> Self:
         """Build from the registry's parameters; table channels may be JSON, as they stand behind a flag."""
-        tables = given.pop("table_channels", None)
-        return cls(**given, table_channels=MATRICES.read(tables) if isinstance(tables, str) else tables)
+        tables = values.pop("table_channels", None)
+        return cls(**values, table_channels=MATRICES.read(tables) if isinstance(tables, str) else tables)
 
     @cached_property
     def clique_probabilities(self) -> FloatArray:
         """π: how often each clique is drawn, shape (cliques,)."""
-        return np.array([part / TOTAL for part in self._drawn])
+        return self._block_probabilities
 
     @property
     def statistic_names(self) -> tuple[str, ...]:
@@ -171,10 +171,6 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
     def _sampler(self) -> TableSampler:
         return TableSampler(self.releases, self.clique_probabilities)
 
-    @cached_property
-    def _cumulative(self) -> IntArray:
-        return np.cumsum(np.array(self._drawn, dtype=np.int64))
-
     def _rows(self, truth: ArrayLike) -> AnyArray:
         rows = as_array(truth, "the records")
         if rows.ndim != 2 or rows.shape[1] != self.truth_width:
@@ -206,26 +202,23 @@ class CliqueRelease(StatisticsChannel, HasReportLikelihood):
 
     def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
         for rows in pieces(len(encoded)):
-            clique = out["clique"][rows] = self._draw_clique(rows.stop - rows.start, source)
+            clique = out["clique"][rows] = self._block_of(whole_numbers(source, rows.stop - rows.start))
             cells = self.tables.cells_of(encoded[rows], clique)
             self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
 
     def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
-        clique = out["clique"][:] = self._draw_clique(1, source)
+        clique = out["clique"][:] = self._block_of(whole_numbers(source, 1))
         cell = int(self.tables.cells_of(encoded, clique)[0])
         self._sampler.draw_one(int(clique[0]), cell, source, out["subset"][0])
-
-    def _draw_clique(self, count: int, source: WordSource) -> IntArray:
-        return np.searchsorted(self._cumulative, whole_numbers(source, count), side="right")
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size, and cells beyond those of the table."""
         clique, sets = columns["clique"], columns["subset"]
         row = self._sampler.first_impossible(clique, sets)
         if row is not None:
-            number, found = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
+            number, dense = int(clique[row]), bits.unpack(sets[row : row + 1], sets.shape[1] * bits.WORD)[0]
             release, what = self.releases[number], "observations" if number in self._listed else "cells"
-            what = f"{what} {shown(np.flatnonzero(found).tolist())} of clique {number} in column 'subset'"
+            what = f"{what} {shown(np.flatnonzero(dense).tolist())} of clique {number} in column 'subset'"
             raise impossible_report(row, what, f"exactly {release.subset_size} of 0 to {release.bits - 1}")
 
     # -- estimating ------------------------------------------------------------------------------------------------

@@ -33,12 +33,8 @@ class CliqueTables:
     """
 
     def __init__(self, sizes: Iterable[int], cliques: Iterable[Iterable[int | str]]) -> None:
-        given = as_list(sizes, "sizes", "[2, 3, 2]")
-        self.sizes = tuple(as_count(size, f"sizes[{i}]", minimum=2) for i, size in enumerate(given))
-        if not given:
-            raise InputError(
-                "is empty", argument="sizes", allowed="at least one", remedy="Give a list such as [2, 3, 2]."
-            )
+        listed = as_list(sizes, "sizes", "[2, 3, 2]", empty=False)
+        self.sizes = tuple(as_count(size, f"sizes[{i}]", minimum=2) for i, size in enumerate(listed))
         self.cliques = _read_cliques(cliques, len(self.sizes))
         self.shapes = tuple(tuple(self.sizes[variable] for variable in clique) for clique in self.cliques)
         self.cells = _read_cells(self.cliques, self.shapes)
@@ -57,7 +53,7 @@ class CliqueTables:
         variables = tuple(as_list(clique, "clique", "[0, 1]"))
         if variables not in self.cliques:
             raise InputError(
-                f"clique is {shown(list(variables))}; allowed: one of {shown([list(each) for each in self.cliques])}.",
+                f"clique is {shown(list(variables))}; allowed: one of {shown(list(map(list, self.cliques)))}.",
                 remedy="Give its number, or its variables in the order in which they were given.",
             )
         return self.cliques.index(variables)
@@ -72,9 +68,9 @@ class CliqueTables:
 
     def cells_of(self, records: AnyArray, clique: IntArray) -> IntArray:
         """The cell of record i in the table of clique[i], shape (n,)."""
-        cell, each = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
+        cell, rows = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
         for variables, factors in zip(self._variables, self._factors, strict=True):
-            cell += records[each, variables[clique]] * factors[clique]
+            cell += records[rows, variables[clique]] * factors[clique]
         return cell
 
     def cells_in_all(self, records: AnyArray) -> IntArray:
@@ -96,10 +92,10 @@ class CliqueTables:
         return list(records)
 
 
-def _read_cliques(given: object, variables: int) -> tuple[tuple[int, ...], ...]:
+def _read_cliques(listed: object, variables: int) -> tuple[tuple[int, ...], ...]:
     cliques: dict[frozenset[int], int] = {}
     result = []
-    for i, entries in enumerate(as_list(given, "cliques", "[[0, 1], [1, 2]]")):
+    for i, entries in enumerate(as_list(listed, "cliques", "[[0, 1], [1, 2]]", empty=False)):
         name = f"cliques[{i}]"
         clique = tuple(_read_variable(entry, name, variables) for entry in as_list(entries, name, "[0, 1]"))
         if len(set(clique)) < max(len(clique), 1):
@@ -118,10 +114,6 @@ def _read_cliques(given: object, variables: int) -> tuple[tuple[int, ...], ...]:
                 remedy="Leave one of them out, and raise its clique probability instead.",
             )
         result.append(clique)
-    if not result:
-        raise InputError(
-            "is empty", argument="cliques", allowed="at least one", remedy="Give a list such as [[0, 1], [1, 2]]."
-        )
     return tuple(result)
 
 

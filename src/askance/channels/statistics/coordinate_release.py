@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -12,12 +12,10 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
 from askance._kernels import bits
-from askance._kernels.draw import TOTAL
-from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import DISTRIBUTION, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, Calibration, DrawnStatistics, Enumeration, HasReportLikelihood
+from askance.channels.statistics.base import Averaging, Calibration, Enumeration
 from askance.channels.statistics.bounds import Bounds
-from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
+from askance.channels.statistics.calibration import calibrate
 from askance.channels.statistics.choices import (
     BOUNDS,
     CALIBRATION,
@@ -26,8 +24,11 @@ from askance.channels.statistics.choices import (
     as_draw_distribution,
     require_calibration,
 )
+from askance.channels.statistics.domains import BinaryDomain
+from askance.channels.statistics.drawn import DrawnBits
+from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
 from askance.models.enumerated import Enumerated
 
@@ -52,7 +53,7 @@ _RELEASE_PARTS = 10**9
         Example(dim=3, privacy_level=2, release_distribution=["1/2", "1/4", "1/4"], lower=-1, statistic_bound=3),
     ],
 )
-class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
+class CoordinateRelease(DrawnBits):
     """Draw j ~ p_cr, make one bit of mean t_j = (φ_j − lower_j)/c_j, keep it with probability q, send (j, bit).
 
     Exact level: log(q/(1 − q)). The paper's q = e^{α/2}/(1 + e^{α/2}) spends only α/2; "exact" keeps with
@@ -77,6 +78,7 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
     """
 
     kind = "coordinate-release"
+    _by_code = True
 
     def __init__(
         self,
@@ -96,11 +98,11 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
         self._release = distribution or [Fraction(1, self.dimension)] * self.dimension
         spent = self._level if self.calibration == "exact" else self._level / 2
         self.flips: Flips = calibrate(BinaryDomain(1, 0), spent)
-        self.columns = (
+        self._places = np.arange(self.dimension)[:, None]
+        self._set_columns(
             Column("coordinate", "integer", limit=self.dimension, description="which statistic was drawn"),
             Column("bit", "integer", limit=2, description="its noised bit"),
         )
-        self.sums_size = 2 * self.dimension
 
     @classmethod
     def for_model(
@@ -127,40 +129,28 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
             model.dimension, privacy_level, calibration=calibration, release_distribution=best_release(costs), **bounds
         )
 
-    # -- drawing ---------------------------------------------------------------------------------------------------
-
     @cached_property
-    def _cumulative(self) -> IntArray:
-        return np.cumsum(np.array(apportion(self._release), dtype=np.int64))
+    def _drawn(self) -> list[int]:  # type: ignore[override]
+        return apportion(self._release)
 
     @property
     def release_probabilities(self) -> FloatArray:
         """p_cr: how often each statistic is drawn, shape (d,)."""
-        return np.diff(self._cumulative, prepend=0) / TOTAL
+        return self._block_probabilities
 
-    def _many_words(self, n: int) -> int:
-        return 2 * n
+    _sent = release_probabilities
+
+    # -- drawing and estimating ------------------------------------------------------------------------------------
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         return self._bounds.shares(truth, offset)
 
-    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        span = self.flips.keep - self.flips.raised
-        for rows in pieces(len(encoded), words=2):
-            count = rows.stop - rows.start
-            words = whole_numbers(source, 2 * count)
-            coordinate = np.searchsorted(self._cumulative, words[:count], side="right")
-            shares = encoded[rows][np.arange(count), coordinate].astype(np.float64)
-            thresholds = self.flips.raised + bits.whole_parts(shares, span)
-            out["coordinate"][rows] = coordinate
-            out["bit"][rows] = words[count:] < thresholds
+    def _thresholds(self, encoded: AnyArray, block: IntArray) -> IntArray:
+        shares = encoded[np.arange(len(encoded)), block].astype(np.float64)
+        return (self.flips.raised + bits.whole_parts(shares, self.flips.keep - self.flips.raised))[:, None]
 
-    # -- estimating ------------------------------------------------------------------------------------------------
-
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How often each coordinate was sent with a 0, then with a 1."""
-        cells = columns["bit"].astype(np.int64) * self.dimension + columns["coordinate"]
-        return np.bincount(cells, minlength=self.sums_size)
+    def _shares(self, truth: AnyArray) -> FloatArray:
+        return self._bounds.scaled(truth)
 
     def _sum_law(self) -> SumLaw:
         """A block for every coordinate, with the two bits it can be sent as."""
@@ -175,20 +165,6 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
             block_noun="coordinate",
         )
 
-    @property
-    def _sent(self) -> FloatArray:
-        return self.release_probabilities
-
-    def _seen(self, sums: IntArray) -> IntArray:
-        return np.asarray(sums[: self.dimension] + sums[self.dimension :])
-
-    def _average(self, sums: IntArray, n: int) -> FloatArray:
-        """(share of ones among the reports of j − (1 − q))/(2q − 1)."""
-        return self.flips.debias(sums[self.dimension :] / np.maximum(self._seen(sums), 1))
-
-    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-        return self.flips.smoothed(sums[self.dimension :], self._seen(sums))
-
     def _outer(self, inner: FloatArray) -> FloatArray:
         return self._bounds.values(inner)
 
@@ -196,41 +172,20 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
     def _slope(self) -> FloatArray:
         return self._bounds.width
 
-    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        """The printed β: what was drawn, over the probability of drawing it."""
-        drawn = columns["coordinate"].astype(np.int64)
-        shares = np.zeros((len(drawn), self.dimension))
-        shares[np.arange(len(drawn)), drawn] = (
-            self.flips.debias(columns["bit"].astype(np.float64)) / self.release_probabilities[drawn]
-        )
-        return self._bounds.values(shares)
-
     def _mean_covariance(self, truth: AnyArray, weights: FloatArray, averaging: Averaging) -> FloatArray:
-        shares = weights @ self._bounds.scaled(truth)
+        shares = weights @ self._shares(truth)
         nothing = np.zeros((self.dimension, self.dimension))  # no report is about two coordinates
         return self._drawn_covariance(shares, nothing, self.flips.variance(shares), nothing, averaging)
-
-    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
-        shares = self._bounds.scaled(truth)[:, columns["coordinate"].astype(np.int64)]
-        seen = np.where(columns["bit"] == 1, self.flips.ones(shares), self.flips.zeros(shares))
-        drawn = np.log(self.release_probabilities)[columns["coordinate"].astype(np.int64)]
-        return np.asarray((np.log(seen) + drawn).T)
 
     # -- proving ---------------------------------------------------------------------------------------------------
 
     def largest_ratio(self) -> Fraction:
-        """max(q/(1 − q)) over both bits: the drawn coordinate says nothing about the truth."""
+        """max(q/(1 − q)) over both bits."""
         return max(self.flips.up, self.flips.down)
 
-    def worst_observations(self) -> tuple[str, ...]:
-        """Both bits of every coordinate; of the first where they are many."""
-        shown = self.dimension if self.dimension <= _ENUMERATED_DIMENSION else 1
-        worst = [bit for bit, ratio in enumerate((self.flips.down, self.flips.up)) if ratio == self.largest_ratio()]
-        return tuple(f"{j}:{bit}" for j in range(shown) for bit in worst)
-
-    def is_unbiased(self) -> bool:
-        """Every coordinate is drawn sometimes, and its bit says something."""
-        return self.flips.keep > self.flips.raised and bool((self.release_probabilities > 0).all())
+    @property
+    def _worst_codes(self) -> list[int]:  # type: ignore[override]
+        return [bit for bit, ratio in enumerate((self.flips.down, self.flips.up)) if ratio == self.largest_ratio()]
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
         """All statistics at their largest, and all at their smallest."""
@@ -241,25 +196,9 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
         d = self.dimension
         if d > _ENUMERATED_DIMENSION:
             return None
-        drawn = apportion(self._release)
-        points = [[Fraction(0)] * d, [Fraction(1)] * d, *([Fraction(int(i == j)) for i in range(d)] for j in range(d))]
-        keep, raised, span = self.flips.keep, self.flips.raised, self.flips.keep - self.flips.raised
-        weights, beta = [], []
-        scale = span * int(np.lcm.reduce(np.array(drawn, dtype=object)))
-        for j in range(d):
-            for bit in (0, 1):
-                ones = [keep if point[j] else raised for point in points]
-                weights.append([drawn[j] * (one if bit else TOTAL - one) for one in ones])
-                value = (TOTAL * bit - raised) * TOTAL * (scale // (span * drawn[j])) if drawn[j] else 0
-                beta.append([value if i == j else 0 for i in range(d)])
-        return Enumeration(
-            observations=[f"{j}:{bit}" for j in range(d) for bit in (0, 1)],
-            statistics=list(zip(*points, strict=True)),
-            weights=weights,
-            total=TOTAL * TOTAL,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=scale,
-        )
+        points = np.concatenate([np.zeros((1, d)), np.ones((1, d)), np.eye(d)])
+        statistics = [[Fraction(int(value)) for value in row] for row in points.T]
+        return self._enumerated(points, statistics, np.ones(d, dtype=np.int64))
 
     # -- describing ------------------------------------------------------------------------------------------------
 
@@ -274,7 +213,7 @@ class CoordinateRelease(DrawnStatistics, HasReportLikelihood):
 
     def thresholds(self) -> dict[str, Any]:
         """A 1 is sent as 1 with probability keep/2⁶², a 0 with raised/2⁶²; coordinates are drawn by `release`."""
-        return {"release": apportion(self._release), "keep": self.flips.keep, "raised": self.flips.raised}
+        return {"release": list(self._drawn), "keep": self.flips.keep, "raised": self.flips.raised}
 
     def _fingerprint_parts(self) -> tuple[Any, ...]:
         return self.flips.keep, self.flips.raised, self._cumulative.tolist(), self._bounds.edges()

@@ -7,7 +7,7 @@ to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -29,8 +29,6 @@ from askance.errors import InputError
 
 #: Unit vectors are rounded to multiples of one over this.
 FINENESS = 1 << 24
-#: No component of a direction is larger.
-LARGEST_COMPONENT = 25_958
 #: With these limits K·|⟨g, u⟩| < 2¹⁶·(25958·2⁷)·(2²⁴ + 2⁷) < 2⁶³: ranks are found in 64-bit integers.
 MOST_CANDIDATES = 1 << 16
 LARGEST_DIM = (1 << 14) - 1
@@ -71,6 +69,11 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     #: From where norms are measured, in words after them.
     _measured: str = ""
     _largest_dim: ClassVar[int] = LARGEST_DIM
+    #: The compiled and the plain loop that add reports up, and what a sum of squares counts.
+    _adders: ClassVar[tuple[Callable[..., None], Callable[..., None]]]
+    _square_unit: ClassVar[float] = 1.0
+    #: The variance of what is summed in a report without information.
+    _uninformed: FloatArray | float
 
     def __init__(self, dim: int, privacy_level: Number, radius: Number = 1, candidates: int | None = None) -> None:
         self.dim = as_count(dim, "dim", minimum=1, maximum=self._largest_dim)
@@ -87,6 +90,11 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     def bias_bound(self) -> float:  # type: ignore[override]
         """Largest share by which β misses its target, because directions are integers and not Gaussian."""
         return 4e-5 if self.candidates <= 1024 else 3e-4
+
+    @property
+    def sums_size(self) -> int:  # type: ignore[override]
+        """Sums and sums of squares of all statistics."""
+        return 2 * self.dimension
 
     @property
     def candidates(self) -> int:
@@ -131,12 +139,9 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
             seeds = words[:count]
             ranks = self._ranks(words[count : 2 * count], words[2 * count :], source)
             chosen = np.empty(count, dtype=np.int64)
-            given = (encoded[rows], seeds, ranks)
-            if compiled:
-                table = directions.normal_table()
-                directions.choose(*given, table, self.candidates, self._magnitude, chosen)
-            else:
-                directions.choose_plain(*given, self.candidates, self._magnitude, chosen)
+            choose = directions.choose if compiled else directions.choose_plain
+            table = directions.normal_table()
+            choose(encoded[rows], seeds, ranks, table, self.candidates, self._magnitude, chosen)
             out["seed"][rows], out["choice"][rows] = seeds, chosen
 
     def _ranks(self, coins: AnyArray, words: AnyArray, source: WordSource) -> IntArray:
@@ -164,12 +169,27 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
     def _directions(self, columns: Mapping[str, AnyArray]) -> IntArray:
         """The first k components of the chosen directions, in units of 1/UNIT, shape (n, k)."""
         seeds, chosen = self._told(columns)
-        found = np.empty((len(seeds), self.dim), dtype=np.int64)
-        if len(seeds) >= COMPILED_PAYS_FROM:
-            directions.directions(seeds, chosen, directions.normal_table(), self.dim + 1, found)
-        else:
-            directions.directions_plain(seeds, chosen, self.dim + 1, found)
-        return found
+        components = np.empty((len(seeds), self.dim), dtype=np.int64)
+        make = directions.directions if len(seeds) >= COMPILED_PAYS_FROM else directions.directions_plain
+        make(seeds, chosen, directions.normal_table(), self.dim + 1, components)
+        return components
+
+    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
+        """Σ of what is summed, and then Σ of its squares, over the statistics."""
+        seeds, chosen = self._told(columns)
+        sums = np.zeros((2, self.dimension), dtype=np.int64)
+        add = self._adders[len(seeds) < COMPILED_PAYS_FROM]
+        add(seeds, chosen, directions.normal_table(), self.dim + 1, sums)
+        return sums.reshape(-1)
+
+    def _average(self, sums: IntArray, n: int) -> FloatArray:
+        return np.asarray(sums[: self.dimension] / n)
+
+    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
+        """Of what is summed over reports, smoothed by one report without information."""
+        means = self._average(sums, n)
+        spread = np.maximum(sums[self.dimension :] / n * self._square_unit - means**2, 0)
+        return means, (n * spread + self._uninformed) / (n + 1)
 
     @property
     def _leeway(self) -> float:
@@ -190,11 +210,8 @@ class DirectionRelease(StatisticsChannel, HasReportLikelihood):
         seeds, chosen = self._told(columns)
         units = self._read(truth, 0)
         ranks = np.empty((len(seeds), len(units)), dtype=np.int64)
-        if ranks.size >= COMPILED_PAYS_FROM:
-            table = directions.normal_table()
-            directions.ranks(units, seeds, chosen, table, self.candidates, self._magnitude, ranks)
-        else:
-            directions.ranks_plain(units, seeds, chosen, self.candidates, self._magnitude, ranks)
+        rank = directions.ranks if ranks.size >= COMPILED_PAYS_FROM else directions.ranks_plain
+        rank(units, seeds, chosen, directions.normal_table(), self.candidates, self._magnitude, ranks)
         levels = np.log([float(self.choice.low), float(self.choice.high)])
         return np.asarray(levels[(ranks < self.choice.top).astype(np.int64)])
 

@@ -80,8 +80,8 @@ class BinaryDomain:
         falls, rises = (self.falls, self.rises) if flips.up >= flips.down else (self.rises, self.falls)
         first, second = np.zeros(dimension), np.zeros(dimension)
         first[:falls], second[falls : falls + rises] = 1, 1
-        for each in (first, second):
-            each[falls + rises : falls + rises + self.shared] = 1
+        for ones in (first, second):
+            ones[falls + rises : falls + rises + self.shared] = 1
         return first, second
 
 

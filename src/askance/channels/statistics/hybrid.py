@@ -15,15 +15,16 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, GuideArray, IntArra
 from askance._checks import Number, as_count, as_positive_level
 from askance._kernels import draw, sampled_coordinates
 from askance._kernels.draw import TOTAL
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces
 from askance.channels.registry import COUNT, Example, Parameter, register
-from askance.channels.statistics.base import Averaging, DrawnStatistics, Enumeration, HasReportLikelihood
+from askance.channels.reports import impossible_report
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
 from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
+from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.reports import Column
 from askance.channels.statistics.staircase import Staircase, best_staircase
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 
 # Sums hold a count for every statistic and code.
 _LARGEST_DIMENSION = 1 << 20
@@ -298,24 +299,17 @@ class Hybrid(DrawnStatistics, HasReportLikelihood):
         d, k, table, sets = self.dimension, self.sampled, self.table, self._sets()
         points = list(product(range(table.grid + 1), repeat=d))
         scale = math.lcm(*(value.denominator for value in table.beta)) * k
-        observations, weights, beta = [], [], []
+        reports = []
         for drawn, codes in product(sets, product(range(table.codes), repeat=k)):
-            observations.append(_label(drawn, codes))
             pairs = list(zip(drawn, codes, strict=True))
-            weights.append([math.prod(table.weights[point[j]][code] for j, code in pairs) for point in points])
+            weights = [math.prod(table.weights[point[j]][code] for j, code in pairs) for point in points]
             # t̂_j = (1 + x̂_j)/2 with x̂_j = β(code) d/k where j was drawn, and 0 elsewhere
             row = [scale] * d
             for j, code in pairs:
                 row[j] += int(table.beta[code] * d * (scale // k))
-            beta.append(row)
-        return Enumeration(
-            observations=observations,
-            statistics=[[Fraction(point[j], table.grid) for point in points] for j in range(d)],
-            weights=weights,
-            total=len(sets) * TOTAL**k,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=2 * scale,
-        )
+            reports.append((_label(drawn, codes), weights, row))
+        statistics = [[Fraction(point[j], table.grid) for point in points] for j in range(d)]
+        return Enumeration.of(reports, statistics, len(sets) * TOTAL**k, 2 * scale)
 
     # -- describing ------------------------------------------------------------------------------------------------
 

@@ -19,10 +19,11 @@ from askance.channels.randomness import LONGEST_DRAW, WordSource
 from askance.channels.registry import Example, register
 from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
-from askance.channels.statistics.calibration import BinaryDomain, Flips, calibrate
+from askance.channels.statistics.calibration import calibrate
 from askance.channels.statistics.choices import BOUNDS, DIM, SPENT
-from askance.channels.statistics.dense_bits import draw_dense_bits
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.statistics.domains import BinaryDomain
+from askance.channels.statistics.flips import Flips, draw_dense_bits
+from askance.channels.sum_law import CountLaw, SumLaw
 
 # A proof by enumeration lists 2^d observations of 2^d statistics.
 _ENUMERATED_DIMENSION = 7

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
-from askance._checks import as_list, shown
+from askance._checks import as_list, as_many, shown
 from askance._kernels import subsets
 from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
@@ -77,7 +77,7 @@ class ListedTable:
             )
         indicators = Enumerated(np.eye(self.cells), outputs=channel.outputs)
         try:
-            found = channel.observation_function(indicators, channel.matrix.mean(axis=1))
+            beta = channel.observation_function(indicators, channel.matrix.mean(axis=1))
         except NotIdentifiedError:
             rank = np.linalg.matrix_rank(channel.matrix)
             raise NotIdentifiedError(
@@ -85,7 +85,7 @@ class ListedTable:
                 "averages to the cells, so that there is no unbiased β.",
                 remedy=f'Find it by optimal_channel with target="moments", {_SUBSET_SELECTION}.',
             ) from None
-        self.coefficients: FloatArray = found.coefficients
+        self.coefficients: FloatArray = beta.coefficients
 
     # -- probabilities ---------------------------------------------------------------------------------------------
 
@@ -252,25 +252,19 @@ def enumerate_tables(
         statistics: of these records, shape (m, d).
     """
     told = [[(subset, *release.weights_of(subset)) for subset in release.subsets()] for release in releases]
-    common = math.lcm(*(total for reports in told for _, _, total in reports))
+    common = math.lcm(*(total for every in told for _, _, total in every))
     units = [release.units * part for release, part in zip(releases, drawn, strict=True)]
     scale, offsets = math.lcm(*units), [0, *accumulate(release.cells for release in releases)]
-    observations, weights, beta = [], [], []
+    reports = []
     for number, release in enumerate(releases):
         for subset, by_cell, total in told[number]:
-            observations.append(label(number, subset))
             factor = common // total * drawn[number]
-            weights.append([factor * by_cell[row[number]] for row in cells])
+            weights = [factor * by_cell[row[number]] for row in cells]
             own = [value * TOTAL * (scale // units[number]) for value in release.beta_of(subset)]
-            beta.append([*[0] * offsets[number], *own, *[0] * (offsets[-1] - offsets[number + 1])])
-    return Enumeration(
-        observations=observations,
-        statistics=[[Fraction(int(value)) for value in row] for row in statistics.T],
-        weights=weights,
-        total=TOTAL * common,
-        beta=list(zip(*beta, strict=True)),
-        beta_scale=scale,
-    )
+            beta = [*[0] * offsets[number], *own, *[0] * (offsets[-1] - offsets[number + 1])]
+            reports.append((label(number, subset), weights, beta))
+    exact = [[Fraction(int(value)) for value in row] for row in statistics.T]
+    return Enumeration.of(reports, exact, TOTAL * common, scale)
 
 
 def label(number: int, subset: Sequence[int]) -> str:
@@ -352,17 +346,13 @@ class TableSampler:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_tables(given: object, tables: CliqueTables, level: Fraction) -> dict[int, ListedTable]:
+def read_tables(listed: object, tables: CliqueTables, level: Fraction) -> dict[int, ListedTable]:
     """The tables that have channels of their own, by number, checked against their cells and the level."""
-    if given is None:
+    if listed is None:
         return {}
-    entries = as_list(given, "table_channels", "[None, [[0.6, 0.4], [0.4, 0.6]]]")
-    if len(entries) != len(tables.cliques):
-        raise ShapeError(
-            f"has {len(entries)} entries for {len(tables.cliques)} cliques",
-            argument="table_channels",
-            remedy=f"Give one per clique: a matrix, {_SUBSET_SELECTION}.",
-        )
+    entries = as_list(listed, "table_channels", "[None, [[0.6, 0.4], [0.4, 0.6]]]")
+    count, remedy = len(tables.cliques), f"Give one per clique: a matrix, {_SUBSET_SELECTION}."
+    as_many(entries, count, "table_channels", f"entries for {count} cliques", remedy)
     own = {i: entry for i, entry in enumerate(entries) if not _is_none(entry)}
     return {number: _read_entry(entry, tables, number, level) for number, entry in own.items()}
 
@@ -372,10 +362,10 @@ def _is_none(entry: object) -> bool:
     return entry is None or (isinstance(entry, (list, tuple)) and not entry)
 
 
-def _read_entry(given: object, tables: CliqueTables, number: int, level: Fraction) -> ListedTable:
+def _read_entry(entry: object, tables: CliqueTables, number: int, level: Fraction) -> ListedTable:
     name = f"table_channels[{number}], of clique {shown(list(tables.cliques[number]))},"
     try:
-        channel = _as_matrix(given)
+        channel = _as_matrix(entry)
     except InputError as error:
         raise type(error)(f"{name} is no channel: {error.message}", remedy=error.remedy) from None
     if len(channel.outputs) != tables.cells[number]:
@@ -387,9 +377,9 @@ def _read_entry(given: object, tables: CliqueTables, number: int, level: Fractio
         )
     own, endless = channel.privacy_level, math.isinf(channel.privacy_level)
     if exceeds(own, level):
-        found = "no level, as an observation excludes a cell" if endless else f"level {own!r}"
+        stated = "no level, as an observation excludes a cell" if endless else f"level {own!r}"
         raise ProbabilityError(
-            f"has {found}",
+            f"has {stated}",
             argument=name,
             allowed=f"at most the stated privacy_level, {float(level)!r}",
             remedy=("Give a channel of that level" if endless else "Raise privacy_level, give a channel below it")
@@ -398,16 +388,16 @@ def _read_entry(given: object, tables: CliqueTables, number: int, level: Fractio
     return ListedTable(channel, name.removesuffix(","))
 
 
-def _as_matrix(given: Any) -> MatrixChannel:
+def _as_matrix(entry: Any) -> MatrixChannel:
     """A matrix, or any channel written out as one; without labels, which cells and bits do not have."""
-    if isinstance(given, FiniteChannel):
-        _require_entries(len(given.observations), len(given.outputs))
-        if isinstance(given, MatrixChannel):
-            return MatrixChannel(given.parameters()["matrix"])
-        return MatrixChannel([[Fraction(int(weight), TOTAL) for weight in row] for row in given.integer_weights])
-    rows = as_list(given, "S", "[[0.6, 0.4], [0.4, 0.6]]")
+    if isinstance(entry, FiniteChannel):
+        _require_entries(len(entry.observations), len(entry.outputs))
+        if isinstance(entry, MatrixChannel):
+            return MatrixChannel(entry.parameters()["matrix"])
+        return MatrixChannel([[Fraction(int(weight), TOTAL) for weight in row] for row in entry.integer_weights])
+    rows = as_list(entry, "S", "[[0.6, 0.4], [0.4, 0.6]]")
     _require_entries(len(rows), max((len(row) for row in rows if isinstance(row, Sized)), default=1))
-    return MatrixChannel(given if isinstance(given, np.ndarray) else rows)
+    return MatrixChannel(entry if isinstance(entry, np.ndarray) else rows)
 
 
 def _require_entries(observations: int, cells: int) -> None:

@@ -285,17 +285,17 @@ class MomentRelease:
         }
 
     @classmethod
-    def from_specification(cls, given: Mapping[str, Any]) -> Self:
+    def from_specification(cls, specification: Mapping[str, Any]) -> Self:
         """The release that `specification` wrote down."""
-        channel = build_channel(given["channel"])
+        channel = build_channel(specification["channel"])
         if not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy="Take a release as it was made.")
         return cls(
-            LinearModel.from_specification(given["field"]),
+            LinearModel.from_specification(specification["field"]),
             channel,
-            given["encoding"],
-            given["weights"],
-            given.get("pilot_observations", 0),
+            specification["encoding"],
+            specification["weights"],
+            specification.get("pilot_observations", 0),
         )
 
     def __repr__(self) -> str:

@@ -38,18 +38,11 @@ from askance.channels.registry import (
 )
 from askance.channels.statistics.base import Averaging, BitStatistics, Calibration, Enumeration, HasReportLikelihood
 from askance.channels.statistics.bounds import Bounds
-from askance.channels.statistics.calibration import (
-    BinaryDomain,
-    BoundedDomain,
-    Domain,
-    Flips,
-    ListedDomain,
-    calibrate,
-    calibrate_for_density,
-)
+from askance.channels.statistics.calibration import calibrate, calibrate_for_density
 from askance.channels.statistics.choices import BOUNDS, CALIBRATION, DIM, SPENT, require_calibration, require_choice
-from askance.channels.statistics.dense_bits import draw_dense_bits
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
+from askance.channels.statistics.flips import Flips, draw_dense_bits
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.errors import InputError, ShapeError
 from askance.models.enumerated import Enumerated
 
@@ -166,15 +159,15 @@ class PerValue(BitStatistics, HasReportLikelihood):
         )
 
     def _read_possible(self, possible: ArrayLike) -> FloatArray:
-        given = as_array(possible, "possible")
-        if given.ndim != 2 or given.shape[1] != self.dimension or len(given) < 2:
+        listed = as_array(possible, "possible")
+        if listed.ndim != 2 or listed.shape[1] != self.dimension or len(listed) < 2:
             raise ShapeError(
-                f"has shape {given.shape}",
+                f"has shape {listed.shape}",
                 argument="possible",
                 allowed=f"at least two rows of {self.dimension} statistics",
                 remedy="Give one row per possible vector of statistics.",
             )
-        rows = np.array([[as_float(value, "possible") for value in row] for row in given.tolist()])
+        rows = np.array([[as_float(value, "possible") for value in row] for row in listed.tolist()])
         shares = self._bounds.shares(rows, 0).astype(np.float64) + 0.0  # no −0
         norms = shares.sum(axis=1)
         wrong = (norms > float(self.max_l1_norm) + 1e-9) | (self._exact_norm & (norms < float(self.max_l1_norm) - 1e-9))
@@ -344,21 +337,13 @@ class PerValue(BitStatistics, HasReportLikelihood):
         if points is None or len(points) << d > _ENUMERATED_ENTRIES:
             return None
         keep, raised = self.flips.keep, self.flips.raised
-        weights, beta = [], []
+        ones, reports = [[keep if bit else raised for bit in point] for point in points], []
         for seen in product((0, 1), repeat=d):
-            ones = [[keep if bit else raised for bit in point] for point in points]
-            weights.append(
-                [math.prod(p if bit else TOTAL - p for p, bit in zip(row, seen, strict=True)) for row in ones]
-            )
-            beta.append([TOTAL * bit - raised for bit in seen])
-        return Enumeration(
-            observations=["".join(map(str, seen)) for seen in product((0, 1), repeat=d)],
-            statistics=[[Fraction(int(point[j])) for point in points] for j in range(d)],
-            weights=weights,
-            total=TOTAL**d,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=keep - raised,
-        )
+            pairs = [zip(row, seen, strict=True) for row in ones]
+            weights = [math.prod(p if bit else TOTAL - p for p, bit in row) for row in pairs]
+            reports.append(("".join(map(str, seen)), weights, [TOTAL * bit - raised for bit in seen]))
+        statistics = [[Fraction(int(point[j])) for point in points] for j in range(d)]
+        return Enumeration.of(reports, statistics, TOTAL**d, keep - raised)
 
     def _possible_bits(self) -> Sequence[Sequence[int]] | None:
         """All possible binary statistics; None where statistics are not binary, or far too many."""

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import Number, as_floats
+from askance._arrays import AnyArray, ArrayLike, FloatArray
+from askance._checks import Number, as_floats, shape
 from askance._kernels import directions
-from askance._kernels.compiler import COMPILED_PAYS_FROM
-from askance._kernels.directions import SQUARE_SHIFT, UNIT
+from askance._kernels.directions import LARGEST_COMPONENT, SQUARE_SHIFT, UNIT
 from askance.channels.registry import Example, register
 from askance.channels.statistics.base import Averaging
-from askance.channels.statistics.directions import LARGEST_COMPONENT, PARAMETERS, DirectionRelease
-from askance.channels.statistics.sum_law import MomentLaw, SumLaw
-from askance.errors import ShapeError
+from askance.channels.statistics.directions import PARAMETERS, DirectionRelease
+from askance.channels.sum_law import MomentLaw, SumLaw
 
 
 @register(
@@ -66,11 +64,14 @@ class QuadraticRelease(DirectionRelease):
     kind = "quadratic-release"
     _magnitude = True
     _largest_dim = 1 << 10
+    # Σ g_i g_j, and Σ (g_i g_j/2¹⁷, rounded)²: since |g_i g_j| ≤ 25,958², 2³³ reports reach 5.8e18 and 2.3e17, and
+    # 64 bits hold 9.2e18.
+    _adders = directions.sum_products, directions.sum_products_plain
+    _square_unit = 4.0**SQUARE_SHIFT
 
     def __init__(self, dim: int, privacy_level: Number, radius: Number = 1, candidates: int | None = None) -> None:
         super().__init__(dim, privacy_level, radius, candidates)
         self.dimension = self.dim * (self.dim + 1) // 2
-        self.sums_size = 2 * self.dimension
         self._first, self._second = np.triu_indices(self.dim)
 
     @property
@@ -91,11 +92,8 @@ class QuadraticRelease(DirectionRelease):
     def gram(self, values: ArrayLike) -> FloatArray:
         """The symmetric matrix (k, k) whose upper triangle is a vector of statistics (d,)."""
         triangle = as_floats(values, "values")
-        if triangle.shape != (self.dimension,):
-            raise ShapeError(
-                f"values have shape {triangle.shape}; allowed: ({self.dimension},), the upper triangle row by row.",
-                remedy="Give a vector of statistics, such as what mean() returns.",
-            )
+        remedy = "Give a vector of statistics, such as what mean() returns."
+        shape(triangle, (self.dimension,), "values", remedy, "the upper triangle row by row")
         matrix = np.empty((self.dim, self.dim))
         matrix[self._first, self._second] = matrix[self._second, self._first] = triangle
         return matrix
@@ -103,20 +101,6 @@ class QuadraticRelease(DirectionRelease):
     def _statistics(self, rows: AnyArray) -> FloatArray:
         vectors = as_floats(rows, "the vectors", secret=True)
         return np.asarray(vectors[:, self._first] * vectors[:, self._second])
-
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """Σ g_i g_j, then Σ (g_i g_j/2¹⁷, rounded)², both over the triangle.
-
-        Since |g_i g_j| ≤ 25,958², 2³³ reports reach 5.8e18 and 2.3e17, and 64 bits hold 9.2e18.
-        """
-        seeds, chosen = self._told(columns)
-        sums = np.zeros((2, self.dimension), dtype=np.int64)
-        if len(seeds) >= COMPILED_PAYS_FROM:
-            table = directions.normal_table()
-            directions.sum_products(seeds, chosen, table, self.dim + 1, self.dim, sums)
-        else:
-            directions.sum_products_plain(seeds, chosen, self.dim + 1, self.dim, sums)
-        return sums.reshape(-1)
 
     def _sum_law(self) -> SumLaw:
         """E g_i² lies between 1 and 1 + κ, and E g_i g_j between −κ/2 and κ/2."""
@@ -133,15 +117,9 @@ class QuadraticRelease(DirectionRelease):
             (self._first, self._second),
         )
 
-    def _average(self, sums: IntArray, n: int) -> FloatArray:
-        return np.asarray(sums[: self.dimension] / n)
-
-    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-        """Of each g_i g_j over reports, smoothed by one report without information."""
-        means = self._average(sums, n)
-        squares = sums[self.dimension :] / n * 4.0**SQUARE_SHIFT
-        spread = np.maximum(squares - means**2, 0)
-        return means, (n * spread + UNIT**4 * (1 + self._diagonal)) / (n + 1)
+    @property
+    def _uninformed(self) -> FloatArray:  # type: ignore[override]
+        return np.asarray(UNIT**4 * (1 + self._diagonal))
 
     def _outer(self, inner: FloatArray) -> FloatArray:
         """ρ² (g_i g_j − δ_ij)/κ."""

@@ -104,10 +104,10 @@ class ScalePilot:
         return {"field": self.field.specification(), "thresholds": self.thresholds, "channel": channel}
 
     @classmethod
-    def from_specification(cls, given: Mapping[str, Any]) -> Self:
+    def from_specification(cls, specification: Mapping[str, Any]) -> Self:
         """The pilot that `specification` wrote down."""
-        field, level = LinearModel.from_specification(given["field"]), given["channel"]["privacy_level"]
-        return cls(field, level, thresholds=given["thresholds"])
+        field, level = LinearModel.from_specification(specification["field"]), specification["channel"]["privacy_level"]
+        return cls(field, level, thresholds=specification["thresholds"])
 
     @classmethod
     def of_tally(cls, field: LinearModel, tally: SummedReports) -> Self:

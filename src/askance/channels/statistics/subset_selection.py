@@ -13,13 +13,13 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import Number, as_column, as_count, as_positive_level
 from askance._kernels import bits
 from askance.categories import Categories, Label, LabelSet
-from askance.channels.impossible_reports import impossible_report
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
+from askance.channels.reports import impossible_report
 from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.errors import InputError
 
 # A proof by enumeration lists all subsets against all outputs; beyond this many entries structure is used.

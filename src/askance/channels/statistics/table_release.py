@@ -215,8 +215,11 @@ class TableRelease:
 
     def worst_subset(self, cell: int, other: int) -> tuple[int, ...]:
         """The first subset that has one cell and not the other."""
-        chosen = {cell, *[each for each in range(self.cells) if each not in (cell, other)][: self.subset_size - 1]}
-        return tuple(int(each in chosen) for each in range(self.cells))
+        chosen = {
+            cell,
+            *[number for number in range(self.cells) if number not in (cell, other)][: self.subset_size - 1],
+        }
+        return tuple(int(number in chosen) for number in range(self.cells))
 
     def worst_cells(self) -> None:
         """Any two cells will do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -15,20 +14,18 @@ from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
 from askance._kernels.draw import TOTAL
 from askance._words import Place
-from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNT, Example, Parameter, register
 from askance.channels.statistics.base import (
     Averaging,
     Calibration,
-    DrawnStatistics,
     Enumeration,
-    HasReportLikelihood,
     require_finite,
 )
 from askance.channels.statistics.choices import CALIBRATION, SPENT, require_calibration
+from askance.channels.statistics.drawn import DrawnBits
 from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
-from askance.channels.statistics.sum_law import CountLaw, SumLaw
+from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion, exp_rounded_down, largest_odds
 from askance.errors import InputError, ProbabilityError
 
@@ -42,7 +39,7 @@ _ENUMERATED_DIM = 3
 # Coordinates may exceed 1 by this: rounding, not a wrong scale.
 _HAIR = 1e-12
 # Square, product and square in a code.
-_CODES, _BITS = 8, np.array([4, 2, 1])
+_CODES = 8
 
 
 @register(
@@ -56,7 +53,7 @@ _CODES, _BITS = 8, np.array([4, 2, 1])
         Example(dim=3, privacy_level=4),
     ],
 )
-class TripleRelease(DrawnStatistics, HasReportLikelihood):
+class TripleRelease(DrawnBits):
     """Vectors v in [−1, 1]^k; draw a pair i < j, make bits of means v_i², (1 + v_i v_j)/2 and v_j², keep each with q.
 
     The statistics are the upper triangle of v vᵀ, row by row, as for `QuadraticRelease`.
@@ -95,6 +92,8 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
     """
 
     kind = "triple-release"
+    #: Squares small, product of one sign.
+    _worst_codes = (0, 2)
     #: Products of rounded coordinates miss those of the coordinates by at most this.
     bias_bound = 2.0**-15
 
@@ -113,11 +112,14 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         self.dimension = self.dim * (self.dim + 1) // 2
         self._first, self._second = np.triu_indices(self.dim, 1)
         self.pairs = len(self._first)
-        self.columns = (
+        place = np.zeros((self.dim, self.dim), dtype=np.int64)
+        place[np.triu_indices(self.dim)] = np.arange(self.dimension)
+        corners = (self._first, self._first), (self._first, self._second), (self._second, self._second)
+        self._places = np.stack([place[corner] for corner in corners], axis=1)  # of v_i², v_i v_j and v_j²
+        self._set_columns(
             Column("pair", "integer", limit=self.pairs, description="which pair was drawn, (0,1), (0,2), … in order"),
             Column("code", "integer", limit=_CODES, description="4, 2 and 1 for bits of square, product and square"),
         )
-        self.sums_size = self.pairs * _CODES
 
     @property
     def truth_width(self) -> int:
@@ -130,14 +132,6 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         return tuple(f"{i},{j}" for i, j in zip(*(part.tolist() for part in np.triu_indices(self.dim)), strict=True))
 
     @cached_property
-    def _places(self) -> IntArray:
-        """The statistics v_i², v_i v_j and v_j² of every pair, shape (pairs, 3)."""
-        place = np.zeros((self.dim, self.dim), dtype=np.int64)
-        place[np.triu_indices(self.dim)] = np.arange(self.dimension)
-        i, j = self._first, self._second
-        return np.stack([place[i, i], place[i, j], place[j, j]], axis=1)
-
-    @cached_property
     def _is_square(self) -> AnyArray:
         first, second = np.triu_indices(self.dim)
         return np.asarray(first == second)
@@ -145,15 +139,8 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
     # -- drawing ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _drawn(self) -> list[int]:
+    def _drawn(self) -> list[int]:  # type: ignore[override]
         return apportion([Fraction(1, self.pairs)] * self.pairs)
-
-    @cached_property
-    def _cumulative(self) -> IntArray:
-        return np.cumsum(np.array(self._drawn, dtype=np.int64))
-
-    def _many_words(self, n: int) -> int:
-        return 4 * n
 
     def _read(self, truth: AnyArray, offset: int) -> AnyArray:
         """Coordinates in units of 2⁻¹⁵, int64."""
@@ -178,18 +165,7 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         shares = np.stack([2 * left * left, _FINENESS**2 + left * right, 2 * right * right], axis=1)
         return np.asarray(self.flips.raised + unit * shares)
 
-    def _draw(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray], *, compiled: bool) -> None:
-        for rows in pieces(len(encoded), words=4):
-            words = whole_numbers(source, 4 * (rows.stop - rows.start)).reshape(4, -1)
-            pair = np.searchsorted(self._cumulative, words[0], side="right")
-            bits = self._thresholds(encoded[rows], pair) > words[1:].T
-            out["pair"][rows], out["code"][rows] = pair, bits @ _BITS
-
     # -- estimating ------------------------------------------------------------------------------------------------
-
-    def _sums(self, columns: Mapping[str, AnyArray]) -> IntArray:
-        """How often each pair was sent with each code."""
-        return np.bincount(columns["pair"].astype(np.int64) * _CODES + columns["code"], minlength=self.sums_size)
 
     def _sum_law(self) -> SumLaw:
         """A block for every pair, with its eight codes; how often they are sent is bounded as in the proof above."""
@@ -207,30 +183,10 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
             block_noun="pair",
         )
 
-    def _by_statistic(self, counts: IntArray) -> IntArray:
-        """Numbers of every pair, of square, product and square (pairs, 3), added up by statistic, shape (d,)."""
-        totals = np.zeros(self.dimension, dtype=np.int64)
-        np.add.at(totals, self._places, counts)
-        return totals
-
-    def _seen(self, sums: IntArray) -> IntArray:
-        return self._by_statistic(sums.reshape(self.pairs, _CODES) @ np.ones((_CODES, 3), dtype=np.int64))
-
-    def _ones(self, sums: IntArray) -> IntArray:
-        """How many reports have the bit of each statistic, shape (d,)."""
-        return self._by_statistic(sums.reshape(self.pairs, _CODES) @ ((np.arange(_CODES)[:, None] & _BITS) > 0))
-
     @cached_property
     def _sent(self) -> FloatArray:
         """How often each statistic is sent, shape (d,)."""
         return np.asarray(np.where(self._is_square, 2 / self.dim, 1 / self.pairs))
-
-    def _average(self, sums: IntArray, n: int) -> FloatArray:
-        """From the share of ones among the reports about a product."""
-        return self.flips.debias(self._ones(sums) / np.maximum(self._seen(sums), 1))
-
-    def _spread(self, sums: IntArray, n: int) -> tuple[FloatArray, FloatArray]:
-        return self.flips.smoothed(self._ones(sums), self._seen(sums))
 
     def _outer(self, inner: FloatArray) -> FloatArray:
         """Products from means of bits: t for squares, 2t − 1 for others."""
@@ -239,15 +195,6 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
     @property
     def _slope(self) -> FloatArray:
         return np.where(self._is_square, 1.0, 2.0)
-
-    def _debias(self, columns: Mapping[str, AnyArray]) -> FloatArray:
-        """The printed β: the three products that were sent, over the probability of sending them."""
-        pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
-        shares = np.zeros((len(pair), self.dimension))
-        bits = (code[:, None] & _BITS) > 0
-        places = self._places[pair]
-        np.put_along_axis(shares, places, self.flips.debias(bits.astype(np.float64)) / self._sent[places], axis=1)
-        return self._outer(shares)
 
     def _statistics(self, rows: AnyArray) -> FloatArray:
         vectors, (first, second) = as_floats(rows, "the vectors"), np.triu_indices(self.dim)
@@ -265,29 +212,11 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         together = members.T @ members / self.pairs / np.outer(self._sent, self._sent)
         return self._drawn_covariance(mean, second, self.flips.variance(mean), together, averaging)
 
-    def _log_likelihood(self, columns: Mapping[str, AnyArray], truth: AnyArray) -> FloatArray:
-        pair, code = columns["pair"].astype(np.int64), columns["code"].astype(np.int64)
-        total = np.full((len(pair), len(truth)), -math.log(self.pairs))
-        ones = self.flips.ones(self._shares(truth)).T
-        for place, bit in enumerate((4, 2, 1)):
-            seen = ones[self._places[pair, place]]
-            total += np.log(np.where((code & bit)[:, None] > 0, seen, 1 - seen))
-        return total
-
     # -- proving ---------------------------------------------------------------------------------------------------
 
     def largest_ratio(self) -> Fraction:
         """q²/(2s³), exactly: which pair was drawn says nothing about the truth."""
         return _ratio(self.flips)
-
-    def worst_observations(self) -> tuple[str, ...]:
-        """Squares small, product of one sign, for every pair; of the first where they are many."""
-        shown = self.pairs if self.dim <= _ENUMERATED_DIM else 1
-        return tuple(f"{pair}:{code}" for pair in range(shown) for code in (0, 2))
-
-    def is_unbiased(self) -> bool:
-        """Bits of ones and zeros differ."""
-        return self.flips.keep > self.flips.raised
 
     def worst_pair(self) -> tuple[AnyArray, AnyArray]:
         """Zeros, and corners: all coordinates are 1, but the first is −1 where there is no other sign to tell."""
@@ -300,35 +229,8 @@ class TripleRelease(DrawnStatistics, HasReportLikelihood):
         if self.dim > _ENUMERATED_DIM:
             return None
         points = np.array(list(product((-1, 0, 1), repeat=self.dim)))
-        units, statistics = points * _FINENESS, self._statistics(points).T.astype(np.int64)
-        span, raised = self.flips.keep - self.flips.raised, self.flips.raised
-        sent = [sum(self._drawn[pair] for pair in np.argwhere(self._places == s)[:, 0]) for s in range(self.dimension)]
-        scale = span * math.lcm(*sent)
-        widths = [int(width) for width in self._slope]
-        weights, beta = [], []
-        for pair in range(self.pairs):
-            thresholds = self._thresholds(units, np.full(len(units), pair)).tolist()
-            for bits in product((0, 1), repeat=3):
-                weights.append(
-                    [
-                        self._drawn[pair]
-                        * math.prod(ones if bit else TOTAL - ones for ones, bit in zip(row, bits, strict=True))
-                        for row in thresholds
-                    ]
-                )
-                values = [scale * (1 - width) for width in widths]
-                for place, bit in zip(self._places[pair].tolist(), bits, strict=True):
-                    share = (TOTAL * bit - raised) * TOTAL * (scale // (span * sent[place]))
-                    values[place] += widths[place] * share
-                beta.append(values)
-        return Enumeration(
-            observations=[f"{pair}:{code}" for pair in range(self.pairs) for code in range(_CODES)],
-            statistics=[[Fraction(int(value)) for value in row] for row in statistics],
-            weights=weights,
-            total=TOTAL**4,
-            beta=list(zip(*beta, strict=True)),
-            beta_scale=scale,
-        )
+        statistics = [[Fraction(int(value)) for value in row] for row in self._statistics(points).T]
+        return self._enumerated(points * _FINENESS, statistics, self._slope.astype(np.int64))
 
     # -- describing ------------------------------------------------------------------------------------------------
 

@@ -61,12 +61,12 @@ def blind_spot(model: Enumerated, channel: FiniteChannel, points: FloatArray) ->
     alike = _least_apart(model, channel, points)
     if alike is not None:
         return alike
-    found: BlindSpot | None = None
+    worst: BlindSpot | None = None
     for i, j in _shortest_tree(points):
         between, share = _worst_between(model, channel, points[i], points[j])
-        if share < (_LITTLE if found is None else found.share):
-            found = BlindSpot(points[i], points[j], between, share, is_alike=False)
-    return found
+        if share < (_LITTLE if worst is None else worst.share):
+            worst = BlindSpot(points[i], points[j], between, share, is_alike=False)
+    return worst
 
 
 def warn_of_blind_spots(model: Enumerated, channel: FiniteChannel, points: FloatArray, *, stacklevel: int) -> None:
@@ -78,14 +78,14 @@ def warn_of_blind_spots(model: Enumerated, channel: FiniteChannel, points: Float
         points: shape (K, d).
         stacklevel: of the warning, counted from the caller.
     """
-    found = blind_spot(model, channel, points)
-    if found is None:
+    spot = blind_spot(model, channel, points)
+    if spot is None:
         return
-    first, second, between = (_shown(theta) for theta in (found.first, found.second, found.between))
+    first, second, between = (_shown(theta) for theta in (spot.first, spot.second, spot.between))
     what = (
         f"the channel hardly tells θ = {first} and θ = {second} apart, though it was made for both"
-        if found.is_alike
-        else f"between θ = {first} and θ = {second} the channel goes blind: at θ = {between} it has {found.share:.2g} "
+        if spot.is_alike
+        else f"between θ = {first} and θ = {second} the channel goes blind: at θ = {between} it has {spot.share:.2g} "
         "of the information that it has at these two, and may not tell which side of it is true"
     )
     warnings.warn(
@@ -121,7 +121,7 @@ def _least_apart(model: Enumerated, channel: FiniteChannel, points: FloatArray) 
     """Two points whose S p is nearly the same: Σ_o 2(q − q′)²/(q + q′) is far below δᵀJδ at both."""
     seen = np.array([channel.apply(model.probabilities(theta)) for theta in points])
     informations = np.array([marginal_information(model, channel, theta) for theta in points])
-    found: BlindSpot | None = None
+    worst: BlindSpot | None = None
     for i in range(1, len(points)):
         both, ways = seen[:i] + seen[i], points[:i] - points[i]
         apart = 2 * np.sum((seen[:i] - seen[i]) ** 2 / np.where(both > 0, both, 1), axis=1)
@@ -131,11 +131,11 @@ def _least_apart(model: Enumerated, channel: FiniteChannel, points: FloatArray) 
         )
         shares = np.divide(apart, promised, out=np.ones(i), where=promised > _ONE_PLACE)
         j = int(shares.argmin())
-        if shares[j] < (_ALIKE if found is None else found.share):
-            found = BlindSpot(points[j], points[i], points[j], float(shares[j]), is_alike=True)
-    if found is None:
+        if shares[j] < (_ALIKE if worst is None else worst.share):
+            worst = BlindSpot(points[j], points[i], points[j], float(shares[j]), is_alike=True)
+    if worst is None:
         return None
-    return found._replace(between=_worst_between(model, channel, found.first, found.second)[0])
+    return worst._replace(between=_worst_between(model, channel, worst.first, worst.second)[0])
 
 
 def _shortest_tree(points: FloatArray) -> list[tuple[int, int]]:

@@ -188,20 +188,20 @@ def optimal_channel(
         _require_usable(problem)
         matrices = np.array([_usable_weights(weights, model, theta) for theta in points.points])
         problem = replace(problem, weights=matrices)
-        found = search(problem, worst=worst, tolerance=_TOLERANCE)
-        channel = _finished(problem, found, level, worst, weights)
+        design = search(problem, worst=worst, tolerance=_TOLERANCE)
+        channel = _finished(problem, design, level, worst, weights)
         if not channel.has_unbiased_beta:  # a β that is unbiased for all θ would tell them all apart
             warn_of_blind_spots(model, channel, points.points, stacklevel=2)
         return channel
 
 
-def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: bool, weights: Weights) -> OptimalChannel:
+def _finished(problem: ChannelProblem, design: Found, level: Fraction, worst: bool, weights: Weights) -> OptimalChannel:
     """The channel itself, measured as it is."""
     model, groups = problem.model, problem.groups
     # Small subsets first, then frequent ones; among equals the outputs decide, not the last digits.
-    often = np.array([float(f"{x:.6g}") for x in found.x])
-    order = np.lexsort((*~found.subsets[::-1], -often, found.subsets.sum(axis=0)))
-    subsets, x = found.subsets[:, order], found.x[order]
+    often = np.array([float(f"{x:.6g}") for x in design.x])
+    order = np.lexsort((*~design.subsets[::-1], -often, design.subsets.sum(axis=0)))
+    subsets, x = design.subsets[:, order], design.x[order]
     thresholds = whole_weights(subsets, x, level)[:, groups]
     rows = [[Fraction(int(w), TOTAL) for w in row] for row in thresholds]
     names = name_subsets(subsets, groups, model.outputs)
@@ -218,19 +218,19 @@ def _finished(problem: ChannelProblem, found: Found, level: Fraction, worst: boo
     value = float(errors.max() if worst else problem.prior.weights @ errors)
     # Nor does any channel tell more than the outputs themselves would.
     full = [float(np.sum(matrix * limit.full)) for matrix, limit in zip(problem.weights, limits, strict=True)]
-    bound = max(found.bound, float(max(full) if worst else problem.prior.weights @ full))
+    bound = max(design.bound, float(max(full) if worst else problem.prior.weights @ full))
     optimality = Optimality(
         target=problem.target,
         stated_level=float(level),
         value=value,
         lower_bound=min(bound, value),
-        is_proved=found.proved and abs(1 - bound / value) <= _PROVED_GAP,
+        is_proved=design.proved and abs(1 - bound / value) <= _PROVED_GAP,
         has_unbiased_beta=limits[0].moments is not None,
         weights=weights if isinstance(weights, str) else problem.weights[0],
         points=problem.prior.points,
-        shares=found.shares,
+        shares=design.shares,
     )
-    if found.proved and not optimality.is_proved:
+    if design.proved and not optimality.is_proved:
         warnings.warn(
             f"the search ended {optimality.gap:.2g} above its bound: this channel may not be the best.",
             ConvergenceWarning,

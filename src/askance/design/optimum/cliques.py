@@ -22,8 +22,7 @@ from askance.design.optimum.clique_problem import ALL_ROWS, CliqueProblem
 from askance.design.optimum.interior_point import Optimum
 from askance.design.optimum.prior import Prior, guess_or_zero
 from askance.design.optimum.realise import USUAL_LEVELS, usable_ratio, whole_weights
-from askance.design.optimum.rows import few_rows, satisfying
-from askance.design.optimum.staircase import Subsets, rows_of
+from askance.design.optimum.staircase import Subsets, few_rows, rows_of, satisfying
 from askance.errors import InputError
 from askance.models.random_field import RandomField
 
@@ -135,13 +134,14 @@ def optimal_cliques(
     chosen, all_considered = _candidates(field, as_count(largest_table, "largest_table", minimum=2), tables)
     problem = CliqueProblem(field, points, usable_ratio(level), chosen)
     optimum = problem.solve()
-    own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=_equal(len(problem.own)))
-    found = [_realise(problem, optimum, level), own]
+    equal = [Fraction(1, len(problem.own))] * len(problem.own)
+    own = CliqueRelease(field.sizes, problem.own, privacy_level, clique_probabilities=equal)
+    channels = [_realise(problem, optimum, level), own]
     if tables is None and prod(field.sizes) <= _MOST_RECORDS:
-        found.append(CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level))
-    errors = [problem.error(channel) for channel in found]
+        channels.append(CliqueRelease(field.sizes, [range(len(field.sizes))], privacy_level))
+    errors = [problem.error(channel) for channel in channels]
     best = int(np.argmin(errors))
-    channel, value = found[best].for_purpose(field.purpose), errors[best]
+    channel, value = channels[best].for_purpose(field.purpose), errors[best]
     # What was realised is a design over the rows that were considered, unless it is the whole record.
     proved = all_considered and all(part.cells <= ALL_ROWS for part in problem.parts)
     # Nor does any channel tell more than the records themselves would.
@@ -156,20 +156,16 @@ def optimal_cliques(
     )
 
 
-def _equal(count: int) -> list[Fraction]:
-    return [Fraction(1, count)] * count
-
-
 def _realise(problem: CliqueProblem, optimum: Optimum, level: Fraction) -> CliqueRelease:
     """Tables that are asked often enough, with whole thresholds."""
-    start, found = 0, []
+    start, asked = 0, []
     for part in problem.parts:
         count = part.subsets.shape[1]
         x = optimum.x[start : start + count]
         start += count
-        found.append((part, x, float(x @ rows_of(part.subsets, problem.ratio)[0])))
-    most = max(drawn for *_, drawn in found)
-    kept = [(part, x / drawn, drawn) for part, x, drawn in found if drawn > _RARELY * most]
+        asked.append((part, x, float(x @ rows_of(part.subsets, problem.ratio)[0])))
+    most = max(drawn for *_, drawn in asked)
+    kept = [(part, x / drawn, drawn) for part, x, drawn in asked if drawn > _RARELY * most]
     cliques, channels = [], []
     for part, x, _ in kept:
         rows = rows_of(part.subsets, problem.ratio)
@@ -210,8 +206,8 @@ def _candidates(
         )
     own = [tuple(clique) for clique in field.cliques]
     if tables is not None:
-        given = CliqueTables(field.sizes, tables).cliques
-        return list(dict.fromkeys(tuple(clique) for clique in given)), True
+        cliques = CliqueTables(field.sizes, tables).cliques
+        return list(dict.fromkeys(tuple(clique) for clique in cliques)), True
     count = len(field.sizes)
     others = [
         variables
@@ -223,27 +219,23 @@ def _candidates(
     whole = tuple(range(count))
     if prod(field.sizes) <= _LARGEST_RECORD and whole not in others:
         others.append(whole)
-    found = own + [clique for clique in others if frozenset(clique) not in known]
+    candidates = own + [clique for clique in others if frozenset(clique) not in known]
     # A report on a table tells all that one on a part of it could: the larger tables come first where there are many.
-    all_considered = len(found) <= _MOST_TABLES
+    all_considered = len(candidates) <= _MOST_TABLES
     if not all_considered:
-        extra = sorted(found[len(own) :], key=lambda clique: -prod(field.sizes[v] for v in clique))
-        found = own + extra[: max(_MOST_TABLES - len(own), 0)]
-    return found, all_considered
+        extra = sorted(candidates[len(own) :], key=lambda clique: -prod(field.sizes[v] for v in clique))
+        candidates = own + extra[: max(_MOST_TABLES - len(own), 0)]
+    return candidates, all_considered
 
 
 def _read_points(field: RandomField, theta: ArrayLike | None, prior: ArrayLike | Prior | None) -> Prior:
     instance(field, RandomField, "field", "a RandomField", "For other models there is optimal_channel.")
-    free = _free_parameters(field)
+    # Differences between records that the cliques can tell: Σ over all sets within a clique of Π (size − 1).
+    sets = {s for clique in field.cliques for k in range(1, len(clique) + 1) for s in combinations(sorted(clique), k)}
+    free = sum(prod(field.sizes[v] - 1 for v in s) for s in sets)
     if free > _MOST_PARAMETERS:
         raise InputError(
             f"the field has {free} free parameters; allowed: at most {_MOST_PARAMETERS}.",
             remedy="Take field_release, whose tables need no search.",
         )
     return guess_or_zero(theta, prior, field.dimension)
-
-
-def _free_parameters(field: RandomField) -> int:
-    """Differences between records that the cliques can tell: Σ over all sets within a clique of Π (size − 1)."""
-    sets = {s for clique in field.cliques for k in range(1, len(clique) + 1) for s in combinations(sorted(clique), k)}
-    return sum(prod(field.sizes[v] - 1 for v in s) for s in sets)

@@ -144,7 +144,7 @@ def minimise(
     array([0.3333, 0.6667])
     """
     scale = float(errors_of(criteria, start, curvature=False).values.max())
-    scaled = [Criterion(each.vectors, each.loading / np.sqrt(scale)) for each in criteria]
+    scaled = [Criterion(criterion.vectors, criterion.loading / np.sqrt(scale)) for criterion in criteria]
     bounding = np.ones(len(constraints)) if bounding is None else bounding
     search = _Search(scaled, constraints, constraints @ start, bounding, worst, tolerance)
     state = search.run(start, shares)

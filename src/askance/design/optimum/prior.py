@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import as_floats, as_parameter, shown
+from askance._checks import as_floats, as_parameter, instance, shown
 from askance.errors import InputError, ShapeError
 
 
@@ -48,26 +48,26 @@ class Prior:
         """
         if isinstance(points, Prior):
             return cls.weighted(points.points, points.weights, dimension=dimension, name=name)
-        given = as_floats(points, name)
-        given = given[None] if given.ndim == 1 else given
-        return cls.weighted(given, np.ones(len(given)), dimension=dimension, name=name)
+        rows = as_floats(points, name)
+        rows = rows[None] if rows.ndim == 1 else rows
+        return cls.weighted(rows, np.ones(len(rows)), dimension=dimension, name=name)
 
     @classmethod
     def weighted(
         cls, points: ArrayLike, weights: ArrayLike, *, dimension: int | None = None, name: str = "prior"
     ) -> Prior:
         """Points with weights, which are scaled to sum 1; points of weight 0 are left out."""
-        given, shares = as_floats(points, name), as_floats(weights, f"weights of {name}")
-        if given.ndim != 2 or not given.size or shares.shape != given.shape[:1]:
+        table, shares = as_floats(points, name), as_floats(weights, f"weights of {name}")
+        if table.ndim != 2 or not table.size or shares.shape != table.shape[:1]:
             wanted = "d" if dimension is None else dimension
             raise ShapeError(
-                f"has points of shape {given.shape} and weights of shape {shares.shape}",
+                f"has points of shape {table.shape} and weights of shape {shares.shape}",
                 argument=name,
                 allowed=f"(K, {wanted}) and (K,), K at least 1",
                 remedy=f"Give one row of {wanted} numbers for every θ.",
             )
-        dimension = given.shape[1] if dimension is None else dimension
-        rows = [as_parameter(row, dimension, f"{name}[{k}]") for k, row in enumerate(given)]
+        dimension = table.shape[1] if dimension is None else dimension
+        rows = [as_parameter(row, dimension, f"{name}[{k}]") for k, row in enumerate(table)]
         if not np.isfinite(shares).all() or shares.min() < 0 or not shares.sum() > 0:
             raise InputError(
                 f"weights of {name} are {shown(shares.tolist())}; allowed: finite, at least 0, not all 0.",
@@ -108,13 +108,8 @@ class Prior:
     @classmethod
     def of_fit(cls, fit: HasEstimate) -> Prior:
         """What a fit leaves open: a normal distribution around θ̂ with its covariance."""
-        if not isinstance(fit, HasEstimate):
-            raise InputError(
-                argument="fit",
-                got=shown(fit),
-                allowed="a fit with an estimate and its covariance",
-                remedy="Give what estimate returns.",
-            )
+        kind: Any = HasEstimate
+        instance(fit, kind, "fit", "a fit with an estimate and its covariance", "Give what estimate returns.")
         return cls.normal(fit.theta, fit.covariance)
 
     @property
@@ -123,21 +118,21 @@ class Prior:
         return np.asarray(self.weights @ self.points)
 
 
-def require_one_guess(others: str = "", **given: object) -> None:
+def require_one_guess(others: str = "", **guesses: object) -> None:
     """Refuse guesses of θ, by their names, unless exactly one is given (is not None).
 
     Args:
         others: what can be given besides theta and prior, in words for the message.
-        given: every guess that a function takes.
+        guesses: every guess that a function takes.
 
     >>> require_one_guess(theta=[0.5], prior=None)
     >>> require_one_guess(theta=None, prior=None)
     Traceback (most recent call last):
     askance.errors.InputError: given are none of theta and prior; allowed: exactly one. Give theta=[…] for a guess, ...
     """
-    names = [name for name, value in given.items() if value is not None]
+    names = [name for name, value in guesses.items() if value is not None]
     if len(names) != 1:
-        *most, last = given
+        *most, last = guesses
         raise InputError(
             f"given are {', '.join(names) or 'none'} of {', '.join(most)} and {last}; allowed: exactly one.",
             remedy=f"Give theta=[…] for a guess, prior=[[…], …] for several that may be true{others}.",
@@ -152,5 +147,5 @@ def guess_or_zero(theta: ArrayLike | None, prior: ArrayLike | Prior | None, dime
     """
     if theta is not None and prior is not None:
         raise InputError("theta and prior are both given; allowed: one of them.", remedy="Give one of them.")
-    given = prior if prior is not None else (np.zeros(dimension) if theta is None else theta)
-    return Prior.of(given, dimension=dimension, name="theta" if prior is None else "prior")
+    guess = prior if prior is not None else (np.zeros(dimension) if theta is None else theta)
+    return Prior.of(guess, dimension=dimension, name="theta" if prior is None else "prior")

@@ -66,7 +66,7 @@ class ChannelProblem:
     def criteria(self, subsets: Subsets) -> list[Criterion]:
         """The error at every point of the prior, for rows of these subsets (m, N)."""
         B = rows_of(subsets, self.ratio)
-        found = []
+        criteria = []
         for theta, weights in zip(self.prior.points, self.weights, strict=True):
             root: FloatArray = np.linalg.cholesky(weights).astype(np.float64)
             p: FloatArray = np.bincount(self.groups, self.model.probabilities(theta)).astype(np.float64)
@@ -77,9 +77,9 @@ class ChannelProblem:
             if self.target == "likelihood":
                 # In units in which full information is 1: scales of statistics then do not matter.
                 unit = np.linalg.cholesky(inverse).T
-                found.append(Criterion(unit @ ((centred * p) @ B) * told, unit @ root))
+                criteria.append(Criterion(unit @ ((centred * p) @ B) * told, unit @ root))
                 continue
             # Both sides in units of √p, in which M is of moderate condition.
             unit = np.sqrt(p)[:, None]
-            found.append(Criterion(unit * B * told, unit * (root.T @ inverse @ centred).T))
-        return found
+            criteria.append(Criterion(unit * B * told, unit * (root.T @ inverse @ centred).T))
+        return criteria

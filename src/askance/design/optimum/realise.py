@@ -54,7 +54,7 @@ def whole_weights(subsets: Subsets, x: FloatArray, level: Fraction) -> IntArray:
     if pairs is not None:
         return _paired_weights(subsets, x, ratio, pairs)
     low = [max(1, math.ceil(Fraction(float(share)) * TOTAL)) for share in x]
-    high = [math.floor(ratio * each) for each in low]
+    high = [math.floor(ratio * weight) for weight in low]
     weights = np.where(subsets.T, np.array(high, dtype=object)[:, None], np.array(low, dtype=object)[:, None])
     for y in range(weights.shape[1]):
         weights[int(np.argmax(weights[:, y])), y] += TOTAL - int(weights[:, y].sum())
@@ -88,10 +88,10 @@ def _paired_weights(subsets: Subsets, x: FloatArray, ratio: Fraction, pairs: lis
         low = max(1, math.ceil(Fraction(float(x[i] + x[j])) / 2 * TOTAL))
         high = math.floor(ratio * low)
         left -= low + high
-        weights[i], weights[j] = (np.where(subsets[:, each], high, low) for each in (i, j))
+        weights[i], weights[j] = (np.where(subsets[:, row], high, low) for row in (i, j))
     low = math.ceil(left / (1 + ratio))
     i, j = pairs[-1]
-    weights[i], weights[j] = (np.where(subsets[:, each], left - low, low) for each in (i, j))
+    weights[i], weights[j] = (np.where(subsets[:, row], left - low, low) for row in (i, j))
     return weights
 
 

@@ -12,14 +12,15 @@ from askance._arrays import FloatArray
 from askance.design.optimum.interior_point import Criterion, Errors, Optimum, errors_of, minimise
 from askance.design.optimum.prior import Prior
 from askance.design.optimum.problem import ChannelProblem
-from askance.design.optimum.rows import few_rows, satisfying
 from askance.design.optimum.staircase import (
     Subsets,
     all_subsets,
     chunks_of_subsets,
+    few_rows,
     first_subsets,
     interior_start,
     rows_of,
+    satisfying,
 )
 from askance.errors import NotIdentifiedError
 
@@ -153,22 +154,22 @@ class _Search:
 
     def _supported(self, subsets: Subsets, optimum: Optimum) -> tuple[Subsets, Optimum]:
         """Without the rows that are hardly used: as many as can go without a loss, or else those that cost least."""
-        found: list[tuple[Subsets, Optimum]] = []
+        designs: list[tuple[Subsets, Optimum]] = []
         for least in _SUPPORTS:
             used = np.flatnonzero(optimum.x > least * optimum.x.max())
             kept = subsets[:, used]
             best = self._restricted(kept, optimum.x[used], optimum.shares)
             if best is None:
                 continue
-            found.append((kept, best))
+            designs.append((kept, best))
             if best.value <= optimum.value * (1 + self.tolerance):
                 break
-        if not found:
+        if not designs:
             raise NotIdentifiedError(
                 "the optimal channel is at the edge of what floats hold: no few observations make it up.",
                 remedy="Change the level or the guess of θ a little.",
             )
-        return min(found, key=lambda each: each[1].value)
+        return min(designs, key=lambda design: design[1].value)
 
     def _restricted(self, subsets: Subsets, x: FloatArray, shares: FloatArray) -> Optimum | None:
         """The optimum over some rows only, from a design with Σ x_A B_A = 1 nearly; None where there is none."""
@@ -180,11 +181,11 @@ class _Search:
         if any(criterion is None for criterion in criteria):
             return None
         try:
-            found = self._least(cast(list[Criterion], criteria), subsets, x, shares)
+            optimum = self._least(cast(list[Criterion], criteria), subsets, x, shares)
         except np.linalg.LinAlgError:
             return None
-        exact = satisfying(rows, found.x)
-        return found._replace(x=exact) if exact.min() > 0 else None
+        exact = satisfying(rows, optimum.x)
+        return optimum._replace(x=exact) if exact.min() > 0 else None
 
 
 def lower_bound(
@@ -258,8 +259,8 @@ def _climb(problem: ChannelProblem, subsets: Subsets, optimum: Optimum, rng: np.
     prices_of = _Prices(problem, subsets, optimum)
     both = (_best_multipliers(problem, subsets, optimum, errors), optimum.multipliers)
     starts = subsets[:, optimum.x > _SUPPORT * optimum.x.max()]
-    found = [_climb_from(problem, multipliers, prices_of, starts, rng) for multipliers in both]
-    return np.unique(np.concatenate(found, axis=1), axis=1)
+    climbed = [_climb_from(problem, multipliers, prices_of, starts, rng) for multipliers in both]
+    return np.unique(np.concatenate(climbed, axis=1), axis=1)
 
 
 def _climb_from(

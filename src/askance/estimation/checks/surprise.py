@@ -26,7 +26,7 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import shown
 from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
-from askance.channels.trials import Trials
+from askance.channels.sum_law import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
 from askance.estimation.outcome import Notice, tell
 from askance.estimation.problems.simplex import likeliest_distribution

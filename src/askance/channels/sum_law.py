@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
-from askance.channels.trials import Trials
 
-# Counts that add up to less have exact totals in 64 bits.
+# Counts that add up to no more have exact totals in 64 bits.
 _LARGEST_TOTAL = 2.0**62
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Sums of independent numbers between 0 and 1, such as how many of some reports have a bit set.
+
+    Truths are whatever they are, one for every report; given them, reports are independent. So the terms of entry e are
+    independent, and the mean of their expectations lies between `low` and `high`: outside of that only chance can be.
+
+    Attributes:
+        hits: the sums, shape (e,).
+        of: the numbers of terms, shape (e,).
+        low: the smallest mean that truths can bring about, shape (e,).
+        high: the largest, shape (e,).
+        name: what entry e is, for people.
+        variance: the largest variance of one term, shape (e,); None where nothing better is known than that of a term
+            that is 0 or 1.
+        unit: what shares are shares of, for people.
+    """
+
+    hits: AnyArray
+    of: AnyArray
+    low: FloatArray
+    high: FloatArray
+    name: Callable[[int], str]
+    variance: FloatArray | None = None
+    unit: str = "of reports"
 
 
 class SumLaw(Protocol):
@@ -49,6 +75,7 @@ class CountLaw:
         told: whether the sums end with the numbers m_b; otherwise they follow from the counts.
         block_noun: what a block is called.
         total: smallest and largest mean number of set entries, where entries are independent and truths bound it.
+        labels: what entries are called, where they have names of their own.
 
     >>> law = CountLaw(np.full(3, 0.2), np.full(3, 0.6), "label", size=np.array([2]))
     >>> law.violation(np.array([5, 5, 0]), 5), law.violation(np.array([5, 5, 1]), 5)
@@ -65,16 +92,19 @@ class CountLaw:
     told: bool = False
     block_noun: str = ""
     total: tuple[float, float] | None = None
+    labels: Sequence[object] | None = None
 
     def violation(self, sums: IntArray, n: int) -> str | None:
         """The first thing that is wrong."""
         if (wrong := _outside(sums, 0, n)) is not None:
-            return f"sum {wrong} is {sums[wrong]}; allowed: 0 to {n}"
+            if self.labels is None:
+                return f"sum {wrong} is {sums[wrong]}; allowed: 0 to {n}"
+            return f"{self.name(wrong)} is {sums[wrong]}; allowed: at least 0, at most {n}"
         if self.size is None:
             return None
         counts, totals = sums[: len(self.low)], self._totals(sums)
-        if float(counts.sum(dtype=np.float64)) >= _LARGEST_TOTAL:
-            return f"they add up to {counts.sum(dtype=np.float64):.3g}; allowed: below 2⁶²"
+        if float(counts.sum(dtype=np.float64)) > _LARGEST_TOTAL:
+            return f"they add up to {counts.sum(dtype=np.float64):.3g}; allowed: at most 2⁶²"
         reports = self._reports(sums, n)
         if self.block is not None:
             if reports.max(initial=0) > n:
@@ -104,14 +134,14 @@ class CountLaw:
         unit = "of reports" if self.block is None else f"of the reports about that {self.block_noun}"
         yield Trials(counts, self._of(reports), self.low, self.high, self.name, unit=unit)
         if self.total is not None:
-            low, high = (np.array([each / len(counts)]) for each in self.total)
+            low, high = (np.array([mean / len(counts)]) for mean in self.total)
             whole, of = self._totals(sums), np.array([n * len(counts)])
             yield Trials(whole, of, low, high, self._all_name, unit="of them are set")
 
     def name(self, entry: int) -> str:
         """An entry, such as "bit 3 of clique 0"."""
         if self.block is None:
-            return f"{self.noun} {entry}"
+            return f"{self.noun} {entry}" if self.labels is None else f"{self.labels[entry]!r}"
         own = self.block[entry]
         return f"{self.noun} {np.count_nonzero(self.block[:entry] == own)} of {self._block_name(int(own))}"
 
