@@ -81,16 +81,16 @@ def shorten(items: Sequence[object], limit: int = 6) -> str:
 def did_you_mean(name: object, known: Iterable[str], otherwise: str, *, similarity: float = 0.6) -> str:
     """A remedy for a misspelt name: the closest known one, or else the given advice.
 
-    Dashes in front count for nothing: all flags have them, which makes none more alike. `similarity` runs from 0 to 1
-    (the same): twice the characters in common over all characters.
+    Capitals count for nothing, and neither do dashes in front: all flags have them, which makes none more alike.
+    `similarity` runs from 0 to 1 (the same): twice the characters in common over all characters.
 
     >>> did_you_mean("warnr", ["warner", "direct"], "See the list.")
     "Did you mean 'warner'?"
     >>> did_you_mean("--by", ["--yes", "--share"], "See the list.")
     'See the list.'
     """
-    bare = {each.lstrip("-"): each for each in known}
-    close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN].lstrip("-"), bare, n=1, cutoff=similarity)
+    bare = {name.lstrip("-").lower(): name for name in known}
+    close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN].lstrip("-").lower(), bare, n=1, cutoff=similarity)
     return f"Did you mean {bare[close[0]]!r}?" if close else otherwise
 
 

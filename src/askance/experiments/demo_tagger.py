@@ -12,10 +12,11 @@ import numpy as np
 from askance.experiments.narrow import WIDTH as NARROW
 from askance.experiments.narrow import finish
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
 from askance.experiments.tagging_corpus import corpora
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
+from askance.tables import Table
 from askance.text.corpus.corpus import NO_TAG, Corpus
 from askance.text.corpus.region import as_range
 from askance.text.corpus.region_sampling import sample_regions
@@ -155,9 +156,9 @@ def tagger_tables(result: Mapping[str, Any]) -> list[Table]:
         for each in result["tagged"]
     ]
     return [
-        Table("words tagged correctly, in percent", ("learned from", "told", "correct", interval), rows),
-        Table("what annotators see and say", ("words", "counts"), asked),
-        Table("sentences it has not seen, as tagged from counts", ("word/tag", "mistakes"), tagged),
+        text_table("words tagged correctly, in percent", ("learned from", "told", "correct", interval), rows),
+        text_table("what annotators see and say", ("words", "counts"), asked),
+        text_table("sentences it has not seen, as tagged from counts", ("word/tag", "mistakes"), tagged),
     ]
 
 

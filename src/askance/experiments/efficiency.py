@@ -21,8 +21,9 @@ from askance.experiments.efficiency_drawing import draw_channels, draw_efficienc
 from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.printed import Rows
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,7 +139,7 @@ class EfficiencyExperiment(Experiment):
             for signal, curve in result["curves"].items()
         ]
         return [
-            Table("Efficiency of moments, by the reveal probability", columns, rows),
+            text_table("Efficiency of moments, by the reveal probability", columns, rows),
             *(_channel_table(signal, rows) for signal, rows in result["channels"].items()),
         ]
 
@@ -292,7 +293,7 @@ def _channel_table(signal: str, rows: Sequence[Mapping[str, Plain]]) -> Table:
     rows = [row for row in rows if row["privacy_level"] in _SHOWN_LEVELS] or rows
     columns = ["channel and estimator", *(f"level {number(row['privacy_level'])}" for row in rows)]
     names = list(rows[0]["errors"])
-    return Table(
+    return text_table(
         f"Total asymptotic variance tr Σ at a privacy level, {signal} signal",
         columns,
         [[name, *(number(row["errors"][name]) for row in rows)] for name in names],

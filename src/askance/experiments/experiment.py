@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from askance.experiments.tables import Table
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,10 +83,6 @@ class Data:
     source: Literal["real", "simulated", "stand-in"]
     note: str
     fingerprint: str
-
-    def to_json(self) -> dict[str, Plain]:
-        """Plain values."""
-        return dict(self.__dict__)
 
 
 class Experiment(ABC):

@@ -15,10 +15,11 @@ from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below
 from askance.experiments.printed import PRINTED_CHANNEL, Rows, Texts, printed_pair, report_frequencies
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.geometry import Picture, likelihood_picture
 from askance.geometry.style import reports_text
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,8 +122,10 @@ class NonconvexExperiment(Experiment):
             for each in result["expected"]["em"]
         ]
         return [
-            Table("Maxima of the likelihood, and estimates of θ", ["reports", "maxima", "moments", "one-step"], rows),
-            Table("Where EM ends, expected frequencies", ["start", "end"], starts),
+            text_table(
+                "Maxima of the likelihood, and estimates of θ", ["reports", "maxima", "moments", "one-step"], rows
+            ),
+            text_table("Where EM ends, expected frequencies", ["start", "end"], starts),
         ]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
@@ -132,7 +135,46 @@ class NonconvexExperiment(Experiment):
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Two maxima, where EM ends, consistency of moments, and for which θ there are two."""
-        return _findings(result)
+        expected, samples = result["expected"], result["samples"]
+        maxima = [each["theta"][0] for each in expected["maxima"]]
+        wrong = [each["iterates"][0][0] for each in expected["em"] if each["maximum"] != 0]
+        two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
+        within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
+        moments = expected["moment_estimate"]["theta"][0]
+        return [
+            Finding(
+                "The log-marginal likelihood is not concave, although the model is well specified.",
+                f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(each) for each in maxima)}.",
+                "agrees" if len(maxima) == 2 else "differs",
+            ),
+            Finding(
+                "The moment estimate is consistent when S has full column rank.",
+                f"From the expected frequencies it is {number(moments)}, from {samples['samples']} samples its error "
+                f"is {number(samples['moments_error'], 2)} in the root mean square.",
+                "agrees" if abs(moments - result["theta"]) < 1e-6 else "differs",
+            ),
+            Finding(
+                "EM ends where its start leads it.",
+                f"{len(wrong)} of {len(expected['em'])} starts end at the wrong maximum"
+                + (f": those from {number(min(wrong))} on." if wrong else "."),
+                "beyond",
+            ),
+            Finding(
+                "Two maxima are there for some θ only.",
+                f"Among the θ that were scanned, for those from {number(min(two))} to {number(max(two))}; the "
+                "exact range is −ln 4 to about −0.987."
+                if within
+                else f"Among the θ that were scanned, for {len(two)}; expected between −ln 4 and about −0.987.",
+                "beyond" if within else "differs",
+            ),
+            Finding(
+                "One scoring step from the moment estimate stays on the right slope and is more precise.",
+                f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. Of the "
+                f"{samples['samples']} samples, {samples['several_maxima']} have two maxima, and in "
+                f"{samples['highest_is_spurious'] or 'none'} of them the wrong one is the highest.",
+                "beyond",
+            ),
+        ]
 
 
 def draw_likelihood(
@@ -206,49 +248,6 @@ def _theta(value: float) -> str:
     ('−1.100', '2.120')
     """
     return f"{value:.3f}".replace("-", "−")
-
-
-def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
-    expected, samples = result["expected"], result["samples"]
-    maxima = [each["theta"][0] for each in expected["maxima"]]
-    wrong = [each["iterates"][0][0] for each in expected["em"] if each["maximum"] != 0]
-    two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
-    within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
-    moments = expected["moment_estimate"]["theta"][0]
-    return [
-        Finding(
-            "The log-marginal likelihood is not concave, although the model is well specified.",
-            f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(each) for each in maxima)}.",
-            "agrees" if len(maxima) == 2 else "differs",
-        ),
-        Finding(
-            "The moment estimate is consistent when S has full column rank.",
-            f"From the expected frequencies it is {number(moments)}, from {samples['samples']} samples its error is "
-            f"{number(samples['moments_error'], 2)} in the root mean square.",
-            "agrees" if abs(moments - result["theta"]) < 1e-6 else "differs",
-        ),
-        Finding(
-            "EM ends where its start leads it.",
-            f"{len(wrong)} of {len(expected['em'])} starts end at the wrong maximum"
-            + (f": those from {number(min(wrong))} on." if wrong else "."),
-            "beyond",
-        ),
-        Finding(
-            "Two maxima are there for some θ only.",
-            f"Among the θ that were scanned, for those from {number(min(two))} to {number(max(two))}; the "
-            "exact range is −ln 4 to about −0.987."
-            if within
-            else f"Among the θ that were scanned, for {len(two)}; expected between −ln 4 and about −0.987.",
-            "beyond" if within else "differs",
-        ),
-        Finding(
-            "One scoring step from the moment estimate stays on the right slope and is more precise.",
-            f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. Of the {samples['samples']} "
-            f"samples, {samples['several_maxima']} have two maxima, and in {samples['highest_is_spurious'] or 'none'} "
-            "of them the wrong one is the highest.",
-            "beyond",
-        ),
-    ]
 
 
 #: The experiment.

@@ -12,10 +12,11 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
-from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, Survey, as_data, describe
+from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, as_data, describe
 from askance.experiments.privacy_drawing import SCHEMES, draw_data_set
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +59,7 @@ def run_surveys(entry: Mapping[str, Plain], levels: Sequence[float], most: float
     """
     sample = Sample(entry, np.random.default_rng(trial_seed(seed, "people")))
     field, triple = sample.field, DATA_SETS[entry["key"]].group == "songs"
-    surveys: dict[tuple[float, str], Survey] = {}
+    surveys: dict[tuple[float, str], ChosenSurvey | PaperSurvey] = {}
     for level in levels:
         surveys[level, "paper"] = PaperSurvey(field, level, "paper", triple=triple)
         surveys[level, "exact"] = PaperSurvey(field, level, "exact", triple=triple)
@@ -186,7 +187,38 @@ class PrivacyExperiment(Experiment):
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Against the paper's two sentences on its figure, its levels and its footnote."""
-        return _findings(result)
+        levels, sets = result["levels"], result["data_sets"]
+        moderate, first = _nearest(levels, 1.0), sets[0]
+        medians = {each["key"]: [_median(each, "askance", i) for i in _run(each, "askance")] for each in sets}
+        rising = [each for each in sets if medians[each["key"]] == sorted(medians[each["key"]])]
+        rises = all(values[-1] > values[0] for values in medians.values())
+        found = [
+            Finding(
+                "The efficiency degrades with increase in the privacy constraint.",
+                "With the channel that askance chooses, median R² rises with the level at every step on "
+                f"{len(rising)} of {len(sets)} data sets: {_series(first, 'askance', levels)} on {_called(first)}.",
+                "agrees" if rises else "differs",
+                "" if rises else "Where nothing can be said at any level, R² stays where the mean alone is.",
+            )
+        ]
+        for each in sets:
+            found.append(_moderate(each, moderate, levels))
+        shares = [each["schemes"]["printed"][moderate]["spent"] / levels[moderate] for each in sets]
+        spent = " to ".join(dict.fromkeys(number(share, 3) for share in (min(shares), max(shares))))
+        found.append(
+            Finding(
+                "Both schemes are α-private.",
+                f"A report as printed spends {spent} of the stated level, on every data set. With all of it spent, and "
+                f"the moments still as they come, median centred R² on {_called(first)} is "
+                f"{_series(first, 'exact', levels)}. As printed it is {_series(first, 'printed', levels)}.",
+                "differs",
+                "Safe, but half of the level is given away: q = e^(α/2)/(1 + e^(α/2)) keeps a bit at level α/2. The "
+                "triple is three bits about the same two numbers, and its level is accounted for as a whole.",
+            )
+        )
+        found.append(_footnote(sets, moderate, levels))
+        found.append(_reached(sets, levels))
+        return found
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
         """Median centred R² by level and scheme, for every data set, and what reports as printed really spend."""
@@ -253,42 +285,9 @@ def _table(each: Mapping[str, Plain], levels: Sequence[float]) -> Table:
         centred, uncentred = (each[line][kind]["median"] for kind in _KINDS)
         lines.append(f"{words} {_score(centred)} (uncentred {_score(uncentred, 5)})")
     columns = ("level", "spent as printed", *_COLUMNS.values())
-    return Table(f"{_called(each)}, {each['train']:,} people: median centred R²; {', '.join(lines)}", columns, rows)
-
-
-def _findings(result: Mapping[str, Plain]) -> list[Finding]:
-    levels, sets = result["levels"], result["data_sets"]
-    moderate, first = _nearest(levels, 1.0), sets[0]
-    medians = {each["key"]: [_median(each, "askance", i) for i in _run(each, "askance")] for each in sets}
-    rising = [each for each in sets if medians[each["key"]] == sorted(medians[each["key"]])]
-    rises = all(values[-1] > values[0] for values in medians.values())
-    found = [
-        Finding(
-            "The efficiency degrades with increase in the privacy constraint.",
-            f"With the channel that askance chooses, median R² rises with the level at every step on {len(rising)} of "
-            f"{len(sets)} data sets: {_series(first, 'askance', levels)} on {_called(first)}.",
-            "agrees" if rises else "differs",
-            "" if rises else "Where nothing can be said at any level, R² stays where the mean alone is.",
-        )
-    ]
-    for each in sets:
-        found.append(_moderate(each, moderate, levels))
-    shares = [each["schemes"]["printed"][moderate]["spent"] / levels[moderate] for each in sets]
-    spent = " to ".join(dict.fromkeys(number(share, 3) for share in (min(shares), max(shares))))
-    found.append(
-        Finding(
-            "Both schemes are α-private.",
-            f"A report as printed spends {spent} of the stated level, on every data set. With all of it spent, and the "
-            f"moments still as they come, median centred R² on {_called(first)} is "
-            f"{_series(first, 'exact', levels)}. As printed it is {_series(first, 'printed', levels)}.",
-            "differs",
-            "Safe, but half of the level is given away: q = e^(α/2)/(1 + e^(α/2)) keeps a bit at level α/2. The triple "
-            "is three bits about the same two numbers, and its level is accounted for as a whole.",
-        )
+    return text_table(
+        f"{_called(each)}, {each['train']:,} people: median centred R²; {', '.join(lines)}", columns, rows
     )
-    found.append(_footnote(sets, moderate, levels))
-    found.append(_reached(sets, levels))
-    return found
 
 
 def _moderate(each: Mapping[str, Plain], i: int, levels: Sequence[float]) -> Finding:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -202,20 +202,8 @@ class Sample:
 
 
 # -- surveys -----------------------------------------------------------------------------------------------------------
-
-
-class Survey(Protocol):
-    """Reports of one scheme at one level, added up, and the coefficients that they give."""
-
-    @property
-    def privacy_level(self) -> float:
-        """What a report really spends."""
-
-    def add(self, z: FloatArray, rng: np.random.Generator) -> None:
-        """More respondents: (1, x, y) on the standard scale, clipped."""
-
-    def coefficients(self) -> dict[str, FloatArray]:
-        """Intercept and coefficients in the units of the data, by scheme."""
+# Each adds up the reports of one scheme at one level, and has the coefficients that they give, by scheme: intercept and
+# slopes in the units of the data.
 
 
 class ChosenSurvey:
@@ -231,7 +219,7 @@ class ChosenSurvey:
         return self._release.privacy_level
 
     def add(self, z: FloatArray, rng: np.random.Generator) -> None:
-        """More respondents."""
+        """More respondents: (1, x, y) on the standard scale, clipped."""
         rows, _ = self._release.encode_standard(z)
         self._tally = self._tally.add(self._release.channel.simulate(rows, rng))
 

@@ -14,8 +14,8 @@ from askance import __version__
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Experiment, Plain
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table
 from askance.formats.disk import as_path, read_whole, write_whole
+from askance.tables import Table
 
 TITLE = "Estimation from indirect supervision, reproduced"
 _ABOUT = (
@@ -181,16 +181,8 @@ def _within(picture: bytes) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table; everything in it is escaped."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
-    rows = [
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'
-        for first, *rest in table.rows
-    ]
-    return (
-        f'<div class="wide"><table><caption>{escape(table.title)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    """A table that can be pushed aside where it is too wide; everything in it is escaped."""
+    return f'<div class="wide">{table.to_html()}</div>'
 
 
 def _findings(findings: Sequence[Mapping[str, str]]) -> Iterator[str]:

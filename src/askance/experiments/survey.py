@@ -15,9 +15,10 @@ from askance.estimation.entry import estimate
 from askance.estimation.results.fit import DistributionFit
 from askance.evidence.tally import Tally
 from askance.experiments.narrow import finish, panels
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
 from askance.formats.figure_file import figure_bytes
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def survey_tables(result: Mapping[str, Any]) -> list[Table]:
                 for row in estimates.values()
             ]
             rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
-        found.append(Table(title, ("answer", "truth", "said", *estimates), rows))
+        found.append(text_table(title, ("answer", "truth", "said", *estimates), rows))
     return found
 
 

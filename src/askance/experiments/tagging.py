@@ -11,10 +11,11 @@ import numpy as np
 
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.experiments.tagging_corpus import corpora, describe, files
 from askance.experiments.tagging_drawing import SENTENCE, draw_curves
 from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain
+from askance.tables import Table
 from askance.text.chain.counts import DEFAULT_BUDGET
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.region_sampling import sample_regions
@@ -176,7 +177,7 @@ class TaggingExperiment(Experiment):
             for key, each in ESTIMATORS.items()
         ]
         columns = ("estimator", *(_words(size) for size in sizes))
-        return [Table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
+        return [text_table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """See `Experiment`."""

@@ -25,7 +25,7 @@ from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
-from askance.formats.fields import REWRITE, Fields, require_fingerprint
+from askance.formats.fields import Fields, describing, require_fingerprint
 
 REPORTS_FORMAT = "reports/1"
 #: Reports are read and written in pieces of at most this many …
@@ -46,7 +46,6 @@ AnyReports: TypeAlias = Reports | AnyArray
 _LINES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"askance"\s*:\s*"reports/')
 # Halves of surrogate pairs: texts with them have no bytes.
 _HALVES = re.compile("[\ud800-\udfff]")
-_HEADER_FIELDS = ("askance", "channel", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -210,25 +209,14 @@ class Header:
     def read(cls, content: Any, name: str) -> Header:
         """Check the fields of a header; builds nothing yet."""
         fields = Fields(content, f"the header of {name}")
-        version = fields.read("askance", str)
-        if version != REPORTS_FORMAT:
-            raise FormatError(
-                f"{name} has format {shown(version)}; allowed for reports: {REPORTS_FORMAT!r}.",
-                remedy="Use the version of askance that wrote it.",
-            )
-        unknown = [field for field in content if field not in _HEADER_FIELDS]
-        if unknown:
-            raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
+        fields.format((REPORTS_FORMAT,))
+        fields.only(("askance", "channel", "fingerprint"))
         return cls(fields.read("channel", dict), fields.read("fingerprint", str), name)
 
     def schema(self) -> ReportSchema:
         """The columns of the channel; refused when it does not have the fingerprint that is stated."""
-        try:
+        with describing(f"the header of {self.name}", "a channel"):
             schema = ReportSchema(build_channel(self.specification))
-        except InputError as error:
-            raise FormatError(
-                f"the header of {self.name} names no channel: {error.message}", remedy=error.remedy
-            ) from None
         require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 

@@ -12,7 +12,7 @@ from askance._checks import shorten
 from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError
-from askance.survey.tables import Column
+from askance.survey.tables import Column, plain_value
 
 # What means yes in a column, without capitals; True is 1.
 _YES = {1.0, "yes", "true"}
@@ -63,10 +63,6 @@ def _key(value: Any) -> Any:
     return float(value) if isinstance(value, (bool, int, float, np.generic)) else value
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _as_text(value: Any) -> Any:
     return str(value).strip().casefold()
 
@@ -78,7 +74,7 @@ def _folded(value: Any) -> Any:
 
 def _by_labels(found: list[Any], labels: list[Any]) -> dict[Any, int] | None:
     """Codes of the values where all are labels: as they are, as numbers, or but for capitals."""
-    for form in (_same, _key, _folded):
+    for form in (lambda value: value, _key, _folded):
         codes = {form(label): code for code, label in enumerate(labels)}
         if len(codes) == len(labels) and all(form(value) in codes for value in found):
             return {value: codes[form(value)] for value in found}
@@ -124,21 +120,18 @@ def _by_positive(name: str, found: list[Any], labels: list[Any], positive: Any) 
 
 def _refused(name: str, found: list[Any], labels: list[Any], remedy: str) -> LabelError:
     return LabelError(
-        f"column {name!r} holds {shorten([_shown(value) for value in found])}; the reports of the design are "
+        f"column {name!r} holds {shorten([*map(plain_value, found)])}; the reports of the design are "
         f"{shorten(labels)}.",
         remedy=remedy,
     )
-
-
-def _shown(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _told(name: str, code_of: Mapping[Any, int], labels: list[Any]) -> str:
     """Which values are read as which labels, those apart that are written like them."""
     said, mark = [], ", "
     for code, label in enumerate(labels):
-        values = [_shown(value) for value, own in code_of.items() if own == code and str(_shown(value)) != str(label)]
+        read = [plain_value(value) for value, own in code_of.items() if own == code]
+        values = [value for value in read if str(value) != str(label)]
         if len(values) > 1:
             mark = "; "
         if values:

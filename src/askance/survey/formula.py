@@ -40,7 +40,7 @@ from askance.survey.calculations import CALLABLE, Calculation, read_calculation
 from askance.survey.expansion import check_length, check_terms
 from askance.survey.formula_mistakes import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.parsed_calculations import CalculationError
-from askance.survey.tables import Column, Columns, Table, complete_rows, first_line, unknown_column
+from askance.survey.tables import Column, Columns, Table, complete_rows, first_line, plain_value, unknown_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -408,7 +408,7 @@ def _width(value: Any) -> int:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return shorten([int(v) if isinstance(v, float) and v.is_integer() else v for v in values])
+    return shorten([*map(plain_value, values)])
 
 
 def _names_of(spec: Any) -> tuple[str, ...]:

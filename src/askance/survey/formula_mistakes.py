@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from askance._checks import did_you_mean
 from askance._words import words
 from askance.errors import InputError
-from askance.survey.tables import close_match
 
 _SHAPE = "Write: answer ~ term + term, for example: answer ~ age + I(age**2) + C(region)."
 
@@ -110,11 +110,8 @@ def way_out(problem: str) -> str:
 
 def unknown_function(formula: str, name: str, known: Sequence[str]) -> InputError:
     """For a function that formulas do not have."""
-    close = close_match(name, known)
-    meant = f"Did you mean {close}()? " if close else ""
-    return refusal(
-        formula, f"there is no function {name}()", f"{meant}Allowed (NumPy's also as np.…): {', '.join(known)}."
-    )
+    remedy = f"{did_you_mean(name, known, '')} Allowed (NumPy's also as np.…): {', '.join(known)}.".lstrip()
+    return refusal(formula, f"there is no function {name}()", remedy)
 
 
 def needs_backticks(formula: str, names: Sequence[str]) -> InputError | None:

@@ -19,7 +19,7 @@ from askance._checks import shorten
 from askance._words import Either, words
 from askance.errors import LabelError, NotIdentifiedError
 from askance.survey.formula import ParsedFormula
-from askance.survey.tables import Column, Columns
+from askance.survey.tables import Column, Columns, plain_value
 
 # A column is one of numbers when this share of its rows, or of its different values, are numbers.
 _NUMBERS = 0.9
@@ -211,9 +211,5 @@ def _alike(levels: Iterable[Any], form: Callable[[Any], str]) -> list[list[Any]]
 
 def _with_rows(levels: list[Any], counts: Counter[Any]) -> str:
     """Levels with their numbers of rows: 'NORTH' (230 rows), 'north' (470 rows)."""
-    numbers = [(shorten([_plain(level)]), counts[level]) for level in levels]
+    numbers = [(shorten([plain_value(level)]), counts[level]) for level in levels]
     return ", ".join(f"{shown} ({count} {'row' if count == 1 else 'rows'})" for shown, count in numbers)
-
-
-def _plain(level: Any) -> Any:
-    return int(level) if isinstance(level, float) and level.is_integer() else level

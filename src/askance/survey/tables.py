@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import shorten
+from askance._checks import did_you_mean, shorten
 from askance._words import words
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 
@@ -278,17 +277,13 @@ def complete_rows(
 
 def unknown_column(name: str, names: Sequence[str]) -> InputError:
     """The error for a column that is not there, with the name that was probably meant."""
-    close = close_match(name, names)
-    found = shorten(names, 12) or "none"
-    remedy = f"Did you mean {close!r}?" if close else "Check the spelling, capitals included."
-    return InputError(f"there is no column {name!r}; found: {found}.", remedy=remedy)
+    remedy = did_you_mean(name, names, "Check the spelling, capitals included.")
+    return InputError(f"there is no column {name!r}; found: {shorten(names, 12) or 'none'}.", remedy=remedy)
 
 
-def close_match(name: str, names: Iterable[str]) -> str | None:
-    """The most similar of some names, whatever the capitals."""
-    lowered = {each.lower(): each for each in names}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1)
-    return lowered[close[0]] if close else None
+def plain_value(value: Any) -> Any:
+    """A value as people write it: 1 for 1.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def first_line(error: BaseException) -> str:
