@@ -279,8 +279,8 @@ def as_list(values: object, name: str, example: str) -> list[Any]:
 
 def as_distribution(values: Iterable[Number], name: str) -> list[Fraction]:
     """Read probabilities that sum to 1; sums off by rounding (at most 1e-6) are normalised away."""
-    given = as_list(values, name, '[0.5, "1/4", "1/4"]')
-    return normalised([as_probability(value, f"{name}[{i}]") for i, value in enumerate(given)], name)
+    listed = as_list(values, name, '[0.5, "1/4", "1/4"]')
+    return normalised([as_probability(value, f"{name}[{i}]") for i, value in enumerate(listed)], name)
 
 
 def normalised(probabilities: list[Fraction], name: str) -> list[Fraction]:
@@ -341,14 +341,14 @@ def _first_without_number(array: AnyArray) -> str:
 
 def columns_by_name(table: Any, names: Sequence[str]) -> Any:
     """The columns of those names where a table has names (a data frame), in that order; anything else as it is."""
-    given = getattr(table, "columns", None)
-    if given is None or not all(isinstance(name, str) for name in given):
+    columns = getattr(table, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
         return table
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in columns]
     if missing:
         raise InputError(
-            f"there is no column {shown(missing[0])}; found: {shown(list(given))}.",
-            remedy=did_you_mean(missing[0], list(given), f"Give the columns {', '.join(names)}."),
+            f"there is no column {shown(missing[0])}; found: {shown(list(columns))}.",
+            remedy=did_you_mean(missing[0], list(columns), f"Give the columns {', '.join(names)}."),
         )
     return table[list(names)]
 

@@ -117,7 +117,7 @@ def _sentences(messages: Sequence[str]) -> str:
 
 def _tagger_words(result: Mapping[str, Any]) -> Words:
     config, shown = result["config"], result["shown_window"]
-    window = next(each for each in result["windows"] if each["words"] == shown)
+    window = next(row for row in result["windows"] if row["words"] == shown)
     return (
         (
             "What was asked.",

@@ -69,15 +69,15 @@ class NonconvexExperiment(Experiment):
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
         """The picture of expected frequencies, that of a sample, many samples, and the range with two maxima."""
         model = {"statistics": config["statistics"], "channel": config["channel"]}
-        given = {**model, "theta": config["theta"]}
+        truth = {**model, "theta": config["theta"]}
         em = {"em_starts": config["em_starts"], "em_steps": config["em_steps"]}
         sampled = {"reports": config["reports"]}
         seeds = {key: {"seed": trial_seed(config["seed"], key)} for key in ("sample", "samples")}
         return [
-            Trial("expected", draw_likelihood, {**given, **em}),
-            Trial("sample", draw_likelihood, {**given, **em, **sampled, **seeds["sample"]}),
+            Trial("expected", draw_likelihood, {**truth, **em}),
+            Trial("sample", draw_likelihood, {**truth, **em, **sampled, **seeds["sample"]}),
             Trial(
-                "samples", count_samples, {**given, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
+                "samples", count_samples, {**truth, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
             ),
             Trial("range", count_maxima, {**model, "thetas": config["scanned"]}, 1.5),
         ]
@@ -113,13 +113,13 @@ class NonconvexExperiment(Experiment):
         rows = []
         for name in ("expected", "sample"):
             picture = result[name]
-            maxima = [each["theta"][0] for each in picture["maxima"]]
+            maxima = [maximum["theta"][0] for maximum in picture["maxima"]]
             estimates = [picture[key]["theta"][0] for key in ("moment_estimate", "one_step")]
-            listed = ", ".join(_theta(each) for each in maxima)
-            rows.append([f"{name} frequencies", listed, *(_theta(each) for each in estimates)])
+            listed = ", ".join(_theta(theta) for theta in maxima)
+            rows.append([f"{name} frequencies", listed, *(_theta(theta) for theta in estimates)])
         starts = [
-            [number(each["iterates"][0][0]), _end(each["maximum"], result["expected"])]
-            for each in result["expected"]["em"]
+            [number(path["iterates"][0][0]), _end(path["maximum"], result["expected"])]
+            for path in result["expected"]["em"]
         ]
         return [
             text_table(
@@ -130,21 +130,21 @@ class NonconvexExperiment(Experiment):
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """The maxima."""
-        maxima = " and ".join(number(each["theta"][0]) for each in result["expected"]["maxima"])
+        maxima = " and ".join(number(maximum["theta"][0]) for maximum in result["expected"]["maxima"])
         return f"maxima at θ = {maxima}; moments: {number(result['expected']['moment_estimate']['theta'][0])}"
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Two maxima, where EM ends, consistency of moments, and for which θ there are two."""
         expected, samples = result["expected"], result["samples"]
-        maxima = [each["theta"][0] for each in expected["maxima"]]
-        wrong = [each["iterates"][0][0] for each in expected["em"] if each["maximum"] != 0]
+        maxima = [maximum["theta"][0] for maximum in expected["maxima"]]
+        wrong = [path["iterates"][0][0] for path in expected["em"] if path["maximum"] != 0]
         two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
         within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
         moments = expected["moment_estimate"]["theta"][0]
         return [
             Finding(
                 "The log-marginal likelihood is not concave, although the model is well specified.",
-                f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(each) for each in maxima)}.",
+                f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(theta) for theta in maxima)}.",
                 "agrees" if len(maxima) == 2 else "differs",
             ),
             Finding(
@@ -220,7 +220,7 @@ def count_maxima(statistics: Rows, channel: Texts, thetas: Sequence[float]) -> P
     rows = []
     for theta in thetas:
         data = likelihood_picture(model, seen, _expected(model, seen, theta), points=11).data
-        rows.append({"theta": theta, "maxima": [round(each["theta"][0], 6) for each in data["maxima"]]})
+        rows.append({"theta": theta, "maxima": [round(maximum["theta"][0], 6) for maximum in data["maxima"]]})
     return rows
 
 

@@ -298,14 +298,14 @@ class PaperSurvey:
         design, target, _ = self._moments("printed")
         if self._calibration == "paper":
             return {"printed": self._solve(design, target)}
-        found = {"exact": self._solve(design, target)}
+        schemes = {"exact": self._solve(design, target)}
         try:
             design, target, noise = self._moments("within")
         except EmptyDataError:  # some pair was never drawn: there is no average within it
             design, target, noise = self._moments("printed")
         bordered = np.eye(len(design) + 1)
         bordered[1:, 1:] = design
-        return found | {"repaired": self._solve(repair_design(bordered, noise).repaired[1:, 1:], target)}
+        return schemes | {"repaired": self._solve(repair_design(bordered, noise).repaired[1:, 1:], target)}
 
     def _moments(self, averaging: Averaging) -> tuple[FloatArray, FloatArray, float]:
         """A = E[xxᵀ] and b = E[xy] on the standard scale, and the standard error of A beside its diagonal."""

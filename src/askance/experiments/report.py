@@ -204,12 +204,13 @@ def _data(data: Sequence[Mapping[str, str]]) -> Iterator[str]:
         yield "<p>No data set: everything is computed or simulated from the config below.</p>"
         return
     yield "<ul>"
-    for each in data:
-        label = f'<span class="label {"differs" if each["source"] == "stand-in" else "beyond"}">'
-        source = _SOURCES.get(each["source"], each["source"])
+    for data_set in data:
+        label = f'<span class="label {"differs" if data_set["source"] == "stand-in" else "beyond"}">'
+        source = _SOURCES.get(data_set["source"], data_set["source"])
         yield (
-            f"<li><strong>{escape(each['name'])}</strong> {label}{escape(source)}</span> "
-            f'{escape(each["note"])} <span class="soft">Fingerprint {escape(each["fingerprint"][:16])}…</span></li>'
+            f"<li><strong>{escape(data_set['name'])}</strong> {label}{escape(source)}</span> "
+            f"{escape(data_set['note'])} "
+            f'<span class="soft">Fingerprint {escape(data_set["fingerprint"][:16])}…</span></li>'
         )
     yield "</ul>"
 

@@ -191,8 +191,8 @@ def _run_or_read(
 ) -> dict[str, Plain]:
     """The outcomes by key, in the order of the trials."""
     digests = {trial.key: _digest({**depends, "key": trial.key}) for trial in trials}
-    found = {trial.key: _kept_outcome(kept / f"{trial.key}.json", digests[trial.key]) for trial in trials}
-    outcomes = {key: outcome["outcome"] for key, outcome in found.items() if outcome is not None}
+    documents = {trial.key: _kept_outcome(kept / f"{trial.key}.json", digests[trial.key]) for trial in trials}
+    outcomes = {key: outcome["outcome"] for key, outcome in documents.items() if outcome is not None}
     missing = [trial for trial in trials if trial.key not in outcomes]
     total, done = sum(trial.cost for trial in trials), sum(trial.cost for trial in trials if trial.key in outcomes)
     if missing:

@@ -128,8 +128,8 @@ class SimplexExperiment(Experiment):
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Where the lines meet, the dimension of the family, S†q̂, and the metric of the first step."""
-        points, rows = result["picture"]["points"], [each["row"] for each in result["equations"]]
-        values = [each["value"] for each in result["equations"]]
+        points, rows = result["picture"]["points"], [equation["row"] for equation in result["equations"]]
+        values = [equation["value"] for equation in result["equations"]]
         meet = np.linalg.solve([*rows, [1, 1, 1]], [*values, 1])
         r = points["projection"]["probabilities"]
         inside = bool(points["unconstrained"]["inside"])

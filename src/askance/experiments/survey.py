@@ -77,7 +77,7 @@ def _rounded(values: FloatArray) -> list[float]:
 
 def survey_tables(result: Mapping[str, Any]) -> list[Table]:
     """One table a privacy level: the truth, what was said, and every method's shares with intervals, in percent."""
-    config, found = result["config"], []
+    config, tables = result["config"], []
     for level in result["levels"]:
         title = (
             f"privacy level {level['privacy_level']:g}, certified: the truth is told {level['truth_told']:.0%} of the "
@@ -92,8 +92,8 @@ def survey_tables(result: Mapping[str, Any]) -> list[Table]:
                 for row in estimates.values()
             ]
             rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
-        found.append(text_table(title, ("answer", "truth", "said", *estimates), rows))
-    return found
+        tables.append(text_table(title, ("answer", "truth", "said", *estimates), rows))
+    return tables
 
 
 def draw_survey(result: dict[str, Any], *, narrow: bool = False) -> bytes:

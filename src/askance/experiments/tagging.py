@@ -75,8 +75,8 @@ def _warm_up(function: Callable[[Problem, Trace], None], settings: Mapping[str, 
     regions = _regions(train, 4, 0)
     for budget in (DEFAULT_BUDGET, 0) if function is chain else (DEFAULT_BUDGET,):
         problem = Problem(train, regions, {**settings, "chain_budget": budget}, 1, 0)
-        for each in (ESTIMATORS["tilted"].function, function) if function is chain else (function,):
-            each(problem, Trace(train, test, train.tagset))
+        for estimator in (ESTIMATORS["tilted"].function, function) if function is chain else (function,):
+            estimator(problem, Trace(train, test, train.tagset))
 
 
 class TaggingExperiment(Experiment):
@@ -153,9 +153,9 @@ class TaggingExperiment(Experiment):
         """See `Experiment`: curves by size and estimator; what begins with "measured" differs from run to run."""
         curves: dict[str, dict[str, Plain]] = {str(size): {} for size in config["region_sizes"]}
         for trial in self.trials(config):
-            found = outcomes[trial.key]
-            final = {"train": found["train"][-1], "test": found["test"][-1]}
-            curves[str(found["region_size"])][found["estimator"]] = {**found, "final": final}
+            curve = outcomes[trial.key]
+            final = {"train": curve["train"][-1], "test": curve["test"][-1]}
+            curves[str(curve["region_size"])][curve["estimator"]] = {**curve, "final": final}
         return {"text": dict(config["text"]), "passes": dict(config["passes"]), "curves": curves}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
@@ -173,8 +173,8 @@ class TaggingExperiment(Experiment):
         """Final accuracy on test sentences."""
         sizes = list(result["curves"])
         rows = [
-            (each.name, *(_final(result, size, key) if key in result["curves"][size] else "–" for size in sizes))
-            for key, each in ESTIMATORS.items()
+            (estimator.name, *(_final(result, size, key) if key in result["curves"][size] else "–" for size in sizes))
+            for key, estimator in ESTIMATORS.items()
         ]
         columns = ("estimator", *(_words(size) for size in sizes))
         return [text_table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
@@ -289,8 +289,8 @@ def _compared(result: Mapping[str, Plain], key: str, size: str) -> str:
     return f"{_final(result, size, key)} against {_final(result, size, _PAPER[0])}"
 
 
-def _finding(claim: str, found: str, why_not: str, *, measured: bool = False) -> Finding:
-    return Finding(claim, found, "differs" if why_not else "agrees", why_not, measured)
+def _finding(claim: str, measurement: str, why_not: str, *, measured: bool = False) -> Finding:
+    return Finding(claim, measurement, "differs" if why_not else "agrees", why_not, measured)
 
 
 def _timed(curve: Mapping[str, Plain]) -> list[tuple[float, float]]:

@@ -128,8 +128,8 @@ class ReportSchema:
                 f"the reports come from {reports.channel.kind}; allowed: labels of the channel's observations.",
                 remedy="Give the channel that made them.",
             )
-        given: Any = reports
-        return {"answer": self.channel.observations.encode(as_column(given, "reports"), "reports")}
+        answers: Any = reports
+        return {"answer": self.channel.observations.encode(as_column(answers, "reports"), "reports")}
 
     def assemble(self, columns: Mapping[str, AnyArray]) -> Reports[AnyChannel]:
         """Reports from their columns; refused when no respondent could have sent one of them."""

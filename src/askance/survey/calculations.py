@@ -424,7 +424,7 @@ def _refuse_unlisted(value: Any, levels: list[Any], text: str, *, droppable: boo
     """Values that levels leave out would count as the level that all others are compared with."""
     import pandas as pd
 
-    others = [each for each in pd.unique(pd.Series(value)).tolist() if each not in levels]
+    others = [level for level in pd.unique(pd.Series(value)).tolist() if level not in levels]
     if others:
         problem = f"{text} holds {shorten(others)}, which levels={shortened(str(levels))} leaves out"
         way = words("Add it to the levels, or leave its rows out with {missing=drop}.")

@@ -79,7 +79,9 @@ class ParsedFormula:
 
     def without_unlisted(self, table: Columns) -> Columns:
         """The table with values missing that C(x, levels=[…]) leaves out."""
-        listed = {name: levels for each in self.calculations.values() for name, levels in each.listed.items()}
+        listed = {
+            name: levels for calculation in self.calculations.values() for name, levels in calculation.listed.items()
+        }
 
         def load(name: str) -> Column:
             return table[name].only(listed[name]) if name in listed else table[name]

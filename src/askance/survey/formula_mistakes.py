@@ -71,7 +71,7 @@ def check_habits(formula: str, tokens: Sequence[Any], columns: Sequence[str]) ->
         columns: the names there are.
     """
     _check_tilde(formula, tokens)
-    plain = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", lambda found: "_" * len(found[0]), formula)
+    plain = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", lambda quoted: "_" * len(quoted[0]), formula)
     for match in re.finditer(r"([A-Za-z][\w.]*)\s*\(", plain):
         if match[1] in _R_FUNCTIONS:
             raise refusal(formula, f"there is no function {match[1]}()", _R_FUNCTIONS[match[1]])
@@ -104,8 +104,8 @@ def refusal(formula: str, problem: str, remedy: str) -> InputError:
 
 def way_out(problem: str) -> str:
     """What to do about a complaint of formulaic."""
-    found = (remedy for pattern, remedy in _WAYS_OUT if re.search(pattern, problem))
-    return next(found, "Put calculations inside I(), and C() around categories.")
+    remedies = (remedy for pattern, remedy in _WAYS_OUT if re.search(pattern, problem))
+    return next(remedies, "Put calculations inside I(), and C() around categories.")
 
 
 def unknown_function(formula: str, name: str, known: Sequence[str]) -> InputError:

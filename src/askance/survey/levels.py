@@ -117,8 +117,8 @@ def gap_codes(levels: list[Any]) -> list[Any]:
     numbers = {level: number for level in levels if (number := _number(level)) is not None and level not in texts}
     words = len(levels) - len(texts) - len(numbers)
     codes = [*_negative_codes(numbers, words), *_repeated_digits(numbers, words)]
-    found = [level for level in levels if level in texts or level in codes]
-    return found if len(levels) - len(found) >= 2 else []
+    gaps = [level for level in levels if level in texts or level in codes]
+    return gaps if len(levels) - len(gaps) >= 2 else []
 
 
 def _negative_codes(numbers: dict[Any, float], words: int) -> list[Any]:
@@ -169,8 +169,8 @@ def _refuse_strays(name: str, counts: Counter[Any], *, is_declared: bool) -> Non
 
 def _counts(column: Column) -> Counter[Any]:
     """How many rows have each level, in the order of the levels."""
-    found = Counter(column.values.tolist())
-    return Counter({level: found[level] for level in column.distinct()})
+    rows = Counter(column.values.tolist())
+    return Counter({level: rows[level] for level in column.distinct()})
 
 
 def _means_labels(use: str) -> bool:

@@ -138,9 +138,9 @@ def _check_choices(channel: object, method: str, missing: str) -> None:
         )
 
 
-def _check_names(**given: object) -> None:
+def _check_names(**columns: object) -> None:
     """Refuse a column itself where its name is asked for."""
-    for option, value in given.items():
+    for option, value in columns.items():
         if value is not None and not isinstance(value, str):
             name = getattr(value, "name", None)
             raise InputError(

@@ -56,7 +56,7 @@ def calculation_from_json(content: Any, text: str, name: str) -> Calculation:
         raise FormatError(f"a calculation in {name} is {shown(content)}.", remedy=REWRITE)
     columns, quoted, source = content["columns"], content["quoted"], content["source"]
     texts = isinstance(columns, list) and isinstance(quoted, dict)
-    if not texts or not all(isinstance(each, str) for each in (source, *columns, *quoted.values())):
+    if not texts or not all(isinstance(word, str) for word in (source, *columns, *quoted.values())):
         raise FormatError(f"a calculation in {name} has names that are no texts.", remedy=REWRITE)
     # As short as what is typed, and on one line: messages look up in it what every node says.
     if not 0 < len(source) <= LONGEST or len(source.splitlines()) > 1:

@@ -43,7 +43,7 @@ def design_to_json(design: FormulaDesign) -> dict[str, Any]:
         "output": str(spec.output),
         "terms": list(design.terms),
         "factors": [[factor.expr for factor in term.factors] for term in spec.formula],
-        "calculations": {name: calculation_to_json(each) for name, each in design.calculations.items()},
+        "calculations": {name: calculation_to_json(calculation) for name, calculation in design.calculations.items()},
         "kinds": {factor: kind for factor, (kind, _) in encoders.items()},
         "categories": {f: as_json(state["categories"]) for f, (_, state) in encoders.items() if "categories" in state},
         "levels": [[name, as_json(levels)] for name, levels in design.levels.items()],
@@ -66,7 +66,9 @@ def design_from_json(content: Mapping[str, Any], name: str) -> FormulaDesign:
     calculations = {text: calculation_from_json(tree, text, name) for text, tree in content["calculations"].items()}
     known = {*columns, *calculations}
     strange = [f for term in factors for f in term if f not in known and not _NUMBER.fullmatch(f)]
-    missing = [column for each in calculations.values() for column in each.columns if column not in columns]
+    missing = [
+        column for calculation in calculations.values() for column in calculation.columns if column not in columns
+    ]
     if strange or missing:
         raise FormatError(f"the formula in {name} uses {shown((strange or missing)[0])}.", remedy=REWRITE)
     levels = {

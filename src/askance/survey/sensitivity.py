@@ -61,9 +61,9 @@ class Scenario:
     def shares(self, confidence: float = 0.95) -> ProbabilityTable | None:
         """Share of every output with its interval, for the population; None where nothing is identified."""
         if isinstance(self.fit, RegressionFit):
-            found = self.fit.prevalence(confidence=confidence, population=True)
-            first = (table[0] for table in (found.estimate, found.standard_error, found.lower, found.upper))
-            return ProbabilityTable(found.outputs, *first)
+            table = self.fit.prevalence(confidence=confidence, population=True)
+            first = (column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper))
+            return ProbabilityTable(table.outputs, *first)
         return self.fit.probabilities(confidence) if isinstance(self.fit, DistributionFit) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -178,8 +179,8 @@ class Columns:
 
         if hasattr(data, "collect"):  # a lazy table
             data = data.collect()
-        given = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
-        twice = sorted({name for name in given if given.count(name) > 1}) if len(set(given)) < len(given) else []
+        written = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+        twice = sorted(name for name, times in Counter(written).items() if times > 1)
         if twice:
             raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
         try:
@@ -363,15 +364,15 @@ def _from_objects(name: str, objects: AnyArray) -> Column:
     types = {type(value) for value in objects[~missing]}
     if any(kind.__hash__ is None for kind in types):
         raise TypeError(f"column {name!r} holds lists")
-    if types and all(issubclass(each, bool) for each in types):
+    if types and all(issubclass(kind, bool) for kind in types):
         return Column(name, "boolean", np.array([value is True or bool(value == 1) for value in objects]), missing)
-    if all(issubclass(each, (Real, Decimal)) for each in types) and bool not in types:
+    if all(issubclass(kind, (Real, Decimal)) for kind in types) and bool not in types:
         numbers = np.full(len(objects), np.nan)
         numbers[~missing] = [float(value) for value in objects[~missing]]
         return Column(name, "number", numbers, missing)
-    if all(issubclass(each, str) for each in types):
+    if all(issubclass(kind, str) for kind in types):
         return Column(name, "text", objects, missing)
-    if all(issubclass(each, date) for each in types):
+    if all(issubclass(kind, date) for kind in types):
         return Column(name, "time", objects, missing)
     return Column(name, "mixed", objects, missing)
 
