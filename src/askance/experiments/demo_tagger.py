@@ -147,7 +147,10 @@ def tagger_tables(result: Mapping[str, Any]) -> list[Table]:
         rows.append((told, "labels", *_accuracy(window["labels_of_these_words"])))
     rows.append(("all words", "labels", *_accuracy(result["labels"])))
     interval = f"{100 * confidence:g} % interval"
-    asked = [(" ".join(q["words"]), _counts_text(q["counts"])) for q in result["questions"]]
+    asked = [
+        (" ".join(q["words"]), ", ".join(f"{count} × {tag}" for tag, count in q["counts"].items()))
+        for q in result["questions"]
+    ]
     tagged = [
         (
             " ".join(f"{word}/{tag}" for word, tag in zip(sentence["words"], sentence["given"], strict=True)),
@@ -164,10 +167,6 @@ def tagger_tables(result: Mapping[str, Any]) -> list[Table]:
 
 def _accuracy(score: Mapping[str, float]) -> tuple[str, str]:
     return f"{100 * score['accuracy']:.1f}", f"{100 * score['lower']:.1f}–{100 * score['upper']:.1f}"
-
-
-def _counts_text(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} × {tag}" for tag, count in counts.items())
 
 
 def _mistakes_text(sentence: Mapping[str, Any]) -> str:

@@ -239,7 +239,8 @@ def _where_computation_is_limited(result: Mapping[str, Plain]) -> Finding:
     sizes = list(result["curves"])
     marginal, moment, direct = ({size: result["curves"][size][key] for size in sizes} for key in (*_PAPER, "moments"))
     first = {s: (marginal[s][_SECONDS][0], marginal[s]["test"][0]) for s in sizes}
-    last = {s: ([0.0] + [a for a, t in _timed(moment[s]) if t <= first[s][0]])[-1] for s in sizes}
+    timed = {s: zip(moment[s]["test"], moment[s][_SECONDS], strict=True) for s in sizes}
+    last = {s: ([0.0] + [accuracy for accuracy, seconds in timed[s] if seconds <= first[s][0]])[-1] for s in sizes}
     large = sizes[-1]
     raced = _by_size(result, lambda s: f"{first[s][1]:.3f} against {last[s]:.3f} after {number(first[s][0], 2)} s")
     solved = _by_size(result, lambda s: f"{direct[s]['test'][0]:.3f} after {number(direct[s][_SECONDS][0], 2)} s")
@@ -291,10 +292,6 @@ def _compared(result: Mapping[str, Plain], key: str, size: str) -> str:
 
 def _finding(claim: str, measurement: str, why_not: str, *, measured: bool = False) -> Finding:
     return Finding(claim, measurement, "differs" if why_not else "agrees", why_not, measured)
-
-
-def _timed(curve: Mapping[str, Plain]) -> list[tuple[float, float]]:
-    return list(zip(curve["test"], curve[_SECONDS], strict=True))
 
 
 def _passes(result: Mapping[str, Plain], sizes: Sequence[str]) -> str:

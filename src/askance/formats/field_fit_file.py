@@ -59,13 +59,10 @@ def write_field_tables(fit: FieldFit, path: str | Path, confidence: float = 0.95
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
-            writer.writerow([row[0], "|".join(row[1]), "|".join(map(str, row[2])), *map(_csv_number, row[3:])])
+            numbers = (repr(value) if math.isfinite(value) else "" for value in row[3:])
+            writer.writerow([row[0], "|".join(row[1]), "|".join(map(str, row[2])), *numbers])
         text = buffer.getvalue()
     write_whole(path, text.encode("utf-8"))
-
-
-def _csv_number(value: float) -> str:
-    return repr(value) if math.isfinite(value) else ""
 
 
 # -- descriptions ------------------------------------------------------------------------------------------------------

@@ -62,9 +62,10 @@ class Fields:
     """
 
     def __init__(self, content: Any, name: str, remedy: str = "") -> None:
-        self.content, self.name, self.remedy = content, name, remedy or REWRITE
+        self.name, self.remedy = name, remedy or REWRITE
         if not isinstance(content, dict):
             raise FormatError(f"{name} is {shown(content)}; allowed: an object.", remedy=self.remedy)
+        self.content: dict[str, Any] = content
 
     def only(self, known: Sequence[str]) -> Fields:
         """Refuse other fields than these."""

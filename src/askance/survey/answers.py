@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,8 @@ def _folded(value: Any) -> Any:
 
 def _by_labels(values: list[Any], labels: list[Any]) -> dict[Any, int] | None:
     """Codes of the values where all are labels: as they are, as numbers, or but for capitals."""
-    for form in (lambda value: value, _key, _folded):
+    forms: tuple[Callable[[Any], Any], ...] = (lambda value: value, _key, _folded)
+    for form in forms:
         codes = {form(label): code for code, label in enumerate(labels)}
         if len(codes) == len(labels) and all(form(value) in codes for value in values):
             return {value: codes[form(value)] for value in values}

@@ -3,7 +3,8 @@
 Left of `~` stands the column of reports; right of it the terms, as formulaic reads them:
 
 - `a + b`, `a:b` (interaction), `a*b` (both), `- 1` or `0 +` (no intercept), `.` (all other columns);
-- `C(x)` for categories, `C(x, Treatment("north"))` to choose the reference; texts are categories by themselves;
+- `C(x)` for categories, `C(x, Treatment("north"))` to choose the reference, `C(x, levels=["north", "south"])` to list
+  them (other values are refused, or dropped like missing ones); texts are categories by themselves;
 - `I(…)` for calculations: + - * / // % ** on floats, comparisons, & | ~ between them (`I(age**2)`, `I(age > 30)`);
 - functions of numbers, by name or as `np.log`: log, log2, log10, log1p, exp, exp2, exp10, expm1, sqrt, cbrt, square,
   power, abs, sign, minimum, maximum, clip, round, floor, ceil, sin, cos, tan, arctan, tanh; also where, isin, `np.pi`;
@@ -414,10 +415,5 @@ def _listed(values: Sequence[Any]) -> str:
 
 
 def _names_of(spec: Any) -> tuple[str, ...]:
-    """Names of the columns that formulaic makes."""
-    return tuple(_plain_name(str(name)) for name in spec.column_names)
-
-
-def _plain_name(name: str) -> str:
-    """`C(region)[T.2.0]` as `C(region)[T.2]`."""
-    return re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", name)
+    """Names of the columns that formulaic makes, `C(region)[T.2.0]` as `C(region)[T.2]`."""
+    return tuple(re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", str(name)) for name in spec.column_names)
