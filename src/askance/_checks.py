@@ -79,19 +79,26 @@ def shorten(items: Sequence[object], limit: int = 6) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str, *, similarity: float = 0.6) -> str:
-    """A remedy for a misspelt name: the closest known one, or else the given advice.
-
-    Capitals count for nothing, and neither do dashes in front: all flags have them, which makes none more alike.
-    `similarity` runs from 0 to 1 (the same): twice the characters in common over all characters.
+    """A remedy for a misspelt name: the closest known one (see `closest`), or else the given advice.
 
     >>> did_you_mean("warnr", ["warner", "direct"], "See the list.")
     "Did you mean 'warner'?"
     >>> did_you_mean("--by", ["--yes", "--share"], "See the list.")
     'See the list.'
     """
-    bare = {name.lstrip("-").lower(): name for name in known}
+    meant = closest(name, known, similarity)
+    return f"Did you mean {meant!r}?" if meant else otherwise
+
+
+def closest(name: object, known: Iterable[str], similarity: float = 0.6) -> str:
+    """The most similar of the known names; "" where none is.
+
+    Capitals count for nothing, and neither do dashes in front: all flags have them, which makes none more alike.
+    `similarity` runs from 0 to 1 (the same): twice the characters in common over all characters.
+    """
+    bare = {known_name.lstrip("-").lower(): known_name for known_name in known}
     close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN].lstrip("-").lower(), bare, n=1, cutoff=similarity)
-    return f"Did you mean {bare[close[0]]!r}?" if close else otherwise
+    return bare[close[0]] if close else ""
 
 
 # -- what checks have in common ----------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from askance.tables import Table
 
@@ -95,7 +94,7 @@ class Experiment(ABC):
     #: What the figures show, in a few sentences for a reader who has not read the paper; a line is a paragraph.
     description: str
     #: What each figure shows, by its name, for the report.
-    captions: Mapping[str, str] = MappingProxyType({})
+    captions: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:

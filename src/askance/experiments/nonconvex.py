@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -42,13 +41,11 @@ class NonconvexExperiment(Experiment):
         "second a sample."
     )
 
-    captions = MappingProxyType(
-        {
-            "expected": "The likelihood of the frequencies that are expected. Below, where EM goes from each start, "
-            "step by step; hollow points on the curve are the starts.",
-            "sample": "The same for a sample.",
-        }
-    )
+    captions: ClassVar = {
+        "expected": "The likelihood of the frequencies that are expected. Below, where EM goes from each start, "
+        "step by step; hollow points on the curve are the starts.",
+        "sample": "The same for a sample.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """A quick run starts EM from fewer places, counts fewer samples and scans fewer θ."""
@@ -84,13 +81,7 @@ class NonconvexExperiment(Experiment):
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
         """Both pictures' data, the counts over samples, and the number of maxima over θ."""
-        return {
-            "theta": config["theta"],
-            "expected": outcomes["expected"],
-            "sample": outcomes["sample"],
-            "samples": outcomes["samples"],
-            "range": outcomes["range"],
-        }
+        return {"theta": config["theta"], **outcomes}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """The likelihood of the expected frequencies, and that of the sample."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -118,12 +117,10 @@ class PrivacyExperiment(Experiment):
         "takes. The paper does not say which housing data it used, nor how columns were scaled, and the picture is not "
         "part of its source: what is compared is what its text says of it."
     )
-    captions = MappingProxyType(
-        {
-            key: f"{data_set.title}: R² against the privacy level, centred above and uncentred below."
-            for key, data_set in DATA_SETS.items()
-        }
-    )
+    captions: ClassVar = {
+        key: f"{data_set.title}: R² against the privacy level, centred above and uncentred below."
+        for key, data_set in DATA_SETS.items()
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """Data sets with fingerprints, levels and the number of trials."""

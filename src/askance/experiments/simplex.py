@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -49,14 +48,12 @@ class SimplexExperiment(Experiment):
         "moment, along the moment line. The second figure shows this line beside that of the truth."
     )
 
-    captions = MappingProxyType(
-        {
-            "two_equations": "The two equations of a sample, the point r̂ where they meet, and p̂, the member of the "
-            "model with the same moment.",
-            "moment_lines": "The moment line of the sample, and that of the truth: all distributions on a line have "
-            "the same moment. Where a line crosses the model is the estimate.",
-        }
-    )
+    captions: ClassVar = {
+        "two_equations": "The two equations of a sample, the point r̂ where they meet, and p̂, the member of the "
+        "model with the same moment.",
+        "moment_lines": "The moment line of the sample, and that of the truth: all distributions on a line have "
+        "the same moment. Where a line crosses the model is the estimate.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """One sample to draw, and many to count how often S†q̂ leaves the triangle."""
@@ -84,12 +81,7 @@ class SimplexExperiment(Experiment):
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
         """The data of the picture with the equations, and the checks."""
-        return {
-            "picture": outcomes["sample"]["picture"],
-            "equations": outcomes["sample"]["equations"],
-            "outside": outcomes["outside"],
-            "misleading": outcomes["misleading"],
-        }
+        return {**outcomes["sample"], "outside": outcomes["outside"], "misleading": outcomes["misleading"]}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """The paper's figure with the two equations; the same with the moment lines and all estimates."""

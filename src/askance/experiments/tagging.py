@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -91,14 +90,12 @@ class TaggingExperiment(Experiment):
         "lines are accuracy on test sentences, broken ones on the training sentences, whose tags no estimator sees."
     )
 
-    captions = MappingProxyType(
-        {
-            "over-passes": "Accuracy over passes. A level line is solved directly, without passes; a pass of the "
-            "paper's estimators looks at every region once, one of the others computes the likelihood of all of them.",
-            "over-seconds": "The same over processor seconds, measured on one core in this run; another run gives "
-            "other seconds.",
-        }
-    )
+    captions: ClassVar = {
+        "over-passes": "Accuracy over passes. A level line is solved directly, without passes; a pass of the "
+        "paper's estimators looks at every region once, one of the others computes the likelihood of all of them.",
+        "over-seconds": "The same over processor seconds, measured on one core in this run; another run gives "
+        "other seconds.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """See `Experiment`; text of CoNLL-2000 only for the full run, and only where it is at hand."""

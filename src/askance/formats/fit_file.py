@@ -270,16 +270,10 @@ def _basis(fields: Fields, model: Softmax) -> BasisEstimate:
 
 
 def _repair(fields: Fields, size: int) -> MomentRepair:
-    return MomentRepair(
-        acted=fields.read("acted", bool),
-        ridge=fields.read("ridge", float),
-        noise=fields.read("noise", float),
-        eigenvalues=_array(fields, "eigenvalues", (size,)),
-        repaired=_array(fields, "repaired", (size, size)),
-        weakest=_array(fields, "weakest", (size,)),
-        clear=fields.read("clear", bool),
-        directions=fields.read("directions", float),
-    )
+    shapes = {"eigenvalues": (size,), "repaired": (size, size), "weakest": (size,)}
+    arrays = {field: _array(fields, field, shape) for field, shape in shapes.items()}
+    numbers = {field: fields.read(field, float) for field in ("ridge", "noise", "directions")}
+    return MomentRepair(acted=fields.read("acted", bool), clear=fields.read("clear", bool), **numbers, **arrays)
 
 
 def _diagnostics(kind: type[Diagnostics] | type[FieldDiagnostics], fields: Fields) -> Any:

@@ -196,13 +196,11 @@ def _read_header(
         what = "its header is truncated" if not data.endswith(b"\n") else "its first line is no header"
         raise FormatError(f"{name} is no file of reports: {what}.", remedy=NO_REPORTS) from None
     header = Header.read(content, name)
-    if expected is None:
-        return len(data), header.schema()
-    expected = header.schema_within(expected)
-    wrong = header.differs_from(expected)
+    schema = header.schema_within(expected)
+    wrong = header.differs_from(schema)
     if wrong:  # where bad reports are skipped, each of these will be told by its own line
         refusals.refuse("another channel", f"{name}, line 1", wrong, 0)
-    return len(data), expected
+    return len(data), schema
 
 
 def _pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:

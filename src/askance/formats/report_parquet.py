@@ -179,7 +179,7 @@ def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchem
                 seekable, pre_buffer=False, page_checksum_verification=True, read_dictionary=coded
             )
             header = _read_header(source.schema_arrow.metadata, name)
-            schema = header.schema() if expected is None else header.schema_within(expected)
+            schema = header.schema_within(expected)
             yield schema.empty()
             wrong = header.differs_from(schema)
             if wrong:

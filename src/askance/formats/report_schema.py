@@ -220,11 +220,13 @@ class Header:
         require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 
-    def schema_within(self, expected: ReportSchema) -> ReportSchema:
-        """How these reports are written where those of another schema are expected.
+    def schema_within(self, expected: ReportSchema | None) -> ReportSchema:
+        """How these reports are written where those of another schema are expected, or of any (None).
 
         That is the other schema, but for reports without a purpose that are taken to be for the expected one.
         """
+        if expected is None:
+            return self.schema()
         channel = expected.channel
         if expected.purpose_of_unnamed and expected.purpose_of_unnamed == channel.purpose:
             unnamed = channel.for_purpose("")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from askance._checks import did_you_mean
+from askance._checks import closest
 from askance._words import words
 from askance.errors import InputError
 
@@ -110,7 +110,8 @@ def way_out(problem: str) -> str:
 
 def unknown_function(formula: str, name: str, known: Sequence[str]) -> InputError:
     """For a function that formulas do not have."""
-    remedy = f"{did_you_mean(name, known, '')} Allowed (NumPy's also as np.…): {', '.join(known)}.".lstrip()
+    meant = closest(name, known)
+    remedy = f"{f'Did you mean {meant}()? ' if meant else ''}Allowed (NumPy's also as np.…): {', '.join(known)}."
     return refusal(formula, f"there is no function {name}()", remedy)
 
 
