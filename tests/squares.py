@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 
 from askance.cli import main
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
+from askance.tables import Table
 
 
 def noisy_square(value: int, seed: int) -> Plain:
@@ -72,7 +73,7 @@ class Squares(Experiment):
         return {"squares": figure}
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
-        return [Table("Squares", ("what", "value"), [("order", ", ".join(result["order"]))])]
+        return [text_table("Squares", ("what", "value"), [("order", ", ".join(result["order"]))])]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         return str(result["squares"][0]["square"])

@@ -20,7 +20,7 @@ from askance import (
 from askance.channels import StatisticsChannel
 from askance.channels.sum_law import CountLaw, MomentLaw
 from askance.errors import FormatError, InputError
-from askance.formats.statistics_file import statistics_from_parts, statistics_to_parts
+from askance.formats.state_file import state_from_parts, state_to_parts
 from tests.statistics_families import (
     CHANNELS,
     ENUMERATED,
@@ -158,11 +158,11 @@ def test_a_state_of_too_many_labels_is_not_read() -> None:
     channel = SubsetSelection(8, 1)
     with pytest.raises(InputError, match=r"add up to 8000; allowed: 2000, as every report has 2"):
         StatisticsTally(channel, [1000] * 8, 1000)
-    header, payload = statistics_to_parts(StatisticsTally(channel, [250] * 8, 1000))
-    assert statistics_from_parts(header, payload, "a.state").n_observations == 1000
+    header, payload = state_to_parts(StatisticsTally(channel, [250] * 8, 1000))
+    assert state_from_parts(header, payload, "a.state").n_observations == 1000
     forged = np.full(8, 1000, dtype="<i8").tobytes()
     with pytest.raises(FormatError, match=r"a\.state does not describe sums of reports: .*add up to 8000"):
-        statistics_from_parts(header, forged, "a.state")
+        state_from_parts(header, forged, "a.state")
 
 
 def test_messages_name_what_is_wrong() -> None:

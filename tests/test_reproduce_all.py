@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def test_a_result_says_where_it_comes_from(
     head = [document[field] for field in ("experiment", "title", "seed", "quick", "version")]
     assert head == [name, experiment.title, 0, True, __version__]
     assert document["config"] == json.loads(json.dumps(experiment.config(quick=True, seed=0)))
-    assert document["data"] == [each.to_json() for each in experiment.data(document["config"])]
+    assert document["data"] == [asdict(each) for each in experiment.data(document["config"])]
     assert len(document["data"]) == {"privacy": 4, "tagging": 1}.get(name, 0)
     for each in document["data"]:
         assert each["source"] != "real"

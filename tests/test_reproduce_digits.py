@@ -14,7 +14,7 @@ from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.privacy_data import DATA_SETS, generate
 from askance.experiments.runner import run_experiment
-from askance.experiments.tables import Table
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

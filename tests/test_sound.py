@@ -15,7 +15,7 @@ from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.formats import aggregate, write_reports
 from askance.formats.container import unpack
 from askance.formats.fit_file import fit_from_json, fit_from_parts, fit_to_json
-from askance.formats.tally_file import tally_from_parts, tally_to_parts
+from askance.formats.state_file import state_from_parts, state_to_parts
 from tests.golden.contents import FOLDER, golden_fields, golden_fits
 
 FIT = golden_fits()["every_diagnostic.fit"]
@@ -83,13 +83,13 @@ def test_forged_numbers_of_fields(place: str, words: str) -> None:
 
 def test_tallies_of_reports_that_are_never_given() -> None:
     channel = MatrixChannel([[0.9, 0.2], [0.1, 0.8], [0, 0]], observations=["a", "b", "c"])
-    header, _ = tally_to_parts(Tally(channel, [5, 5, 0]))
+    header, _ = state_to_parts(Tally(channel, [5, 5, 0]))
     with pytest.raises(IncompatibleEvidenceError, match="'c' was reported 7 times"):
         Tally(channel, [5, 5, 7])
     with pytest.raises(IncompatibleEvidenceError, match="'c' was reported 1 times"):
         Tally(channel).add(["a", "c"])
     with pytest.raises(FormatError, match=r"a\.tally does not describe a tally: 'c' was reported 7 times"):
-        tally_from_parts(header, bytes([5, 5, 7]), "a.tally")
+        state_from_parts(header, bytes([5, 5, 7]), "a.tally")
 
 
 def test_reports_that_are_never_given_are_bad_ones(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.report import command
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table
 from askance.formats.disk import write_whole
+from askance.tables import Table
 
 DOCS = Path(__file__).resolve().parents[1]
 KEPT = DOCS / "reproduced"
@@ -97,7 +97,7 @@ def _paragraphs(name: str) -> str:
 
 
 def _table(table: Table) -> str:
-    lines = [table.columns, ["---", *["--:"] * (len(table.columns) - 1)], *table.rows]
+    lines = [[column.name for column in table.columns], ["---", *["--:"] * (len(table.columns) - 1)], *table.rows]
     return f"\n{table.title}:\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -79,19 +79,26 @@ def shorten(items: Sequence[object], limit: int = 6) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str, *, similarity: float = 0.6) -> str:
-    """A remedy for a misspelt name: the closest known one, or else the given advice.
-
-    Dashes in front count for nothing: all flags have them, which makes none more alike. `similarity` runs from 0 to 1
-    (the same): twice the characters in common over all characters.
+    """A remedy for a misspelt name: the closest known one (see `closest`), or else the given advice.
 
     >>> did_you_mean("warnr", ["warner", "direct"], "See the list.")
     "Did you mean 'warner'?"
     >>> did_you_mean("--by", ["--yes", "--share"], "See the list.")
     'See the list.'
     """
-    bare = {each.lstrip("-"): each for each in known}
-    close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN].lstrip("-"), bare, n=1, cutoff=similarity)
-    return f"Did you mean {bare[close[0]]!r}?" if close else otherwise
+    meant = closest(name, known, similarity)
+    return f"Did you mean {meant!r}?" if meant else otherwise
+
+
+def closest(name: object, known: Iterable[str], similarity: float = 0.6) -> str:
+    """The most similar of the known names; "" where none is.
+
+    Capitals count for nothing, and neither do dashes in front: all flags have them, which makes none more alike.
+    `similarity` runs from 0 to 1 (the same): twice the characters in common over all characters.
+    """
+    bare = {known_name.lstrip("-").lower(): known_name for known_name in known}
+    close = difflib.get_close_matches(str(name)[:_LONGEST_SHOWN].lstrip("-").lower(), bare, n=1, cutoff=similarity)
+    return bare[close[0]] if close else ""
 
 
 # -- what checks have in common ----------------------------------------------------------------------------------------
@@ -290,8 +297,8 @@ def as_list(values: object, name: str, example: str, *, empty: bool = True) -> l
 
 def as_distribution(values: Iterable[Number], name: str) -> list[Fraction]:
     """Read probabilities that sum to 1; sums off by rounding (at most 1e-6) are normalised away."""
-    given = as_list(values, name, '[0.5, "1/4", "1/4"]')
-    return normalised([as_probability(value, f"{name}[{i}]") for i, value in enumerate(given)], name)
+    listed = as_list(values, name, '[0.5, "1/4", "1/4"]')
+    return normalised([as_probability(value, f"{name}[{i}]") for i, value in enumerate(listed)], name)
 
 
 def normalised(probabilities: list[Fraction], name: str) -> list[Fraction]:
@@ -352,14 +359,14 @@ def _first_without_number(array: AnyArray) -> str:
 
 def columns_by_name(table: Any, names: Sequence[str]) -> Any:
     """The columns of those names where a table has names (a data frame), in that order; anything else as it is."""
-    given = getattr(table, "columns", None)
-    if given is None or not all(isinstance(name, str) for name in given):
+    columns = getattr(table, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
         return table
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in columns]
     if missing:
         raise InputError(
-            f"there is no column {shown(missing[0])}; found: {shown(list(given))}.",
-            remedy=did_you_mean(missing[0], list(given), f"Give the columns {', '.join(names)}."),
+            f"there is no column {shown(missing[0])}; found: {shown(list(columns))}.",
+            remedy=did_you_mean(missing[0], list(columns), f"Give the columns {', '.join(names)}."),
         )
     return table[list(names)]
 

@@ -39,7 +39,7 @@ class _OneThread(ContextDecorator):
     def __enter__(self) -> None:
         depth = getattr(self._own, "depth", 0)
         if not depth:
-            libraries = self._found()
+            libraries = self._blas_libraries()
             self._own.before = _limited(library for library in libraries if _is_own(library))
             with self._lock:
                 if not self._holders:
@@ -57,13 +57,15 @@ class _OneThread(ContextDecorator):
                 _restore(self._before)
         _restore(self._own.before)
 
-    def _found(self) -> list[Any]:
+    def _blas_libraries(self) -> list[Any]:
         """The libraries, looked for once: when something is first fitted."""
         if self._libraries is None:
             import scipy.linalg  # noqa: F401  # SciPy has a BLAS of its own, which is to be there to be found
             from threadpoolctl import ThreadpoolController
 
-            self._libraries = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+            self._libraries = [
+                library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"
+            ]
         return self._libraries
 
 

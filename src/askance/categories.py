@@ -50,9 +50,9 @@ class Categories:
         if not isinstance(labels, Iterable):
             self.labels = range(_as_size(labels, minimum, name))
             return
-        given = tuple(_as_label(label, name) for label in as_list(labels, name, '["no", "yes"], or their number'))
-        if not minimum <= len(given) <= MOST_LABELS:
-            got = f"{len(given)} {'label' if len(given) == 1 else 'labels'} ({shorten(given) or 'none'})"
+        listed = tuple(_as_label(label, name) for label in as_list(labels, name, '["no", "yes"], or their number'))
+        if not minimum <= len(listed) <= MOST_LABELS:
+            got = f"{len(listed)} {'label' if len(listed) == 1 else 'labels'} ({shorten(listed) or 'none'})"
             written = Either('a list such as ["no", "yes"]', "no,yes", argument=name)
             raise InputError(
                 f"has {got}",
@@ -61,11 +61,11 @@ class Categories:
                 allowed=f"at least {minimum}, at most {MOST_LABELS:,}",
                 remedy=words("Give {0} as {1}, or as a number.", Argument(name), written),
             )
-        plain = all(type(label) is int for label in given) and given == tuple(range(len(given)))
-        self.labels = range(len(given)) if plain else given
-        if not plain and len(self._code_of) < len(given):
+        plain = all(type(label) is int for label in listed) and listed == tuple(range(len(listed)))
+        self.labels = range(len(listed)) if plain else listed
+        if not plain and len(self._code_of) < len(listed):
             first: dict[Label, int] = {}
-            twice = next(label for i, label in enumerate(given) if first.setdefault(label, i) != i)
+            twice = next(label for i, label in enumerate(listed) if first.setdefault(label, i) != i)
             raise InputError(f"label {shown(twice)} of {name} appears twice.", remedy="Give every label once.")
 
     @classmethod

@@ -169,20 +169,14 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if release is None:
             check_is_fitted(self, "release_", msg="There is no release: call plan(n_features) first, or pass release=.")
             release = self.release_
-        if exceeds(release.privacy_level, as_positive_level(self.privacy_level)):
-            raise InputError(
-                f"the release has level {release.privacy_level!r}; allowed: privacy_level={self.privacy_level} "
-                "or less.",
-                remedy="Give the release that the devices had, and its level.",
-            )
+        _require_level("release", release.privacy_level, self.privacy_level)
         if of_statistics(reports):
             release.channel.require_same(reports.channel)
         _forget(self, "feature_names_in_", "pilot_")
         self.release_ = release
         self.n_features_in_ = self.release_.field.n_features
         self.n_clipped_ = np.zeros(self.n_features_in_ + 1, dtype=np.int64)
-        given = reports if of_statistics(reports) else Tally(self.release_.channel).add(reports)
-        return self._solve(given)
+        return self._solve(reports if of_statistics(reports) else Tally(self.release_.channel).add(reports))
 
     def plan(self, n_features: int) -> MomentRelease:
         """The release that devices need, from public scales or bounds; `release.specification()` is for sending."""
@@ -321,12 +315,7 @@ class PrivateLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore
             reports: what they said, out of the channel's observations.
             channel: how answers were noised; its outputs are the classes.
         """
-        if exceeds(channel.privacy_level, as_positive_level(self.privacy_level)):
-            raise InputError(
-                f"the channel has level {channel.privacy_level!r}; allowed: privacy_level={self.privacy_level} "
-                "or less.",
-                remedy="Give the channel that the respondents had, and its level.",
-            )
+        _require_level("channel", channel.privacy_level, self.privacy_level)
         rows = validate_data(self, X, reset=True, dtype=np.float64)
         self.classes_ = np.asarray(channel.outputs.labels)
         return self._solve(Responses(channel).add(_with_intercept(rows), reports))
@@ -386,6 +375,15 @@ def _validated(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, **rules: An
     if "array=" in told:
         raise ShapeError(f"X has {np.ndim(X)} dimensions; allowed: 2.", remedy="Reshape your data: X.reshape(-1, 1).")
     raise InputError("X or y holds a text that is no number.", remedy="Turn texts into numbers first, with float().")
+
+
+def _require_level(what: str, level: float, allowed: Number) -> None:
+    """Refuse reports of more than the level that the estimator states."""
+    if exceeds(level, as_positive_level(allowed)):
+        raise InputError(
+            f"the {what} has level {level!r}; allowed: privacy_level={allowed} or less.",
+            remedy=f"Give the {what} that the respondents had, and its level.",
+        )
 
 
 def _forget(estimator: BaseEstimator, *names: str) -> None:

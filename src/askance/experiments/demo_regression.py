@@ -16,10 +16,11 @@ from askance.estimation.linear import estimate_linear, fit_exact
 from askance.estimation.results.linear_fit import LinearFit
 from askance.experiments.narrow import finish, panels
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION
 from askance.models.linear import LinearModel
+from askance.tables import Table
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def regression_tables(result: Mapping[str, Any]) -> list[Table]:
         texts = [f"{number(c['estimate'], 3)} ± {number(c['upper'] - c['estimate'], 2)}" for c in cells]
         rows.append((cells[0]["name"], number(true), *texts))
     title = f"coefficients of {config['outcome']}, with {100 * config['confidence']:g} % intervals"
-    return [Table(title, ("per unit of", "truth", *names), rows)]
+    return [text_table(title, ("per unit of", "truth", *names), rows)]
 
 
 def draw_regression(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:

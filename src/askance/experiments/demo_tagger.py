@@ -12,10 +12,11 @@ import numpy as np
 from askance.experiments.narrow import WIDTH as NARROW
 from askance.experiments.narrow import finish
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
 from askance.experiments.tagging_corpus import corpora
 from askance.formats.figure_file import figure_bytes
 from askance.geometry.style import BLUE, DARK, VERMILION, new_figure
+from askance.tables import Table
 from askance.text.corpus.corpus import NO_TAG, Corpus
 from askance.text.corpus.region import as_range
 from askance.text.corpus.region_sampling import sample_regions
@@ -97,9 +98,9 @@ def run_tagger(config: TaggerConfig, progress: Callable[[str], None] = lambda st
     }
 
 
-def _score(found: Evaluation, confidence: float) -> dict[str, float]:
-    lower, upper = found.interval(confidence)
-    return {"accuracy": round(found.accuracy, 12), "lower": round(lower, 12), "upper": round(upper, 12)}
+def _score(evaluation: Evaluation, confidence: float) -> dict[str, float]:
+    lower, upper = evaluation.interval(confidence)
+    return {"accuracy": round(evaluation.accuracy, 12), "lower": round(lower, 12), "upper": round(upper, 12)}
 
 
 def _labels_within(train: Corpus, regions: RegionCounts) -> Corpus:
@@ -117,22 +118,22 @@ def _most_counted(regions: RegionCounts) -> int:
 
 def _questions(regions: RegionCounts, size: int) -> list[dict[str, Any]]:
     """The first stretches that were counted, and the counts."""
-    found = []
+    questions = []
     for number in range(min(size, len(regions))):
         region = regions.region(number)
         words = regions.corpus.sentence(region.sentence)[region.start : region.end]
         counts = {tag: as_range(count, len(words))[0] for tag, count in region.counts.items()}
-        found.append({"words": list(words), "counts": counts})
-    return found
+        questions.append({"words": list(words), "counts": counts})
+    return questions
 
 
 def _tagged(tagger: CountTagger, test: Corpus, size: int) -> list[dict[str, Any]]:
     """The first short test sentences with given and true tags; not chosen by how well they come out."""
     numbers = np.flatnonzero(test.lengths <= _LONGEST_SHOWN)[:size].tolist()
-    given = tagger.predict([test.sentence(number) for number in numbers])
+    predicted = tagger.predict([test.sentence(number) for number in numbers])
     return [
         {"words": list(test.sentence(number)), "given": list(tags), "true": list(test.tags_of(number))}
-        for number, tags in zip(numbers, given, strict=True)
+        for number, tags in zip(numbers, predicted, strict=True)
     ]
 
 
@@ -140,24 +141,27 @@ def tagger_tables(result: Mapping[str, Any]) -> list[Table]:
     """Accuracy of every way to learn, then questions and answers, then tagged sentences."""
     confidence, majority = result["config"]["confidence"], result["majority"]
     rows = [(f"always {majority['tag']}, the tag counted most", "counts", *_accuracy(majority))]
-    for each in result["windows"]:
-        told = f"{each['words']} words of each sentence"
-        rows.append((told, "counts", *_accuracy(each["counts"])))
-        rows.append((told, "labels", *_accuracy(each["labels_of_these_words"])))
+    for window in result["windows"]:
+        told = f"{window['words']} words of each sentence"
+        rows.append((told, "counts", *_accuracy(window["counts"])))
+        rows.append((told, "labels", *_accuracy(window["labels_of_these_words"])))
     rows.append(("all words", "labels", *_accuracy(result["labels"])))
     interval = f"{100 * confidence:g} % interval"
-    asked = [(" ".join(q["words"]), _counts_text(q["counts"])) for q in result["questions"]]
+    asked = [
+        (" ".join(q["words"]), ", ".join(f"{count} × {tag}" for tag, count in q["counts"].items()))
+        for q in result["questions"]
+    ]
     tagged = [
         (
-            " ".join(f"{word}/{tag}" for word, tag in zip(each["words"], each["given"], strict=True)),
-            _mistakes_text(each),
+            " ".join(f"{word}/{tag}" for word, tag in zip(sentence["words"], sentence["given"], strict=True)),
+            _mistakes_text(sentence),
         )
-        for each in result["tagged"]
+        for sentence in result["tagged"]
     ]
     return [
-        Table("words tagged correctly, in percent", ("learned from", "told", "correct", interval), rows),
-        Table("what annotators see and say", ("words", "counts"), asked),
-        Table("sentences it has not seen, as tagged from counts", ("word/tag", "mistakes"), tagged),
+        text_table("words tagged correctly, in percent", ("learned from", "told", "correct", interval), rows),
+        text_table("what annotators see and say", ("words", "counts"), asked),
+        text_table("sentences it has not seen, as tagged from counts", ("word/tag", "mistakes"), tagged),
     ]
 
 
@@ -165,13 +169,9 @@ def _accuracy(score: Mapping[str, float]) -> tuple[str, str]:
     return f"{100 * score['accuracy']:.1f}", f"{100 * score['lower']:.1f}–{100 * score['upper']:.1f}"
 
 
-def _counts_text(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} × {tag}" for tag, count in counts.items())
-
-
 def _mistakes_text(sentence: Mapping[str, Any]) -> str:
     rows = zip(sentence["words"], sentence["given"], sentence["true"], strict=True)
-    return ", ".join(f"{word} is {true}" for word, given, true in rows if given != true) or "none"
+    return ", ".join(f"{word} is {true}" for word, guess, true in rows if guess != true) or "none"
 
 
 def draw_tagger(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:
@@ -190,15 +190,17 @@ def draw_tagger(result: Mapping[str, Any], *, narrow: bool = False) -> bytes:
     places = np.arange(len(windows))
     kinds = (("counts", "counts", BLUE, -0.08), ("labels_of_these_words", "labels of the same words", VERMILION, 0.08))
     for key, label, colour, offset in kinds:
-        low, middle, high = (np.array([each[key][name] for each in windows]) for name in ("lower", "accuracy", "upper"))
+        low, middle, high = (
+            np.array([window[key][name] for window in windows]) for name in ("lower", "accuracy", "upper")
+        )
         reach = [middle - low, high - middle]
         axis.errorbar(places + offset, middle, yerr=reach, fmt="o", ms=5, capsize=4, color=colour, label=label)
     axis.axhline(result["labels"]["accuracy"], color=DARK, lw=1.2, label="labels of all words")
     # Far below everything else: a line for it would leave the others no room.
     axis.plot([], [], " ", label=f"the commonest tag, always: {result['majority']['accuracy']:.2f}, below")
-    axis.set_xticks(places, [str(each["words"]) for each in windows])
+    axis.set_xticks(places, [str(window["words"]) for window in windows])
     axis.set_xlim(-0.5, len(windows) - 0.5)
-    lowest = min(each[key]["lower"] for each in windows for key, *_ in kinds)
+    lowest = min(window[key]["lower"] for window in windows for key, *_ in kinds)
     axis.set_ylim(max(0.0, math.floor(20 * lowest - 1) / 20), 1.0)
     axis.set_xlabel("words that are counted, or labelled, in each sentence")
     axis.set_ylabel("share of words tagged correctly")

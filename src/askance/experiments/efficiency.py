@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -21,8 +20,9 @@ from askance.experiments.efficiency_drawing import draw_channels, draw_efficienc
 from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.printed import Rows
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,14 +51,12 @@ class EfficiencyExperiment(Experiment):
         "privacy."
     )
 
-    captions = MappingProxyType(
-        {
-            "efficiency": "Efficiency against the reveal probability. Lines are computed; points are from simulated "
-            "surveys, with 95 % bars.",
-            "channels": "The variance of estimates through several channels of one privacy level, in units of the "
-            "optimal channel's. “As printed” is what the paper's formula makes of the level.",
-        }
-    )
+    captions: ClassVar = {
+        "efficiency": "Efficiency against the reveal probability. Lines are computed; points are from simulated "
+        "surveys, with 95 % bars.",
+        "channels": "The variance of estimates through several channels of one privacy level, in units of the "
+        "optimal channel's. “As printed” is what the paper's formula makes of the level.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """Curves are the same in both; a quick run simulates fewer surveys."""
@@ -78,13 +76,13 @@ class EfficiencyExperiment(Experiment):
         model = {"statistics": config["statistics"]}
         trials = []
         for signal, theta in config["signals"].items():
-            given = {**model, "theta": theta}
+            truth = {**model, "theta": theta}
             reveal = {"reveal_probabilities": config["reveal_probability"]}
-            trials.append(Trial(f"curve-{signal}", efficiency_curve, {**given, **reveal}, 0.1))
+            trials.append(Trial(f"curve-{signal}", efficiency_curve, {**truth, **reveal}, 0.1))
             if signal == "none":
                 continue
             levels = {"privacy_levels": config["privacy_levels"]}
-            trials.append(Trial(f"channels-{signal}", compare_channels, {**given, **levels}, 2.0))
+            trials.append(Trial(f"channels-{signal}", compare_channels, {**truth, **levels}, 2.0))
             for reveal_probability in config["simulated_at"]:
                 key = f"surveys-{signal}-{reveal_probability}"
                 survey = {
@@ -93,7 +91,7 @@ class EfficiencyExperiment(Experiment):
                     "respondents": config["respondents"],
                     "seed": trial_seed(config["seed"], key),
                 }
-                trials.append(Trial(key, simulate_surveys, {**given, **survey}, config["surveys"] / 80))
+                trials.append(Trial(key, simulate_surveys, {**truth, **survey}, config["surveys"] / 80))
         return trials
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
@@ -107,8 +105,8 @@ class EfficiencyExperiment(Experiment):
             "respondents": config["respondents"],
             "simulated": {
                 signal: [
-                    {"reveal_probability": each, **outcomes[f"surveys-{signal}-{each}"]}
-                    for each in config["simulated_at"]
+                    {"reveal_probability": reveal, **outcomes[f"surveys-{signal}-{reveal}"]}
+                    for reveal in config["simulated_at"]
                 ]
                 for signal in signals
             },
@@ -131,14 +129,14 @@ class EfficiencyExperiment(Experiment):
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
         """Efficiencies at a few reveal probabilities, and errors of channels."""
-        at = [result["reveal_probability"].index(each) for each in _SHOWN]
-        columns = ["signal", "→ 0", *(number(each) for each in _SHOWN[1:])]
+        at = [result["reveal_probability"].index(reveal) for reveal in _SHOWN]
+        columns = ["signal", "→ 0", *(number(reveal) for reveal in _SHOWN[1:])]
         rows = [
             [f"{signal}, θ = {_vector(result['signals'][signal])}", *(_share(curve["efficiency"][i]) for i in at)]
             for signal, curve in result["curves"].items()
         ]
         return [
-            Table("Efficiency of moments, by the reveal probability", columns, rows),
+            text_table("Efficiency of moments, by the reveal probability", columns, rows),
             *(_channel_table(signal, rows) for signal, rows in result["channels"].items()),
         ]
 
@@ -188,11 +186,11 @@ def simulate_surveys(
     for _ in range(surveys):
         tally = Tally(channel, rng.multinomial(respondents, frequencies / frequencies.sum()))
         least.append(influence @ tally.frequencies)
-        for method, found in errors.items():
-            found.append(estimate(model, tally, method).theta - np.asarray(theta))
+        for method, differences in errors.items():
+            differences.append(estimate(model, tally, method).theta - np.asarray(theta))
     outcome = {}
-    for method, found in errors.items():
-        value, deviation = _simulated_efficiency(np.array(found), np.array(least))
+    for method, differences in errors.items():
+        value, deviation = _simulated_efficiency(np.array(differences), np.array(least))
         outcome[method] = {"efficiency": round(value, _DIGITS), "standard_error": round(deviation, _DIGITS)}
     return outcome
 
@@ -292,7 +290,7 @@ def _channel_table(signal: str, rows: Sequence[Mapping[str, Plain]]) -> Table:
     rows = [row for row in rows if row["privacy_level"] in _SHOWN_LEVELS] or rows
     columns = ["channel and estimator", *(f"level {number(row['privacy_level'])}" for row in rows)]
     names = list(rows[0]["errors"])
-    return Table(
+    return text_table(
         f"Total asymptotic variance tr Σ at a privacy level, {signal} signal",
         columns,
         [[name, *(number(row["errors"][name]) for row in rows)] for name in names],
@@ -328,9 +326,9 @@ def _findings_of_curves(result: Mapping[str, Plain]) -> Sequence[Finding]:
 def _findings_of_estimators(result: Mapping[str, Plain]) -> Sequence[Finding]:
     curves = [result["curves"][signal] for signal in ("weak", "strong")]
     near, far = (max(curve[f"lemma_from_{of}"] for curve in curves) for of in ("moments", "marginal"))
-    one_step = [each["one-step"] for rows in result["simulated"].values() for each in rows]
-    mean = sum(each["efficiency"] for each in one_step) / len(one_step)
-    deviation = math.sqrt(sum(each["standard_error"] ** 2 for each in one_step)) / len(one_step)
+    one_step = [point["one-step"] for rows in result["simulated"].values() for point in rows]
+    mean = sum(point["efficiency"] for point in one_step) / len(one_step)
+    deviation = math.sqrt(sum(point["standard_error"] ** 2 for point in one_step)) / len(one_step)
     return [
         Finding(
             "The lemma on randomized response announces the variance of the maximum marginal likelihood.",

@@ -14,10 +14,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from askance.experiments.tables import Table
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,10 +83,6 @@ class Data:
     note: str
     fingerprint: str
 
-    def to_json(self) -> dict[str, Plain]:
-        """Plain values."""
-        return dict(self.__dict__)
-
 
 class Experiment(ABC):
     """One figure of the paper."""
@@ -99,7 +94,7 @@ class Experiment(ABC):
     #: What the figures show, in a few sentences for a reader who has not read the paper; a line is a paragraph.
     description: str
     #: What each figure shows, by its name, for the report.
-    captions: Mapping[str, str] = MappingProxyType({})
+    captions: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:

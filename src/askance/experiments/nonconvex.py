@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below
 from askance.experiments.printed import PRINTED_CHANNEL, Rows, Texts, printed_pair, report_frequencies
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.geometry import Picture, likelihood_picture
 from askance.geometry.style import reports_text
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +41,11 @@ class NonconvexExperiment(Experiment):
         "second a sample."
     )
 
-    captions = MappingProxyType(
-        {
-            "expected": "The likelihood of the frequencies that are expected. Below, where EM goes from each start, "
-            "step by step; hollow points on the curve are the starts.",
-            "sample": "The same for a sample.",
-        }
-    )
+    captions: ClassVar = {
+        "expected": "The likelihood of the frequencies that are expected. Below, where EM goes from each start, "
+        "step by step; hollow points on the curve are the starts.",
+        "sample": "The same for a sample.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """A quick run starts EM from fewer places, counts fewer samples and scans fewer θ."""
@@ -68,28 +66,22 @@ class NonconvexExperiment(Experiment):
     def trials(self, config: Mapping[str, Plain]) -> Sequence[Trial]:
         """The picture of expected frequencies, that of a sample, many samples, and the range with two maxima."""
         model = {"statistics": config["statistics"], "channel": config["channel"]}
-        given = {**model, "theta": config["theta"]}
+        truth = {**model, "theta": config["theta"]}
         em = {"em_starts": config["em_starts"], "em_steps": config["em_steps"]}
         sampled = {"reports": config["reports"]}
         seeds = {key: {"seed": trial_seed(config["seed"], key)} for key in ("sample", "samples")}
         return [
-            Trial("expected", draw_likelihood, {**given, **em}),
-            Trial("sample", draw_likelihood, {**given, **em, **sampled, **seeds["sample"]}),
+            Trial("expected", draw_likelihood, {**truth, **em}),
+            Trial("sample", draw_likelihood, {**truth, **em, **sampled, **seeds["sample"]}),
             Trial(
-                "samples", count_samples, {**given, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
+                "samples", count_samples, {**truth, **sampled, **seeds["samples"], "samples": config["samples"]}, 2.0
             ),
             Trial("range", count_maxima, {**model, "thetas": config["scanned"]}, 1.5),
         ]
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
         """Both pictures' data, the counts over samples, and the number of maxima over θ."""
-        return {
-            "theta": config["theta"],
-            "expected": outcomes["expected"],
-            "sample": outcomes["sample"],
-            "samples": outcomes["samples"],
-            "range": outcomes["range"],
-        }
+        return {"theta": config["theta"], **outcomes}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """The likelihood of the expected frequencies, and that of the sample."""
@@ -112,27 +104,68 @@ class NonconvexExperiment(Experiment):
         rows = []
         for name in ("expected", "sample"):
             picture = result[name]
-            maxima = [each["theta"][0] for each in picture["maxima"]]
+            maxima = [maximum["theta"][0] for maximum in picture["maxima"]]
             estimates = [picture[key]["theta"][0] for key in ("moment_estimate", "one_step")]
-            listed = ", ".join(_theta(each) for each in maxima)
-            rows.append([f"{name} frequencies", listed, *(_theta(each) for each in estimates)])
+            listed = ", ".join(_theta(theta) for theta in maxima)
+            rows.append([f"{name} frequencies", listed, *(_theta(theta) for theta in estimates)])
         starts = [
-            [number(each["iterates"][0][0]), _end(each["maximum"], result["expected"])]
-            for each in result["expected"]["em"]
+            [number(path["iterates"][0][0]), _end(path["maximum"], result["expected"])]
+            for path in result["expected"]["em"]
         ]
         return [
-            Table("Maxima of the likelihood, and estimates of θ", ["reports", "maxima", "moments", "one-step"], rows),
-            Table("Where EM ends, expected frequencies", ["start", "end"], starts),
+            text_table(
+                "Maxima of the likelihood, and estimates of θ", ["reports", "maxima", "moments", "one-step"], rows
+            ),
+            text_table("Where EM ends, expected frequencies", ["start", "end"], starts),
         ]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """The maxima."""
-        maxima = " and ".join(number(each["theta"][0]) for each in result["expected"]["maxima"])
+        maxima = " and ".join(number(maximum["theta"][0]) for maximum in result["expected"]["maxima"])
         return f"maxima at θ = {maxima}; moments: {number(result['expected']['moment_estimate']['theta'][0])}"
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Two maxima, where EM ends, consistency of moments, and for which θ there are two."""
-        return _findings(result)
+        expected, samples = result["expected"], result["samples"]
+        maxima = [maximum["theta"][0] for maximum in expected["maxima"]]
+        wrong = [path["iterates"][0][0] for path in expected["em"] if path["maximum"] != 0]
+        two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
+        within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
+        moments = expected["moment_estimate"]["theta"][0]
+        return [
+            Finding(
+                "The log-marginal likelihood is not concave, although the model is well specified.",
+                f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(theta) for theta in maxima)}.",
+                "agrees" if len(maxima) == 2 else "differs",
+            ),
+            Finding(
+                "The moment estimate is consistent when S has full column rank.",
+                f"From the expected frequencies it is {number(moments)}, from {samples['samples']} samples its error "
+                f"is {number(samples['moments_error'], 2)} in the root mean square.",
+                "agrees" if abs(moments - result["theta"]) < 1e-6 else "differs",
+            ),
+            Finding(
+                "EM ends where its start leads it.",
+                f"{len(wrong)} of {len(expected['em'])} starts end at the wrong maximum"
+                + (f": those from {number(min(wrong))} on." if wrong else "."),
+                "beyond",
+            ),
+            Finding(
+                "Two maxima are there for some θ only.",
+                f"Among the θ that were scanned, for those from {number(min(two))} to {number(max(two))}; the "
+                "exact range is −ln 4 to about −0.987."
+                if within
+                else f"Among the θ that were scanned, for {len(two)}; expected between −ln 4 and about −0.987.",
+                "beyond" if within else "differs",
+            ),
+            Finding(
+                "One scoring step from the moment estimate stays on the right slope and is more precise.",
+                f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. Of the "
+                f"{samples['samples']} samples, {samples['several_maxima']} have two maxima, and in "
+                f"{samples['highest_is_spurious'] or 'none'} of them the wrong one is the highest.",
+                "beyond",
+            ),
+        ]
 
 
 def draw_likelihood(
@@ -178,7 +211,7 @@ def count_maxima(statistics: Rows, channel: Texts, thetas: Sequence[float]) -> P
     rows = []
     for theta in thetas:
         data = likelihood_picture(model, seen, _expected(model, seen, theta), points=11).data
-        rows.append({"theta": theta, "maxima": [round(each["theta"][0], 6) for each in data["maxima"]]})
+        rows.append({"theta": theta, "maxima": [round(maximum["theta"][0], 6) for maximum in data["maxima"]]})
     return rows
 
 
@@ -206,49 +239,6 @@ def _theta(value: float) -> str:
     ('−1.100', '2.120')
     """
     return f"{value:.3f}".replace("-", "−")
-
-
-def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
-    expected, samples = result["expected"], result["samples"]
-    maxima = [each["theta"][0] for each in expected["maxima"]]
-    wrong = [each["iterates"][0][0] for each in expected["em"] if each["maximum"] != 0]
-    two = [row["theta"] for row in result["range"] if len(row["maxima"]) > 1]
-    within = bool(two) and min(two) > _LOWEST and max(two) < _HIGHEST
-    moments = expected["moment_estimate"]["theta"][0]
-    return [
-        Finding(
-            "The log-marginal likelihood is not concave, although the model is well specified.",
-            f"At θ = {number(result['theta'])} it has maxima at {' and '.join(number(each) for each in maxima)}.",
-            "agrees" if len(maxima) == 2 else "differs",
-        ),
-        Finding(
-            "The moment estimate is consistent when S has full column rank.",
-            f"From the expected frequencies it is {number(moments)}, from {samples['samples']} samples its error is "
-            f"{number(samples['moments_error'], 2)} in the root mean square.",
-            "agrees" if abs(moments - result["theta"]) < 1e-6 else "differs",
-        ),
-        Finding(
-            "EM ends where its start leads it.",
-            f"{len(wrong)} of {len(expected['em'])} starts end at the wrong maximum"
-            + (f": those from {number(min(wrong))} on." if wrong else "."),
-            "beyond",
-        ),
-        Finding(
-            "Two maxima are there for some θ only.",
-            f"Among the θ that were scanned, for those from {number(min(two))} to {number(max(two))}; the "
-            "exact range is −ln 4 to about −0.987."
-            if within
-            else f"Among the θ that were scanned, for {len(two)}; expected between −ln 4 and about −0.987.",
-            "beyond" if within else "differs",
-        ),
-        Finding(
-            "One scoring step from the moment estimate stays on the right slope and is more precise.",
-            f"Its error is {number(samples['one_step_error'], 2)} in the root mean square. Of the {samples['samples']} "
-            f"samples, {samples['several_maxima']} have two maxima, and in {samples['highest_is_spurious'] or 'none'} "
-            "of them the wrong one is the highest.",
-            "beyond",
-        ),
-    ]
 
 
 #: The experiment.

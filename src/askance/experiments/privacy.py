@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
-from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, Survey, as_data, describe
+from askance.experiments.privacy_data import DATA_SETS, ChosenSurvey, PaperSurvey, Sample, as_data, describe
 from askance.experiments.privacy_drawing import SCHEMES, draw_data_set
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def run_surveys(entry: Mapping[str, Plain], levels: Sequence[float], most: float
     """
     sample = Sample(entry, np.random.default_rng(trial_seed(seed, "people")))
     field, triple = sample.field, DATA_SETS[entry["key"]].group == "songs"
-    surveys: dict[tuple[float, str], Survey] = {}
+    surveys: dict[tuple[float, str], ChosenSurvey | PaperSurvey] = {}
     for level in levels:
         surveys[level, "paper"] = PaperSurvey(field, level, "paper", triple=triple)
         surveys[level, "exact"] = PaperSurvey(field, level, "exact", triple=triple)
@@ -77,8 +77,8 @@ def run_surveys(entry: Mapping[str, Plain], levels: Sequence[float], most: float
     for (level, _), survey in surveys.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AskanceWarning)  # that there are too few reports is what is shown
-            found = survey.coefficients()
-        for name, theta in found.items():
+            coefficients = survey.coefficients()
+        for name, theta in coefficients.items():
             score = r_squared(y, field.predict(theta, x))
             schemes[name][levels.index(level)] = {"spent": survey.privacy_level, **score}
     return {
@@ -117,12 +117,10 @@ class PrivacyExperiment(Experiment):
         "takes. The paper does not say which housing data it used, nor how columns were scaled, and the picture is not "
         "part of its source: what is compared is what its text says of it."
     )
-    captions = MappingProxyType(
-        {
-            key: f"{each.title}: R² against the privacy level, centred above and uncentred below."
-            for key, each in DATA_SETS.items()
-        }
-    )
+    captions: ClassVar = {
+        key: f"{data_set.title}: R² against the privacy level, centred above and uncentred below."
+        for key, data_set in DATA_SETS.items()
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """Data sets with fingerprints, levels and the number of trials."""
@@ -157,7 +155,7 @@ class PrivacyExperiment(Experiment):
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
         """For every data set and scheme: levels really spent, and R² summed up over trials, by level."""
-        found = []
+        summaries = []
         for entry, data in zip(config["data_sets"], self.data(config), strict=True):
             runs = [outcomes[f"{entry['key']}-{index:02d}"] for index in range(config["trials"])]
             schemes = {
@@ -177,20 +175,53 @@ class PrivacyExperiment(Experiment):
                 for line in ("no_noise", "mean_only")
             }
             about = {"key": entry["key"], "title": data.name, "source": data.source, "train": entry["train"]}
-            found.append({**about, "group": DATA_SETS[entry["key"]].group, **lines, "schemes": schemes})
-        return {"levels": list(config["levels"]), "trials": config["trials"], "data_sets": found}
+            summaries.append({**about, "group": DATA_SETS[entry["key"]].group, **lines, "schemes": schemes})
+        return {"levels": list(config["levels"]), "trials": config["trials"], "data_sets": summaries}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """One figure for each data set: centred R² above, uncentred below."""
-        return {each["key"]: draw_data_set(each, result) for each in result["data_sets"]}
+        return {data_set["key"]: draw_data_set(data_set, result) for data_set in result["data_sets"]}
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Against the paper's two sentences on its figure, its levels and its footnote."""
-        return _findings(result)
+        levels, sets = result["levels"], result["data_sets"]
+        moderate, first = _nearest(levels, 1.0), sets[0]
+        medians = {
+            data_set["key"]: [_median(data_set, "askance", i) for i in _run(data_set, "askance")] for data_set in sets
+        }
+        rising = [data_set for data_set in sets if medians[data_set["key"]] == sorted(medians[data_set["key"]])]
+        rises = all(values[-1] > values[0] for values in medians.values())
+        findings = [
+            Finding(
+                "The efficiency degrades with increase in the privacy constraint.",
+                "With the channel that askance chooses, median R² rises with the level at every step on "
+                f"{len(rising)} of {len(sets)} data sets: {_series(first, 'askance', levels)} on {_called(first)}.",
+                "agrees" if rises else "differs",
+                "" if rises else "Where nothing can be said at any level, R² stays where the mean alone is.",
+            )
+        ]
+        for data_set in sets:
+            findings.append(_moderate(data_set, moderate, levels))
+        shares = [data_set["schemes"]["printed"][moderate]["spent"] / levels[moderate] for data_set in sets]
+        spent = " to ".join(dict.fromkeys(number(share, 3) for share in (min(shares), max(shares))))
+        findings.append(
+            Finding(
+                "Both schemes are α-private.",
+                f"A report as printed spends {spent} of the stated level, on every data set. With all of it spent, and "
+                f"the moments still as they come, median centred R² on {_called(first)} is "
+                f"{_series(first, 'exact', levels)}. As printed it is {_series(first, 'printed', levels)}.",
+                "differs",
+                "Safe, but half of the level is given away: q = e^(α/2)/(1 + e^(α/2)) keeps a bit at level α/2. The "
+                "triple is three bits about the same two numbers, and its level is accounted for as a whole.",
+            )
+        )
+        findings.append(_footnote(sets, moderate, levels))
+        findings.append(_reached(sets, levels))
+        return findings
 
     def tables(self, result: Mapping[str, Plain]) -> Sequence[Table]:
         """Median centred R² by level and scheme, for every data set, and what reports as printed really spend."""
-        return [_table(each, result["levels"]) for each in result["data_sets"]]
+        return [_table(data_set, result["levels"]) for data_set in result["data_sets"]]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """R² of the chosen channel on the first data set at the level nearest to 1."""
@@ -205,8 +236,8 @@ class PrivacyExperiment(Experiment):
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _called(each: Mapping[str, Plain]) -> str:
-    return f"{each['title']} ({each['source']})"
+def _called(data_set: Mapping[str, Plain]) -> str:
+    return f"{data_set['title']} ({data_set['source']})"
 
 
 def _score(value: float, digits: int = 3) -> str:
@@ -224,95 +255,64 @@ def _nearest(levels: Sequence[float], wanted: float) -> int:
     return int(np.argmin([abs(np.log(level / wanted)) for level in levels]))
 
 
-def _median(each: Mapping[str, Plain], scheme: str, i: int, kind: str = "centred") -> float:
-    return float(each["schemes"][scheme][i][kind]["median"])
+def _median(data_set: Mapping[str, Plain], scheme: str, i: int, kind: str = "centred") -> float:
+    return float(data_set["schemes"][scheme][i][kind]["median"])
 
 
-def _run(each: Mapping[str, Plain], scheme: str) -> list[int]:
+def _run(data_set: Mapping[str, Plain], scheme: str) -> list[int]:
     """At which levels, by place, a scheme was run."""
-    return [i for i, row in enumerate(each["schemes"][scheme]) if row is not None]
+    return [i for i, row in enumerate(data_set["schemes"][scheme]) if row is not None]
 
 
-def _series(each: Mapping[str, Plain], scheme: str, levels: Sequence[float]) -> str:
+def _series(data_set: Mapping[str, Plain], scheme: str, levels: Sequence[float]) -> str:
     """Medians with their levels.
 
-    >>> each = {"schemes": {"askance": [{"centred": {"median": 0.25}}, None]}}
-    >>> _series(each, "askance", [1.0, 2.0])
+    >>> housing = {"schemes": {"askance": [{"centred": {"median": 0.25}}, None]}}
+    >>> _series(housing, "askance", [1.0, 2.0])
     '0.250 at level 1'
     """
-    return ", ".join(f"{_score(_median(each, scheme, i))} at level {levels[i]:g}" for i in _run(each, scheme))
+    return ", ".join(f"{_score(_median(data_set, scheme, i))} at level {levels[i]:g}" for i in _run(data_set, scheme))
 
 
-def _table(each: Mapping[str, Plain], levels: Sequence[float]) -> Table:
+def _table(data_set: Mapping[str, Plain], levels: Sequence[float]) -> Table:
     rows = []
     for i, level in enumerate(levels):
-        cells = [_score(_median(each, name, i)) if i in _run(each, name) else "not run" for name in _COLUMNS]
-        rows.append([f"{level:g}", number(each["schemes"]["printed"][i]["spent"], 3), *cells])
+        cells = [_score(_median(data_set, name, i)) if i in _run(data_set, name) else "not run" for name in _COLUMNS]
+        rows.append([f"{level:g}", number(data_set["schemes"]["printed"][i]["spent"], 3), *cells])
     lines = []
     for line, words in (("no_noise", "no noise"), ("mean_only", "the mean alone")):
-        centred, uncentred = (each[line][kind]["median"] for kind in _KINDS)
+        centred, uncentred = (data_set[line][kind]["median"] for kind in _KINDS)
         lines.append(f"{words} {_score(centred)} (uncentred {_score(uncentred, 5)})")
     columns = ("level", "spent as printed", *_COLUMNS.values())
-    return Table(f"{_called(each)}, {each['train']:,} people: median centred R²; {', '.join(lines)}", columns, rows)
-
-
-def _findings(result: Mapping[str, Plain]) -> list[Finding]:
-    levels, sets = result["levels"], result["data_sets"]
-    moderate, first = _nearest(levels, 1.0), sets[0]
-    medians = {each["key"]: [_median(each, "askance", i) for i in _run(each, "askance")] for each in sets}
-    rising = [each for each in sets if medians[each["key"]] == sorted(medians[each["key"]])]
-    rises = all(values[-1] > values[0] for values in medians.values())
-    found = [
-        Finding(
-            "The efficiency degrades with increase in the privacy constraint.",
-            f"With the channel that askance chooses, median R² rises with the level at every step on {len(rising)} of "
-            f"{len(sets)} data sets: {_series(first, 'askance', levels)} on {_called(first)}.",
-            "agrees" if rises else "differs",
-            "" if rises else "Where nothing can be said at any level, R² stays where the mean alone is.",
-        )
-    ]
-    for each in sets:
-        found.append(_moderate(each, moderate, levels))
-    shares = [each["schemes"]["printed"][moderate]["spent"] / levels[moderate] for each in sets]
-    spent = " to ".join(dict.fromkeys(number(share, 3) for share in (min(shares), max(shares))))
-    found.append(
-        Finding(
-            "Both schemes are α-private.",
-            f"A report as printed spends {spent} of the stated level, on every data set. With all of it spent, and the "
-            f"moments still as they come, median centred R² on {_called(first)} is "
-            f"{_series(first, 'exact', levels)}. As printed it is {_series(first, 'printed', levels)}.",
-            "differs",
-            "Safe, but half of the level is given away: q = e^(α/2)/(1 + e^(α/2)) keeps a bit at level α/2. The triple "
-            "is three bits about the same two numbers, and its level is accounted for as a whole.",
-        )
+    return text_table(
+        f"{_called(data_set)}, {data_set['train']:,} people: median centred R²; {', '.join(lines)}", columns, rows
     )
-    found.append(_footnote(sets, moderate, levels))
-    found.append(_reached(sets, levels))
-    return found
 
 
-def _moderate(each: Mapping[str, Plain], i: int, levels: Sequence[float]) -> Finding:
+def _moderate(data_set: Mapping[str, Plain], i: int, levels: Sequence[float]) -> Finding:
     """Whether little is lost at a moderate level by the scheme as printed."""
-    best, last = each["no_noise"]["centred"]["median"], len(levels) - 1
-    row = each["schemes"]["printed"][i]["centred"]
+    best, last = data_set["no_noise"]["centred"]["median"], len(levels) - 1
+    row = data_set["schemes"]["printed"][i]["centred"]
     lost = best - row["median"]
     small = lost < 0.1 * best
     return Finding(
-        f"For moderate values of α the loss is not significant: {_called(each)}.",
+        f"For moderate values of α the loss is not significant: {_called(data_set)}.",
         f"As printed, median centred R² is {_score(row['median'])} at level {levels[i]:g} (mean "
-        f"{_score(row['mean'])}) and {_score(_median(each, 'printed', last))} at level {levels[last]:g}; without "
+        f"{_score(row['mean'])}) and {_score(_median(data_set, 'printed', last))} at level {levels[last]:g}; without "
         f"noise it is {_score(best)}.",
         "agrees" if small else "differs",
         ""
         if small
         else "Noise moves the eigenvalues of A = E[xxᵀ] through 0, and A⁻¹b of the raw moments explodes; "
-        f"{each['train']:,} people are too few for it. The same scheme, exactly calibrated and repaired, gives "
-        f"{_series(each, 'repaired', levels)}.",
+        f"{data_set['train']:,} people are too few for it. The same scheme, exactly calibrated and repaired, gives "
+        f"{_series(data_set, 'repaired', levels)}.",
     )
 
 
 def _footnote(sets: Sequence[Mapping[str, Plain]], i: int, levels: Sequence[float]) -> Finding:
-    alone = ", ".join(f"{_score(each['mean_only']['uncentred']['median'], 5)} on {_called(each)}" for each in sets)
+    alone = ", ".join(
+        f"{_score(data_set['mean_only']['uncentred']['median'], 5)} on {_called(data_set)}" for data_set in sets
+    )
     songs = sets[-1]
     centred, uncentred = (_median(songs, "printed", i, kind) for kind in _KINDS)
     return Finding(
@@ -328,9 +328,9 @@ def _footnote(sets: Sequence[Mapping[str, Plain]], i: int, levels: Sequence[floa
 
 def _reached(sets: Sequence[Mapping[str, Plain]], levels: Sequence[float]) -> Finding:
     parts = [
-        f"{_called(each)}, {each['train']:,} people: {_series(each, 'askance', levels)} (no noise "
-        f"{_score(each['no_noise']['centred']['median'])})"
-        for each in sets
+        f"{_called(data_set)}, {data_set['train']:,} people: {_series(data_set, 'askance', levels)} (no noise "
+        f"{_score(data_set['no_noise']['centred']['median'])})"
+        for data_set in sets
     ]
     return Finding(
         "One noised direction for all products at once, and a repair by the known noise, predict at levels where the "

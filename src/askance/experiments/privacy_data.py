@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -202,20 +202,8 @@ class Sample:
 
 
 # -- surveys -----------------------------------------------------------------------------------------------------------
-
-
-class Survey(Protocol):
-    """Reports of one scheme at one level, added up, and the coefficients that they give."""
-
-    @property
-    def privacy_level(self) -> float:
-        """What a report really spends."""
-
-    def add(self, z: FloatArray, rng: np.random.Generator) -> None:
-        """More respondents: (1, x, y) on the standard scale, clipped."""
-
-    def coefficients(self) -> dict[str, FloatArray]:
-        """Intercept and coefficients in the units of the data, by scheme."""
+# Each adds up the reports of one scheme at one level, and has the coefficients that they give, by scheme: intercept and
+# slopes in the units of the data.
 
 
 class ChosenSurvey:
@@ -231,7 +219,7 @@ class ChosenSurvey:
         return self._release.privacy_level
 
     def add(self, z: FloatArray, rng: np.random.Generator) -> None:
-        """More respondents."""
+        """More respondents: (1, x, y) on the standard scale, clipped."""
         rows, _ = self._release.encode_standard(z)
         self._tally = self._tally.add(self._release.channel.simulate(rows, rng))
 
@@ -310,14 +298,14 @@ class PaperSurvey:
         design, target, _ = self._moments("printed")
         if self._calibration == "paper":
             return {"printed": self._solve(design, target)}
-        found = {"exact": self._solve(design, target)}
+        schemes = {"exact": self._solve(design, target)}
         try:
             design, target, noise = self._moments("within")
         except EmptyDataError:  # some pair was never drawn: there is no average within it
             design, target, noise = self._moments("printed")
         bordered = np.eye(len(design) + 1)
         bordered[1:, 1:] = design
-        return found | {"repaired": self._solve(repair_design(bordered, noise).repaired[1:, 1:], target)}
+        return schemes | {"repaired": self._solve(repair_design(bordered, noise).repaired[1:, 1:], target)}
 
     def _moments(self, averaging: Averaging) -> tuple[FloatArray, FloatArray, float]:
         """A = E[xxᵀ] and b = E[xy] on the standard scale, and the standard error of A beside its diagonal."""

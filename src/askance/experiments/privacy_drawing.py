@@ -26,34 +26,36 @@ SCHEMES = {
 _LOWEST = {"centred": -0.25, "uncentred": 0.0}
 
 
-def draw_data_set(each: Mapping[str, Plain], result: Mapping[str, Plain]) -> Figure:
+def draw_data_set(data_set: Mapping[str, Plain], result: Mapping[str, Plain]) -> Figure:
     """Two panels of one data set: centred R², and the uncentred one below.
 
     Args:
-        each: one of the data sets of the result.
+        data_set: one of those of the result.
         result: of the experiment, for its levels.
     """
     figure = new_figure(4.7, 6.2)
     panels = figure.subplots(2, 1, sharex=True, height_ratios=(1.7, 1))
     for panel, kind in zip(panels, _LOWEST, strict=True):
-        _draw_panel(panel, each, result["levels"], kind)
+        _draw_panel(panel, data_set, result["levels"], kind)
         panel.set_ylabel(f"R², {kind}", fontsize=9)
     panels[-1].set_xlabel("privacy level, as stated")
-    alone = each["mean_only"]["uncentred"]["median"]
+    alone = data_set["mean_only"]["uncentred"]["median"]
     # Where a year is predicted all lines are one: the number says why.
     panels[-1].set_title(f"uncentred, the mean alone has {alone:.{3 if alone < 0.999 else 5}f}", fontsize=9)
     add_key(figure, key_of(panels[:1]))
-    label = "" if each["source"] == "real" else f" – {each['source'].upper()}"
-    figure.suptitle(f"{each['title']}{label}, {each['train']:,} people", fontsize=11)
+    label = "" if data_set["source"] == "real" else f" – {data_set['source'].upper()}"
+    figure.suptitle(f"{data_set['title']}{label}, {data_set['train']:,} people", fontsize=11)
     return figure
 
 
-def _draw_panel(axis: Axes, each: Mapping[str, Plain], levels: Sequence[float], kind: str) -> None:
-    best, lowest = each["no_noise"][kind]["median"], _LOWEST[kind]
+def _draw_panel(axis: Axes, data_set: Mapping[str, Plain], levels: Sequence[float], kind: str) -> None:
+    best, lowest = data_set["no_noise"][kind]["median"], _LOWEST[kind]
     axis.axhline(best, color=DARK, ls="--", lw=1.2, label="least squares without noise")
-    axis.axhline(each["mean_only"][kind]["median"], color=NOWHERE, ls=":", lw=1.5, label="the mean alone")
+    axis.axhline(data_set["mean_only"][kind]["median"], color=NOWHERE, ls=":", lw=1.5, label="the mean alone")
     for order, (name, (words, colour, marker, line)) in enumerate(SCHEMES.items()):
-        rows = [(level, row[kind]) for level, row in zip(levels, each["schemes"][name], strict=True) if row is not None]
+        rows = [
+            (level, row[kind]) for level, row in zip(levels, data_set["schemes"][name], strict=True) if row is not None
+        ]
         at = np.array([level for level, _ in rows])
         middle, low, high = (np.array([row[part] for _, row in rows]) for part in ("median", "low", "high"))
         axis.fill_between(at, np.maximum(low, lowest - 1), np.maximum(high, lowest - 1), color=colour, alpha=0.18, lw=0)

@@ -14,8 +14,8 @@ from askance import __version__
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Experiment, Plain
 from askance.experiments.runner import read_result, render
-from askance.experiments.tables import Table
 from askance.formats.disk import as_path, read_whole, write_whole
+from askance.tables import Table
 
 TITLE = "Estimation from indirect supervision, reproduced"
 _ABOUT = (
@@ -181,16 +181,8 @@ def _within(picture: bytes) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table; everything in it is escaped."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
-    rows = [
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'
-        for first, *rest in table.rows
-    ]
-    return (
-        f'<div class="wide"><table><caption>{escape(table.title)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    """A table that can be pushed aside where it is too wide; everything in it is escaped."""
+    return f'<div class="wide">{table.to_html()}</div>'
 
 
 def _findings(findings: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -212,12 +204,13 @@ def _data(data: Sequence[Mapping[str, str]]) -> Iterator[str]:
         yield "<p>No data set: everything is computed or simulated from the config below.</p>"
         return
     yield "<ul>"
-    for each in data:
-        label = f'<span class="label {"differs" if each["source"] == "stand-in" else "beyond"}">'
-        source = _SOURCES.get(each["source"], each["source"])
+    for data_set in data:
+        label = f'<span class="label {"differs" if data_set["source"] == "stand-in" else "beyond"}">'
+        source = _SOURCES.get(data_set["source"], data_set["source"])
         yield (
-            f"<li><strong>{escape(each['name'])}</strong> {label}{escape(source)}</span> "
-            f'{escape(each["note"])} <span class="soft">Fingerprint {escape(each["fingerprint"][:16])}…</span></li>'
+            f"<li><strong>{escape(data_set['name'])}</strong> {label}{escape(source)}</span> "
+            f"{escape(data_set['note'])} "
+            f'<span class="soft">Fingerprint {escape(data_set["fingerprint"][:16])}…</span></li>'
         )
     yield "</ul>"
 

@@ -19,6 +19,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from askance import __version__
 from askance._checks import as_count, shown
 from askance._cores import processors
 from askance.errors import FormatError, InputError
-from askance.experiments.experiment import Experiment, Finding, Plain, Trial
+from askance.experiments.experiment import Experiment, Plain, Trial
 from askance.experiments.measured import separate, together
 from askance.experiments.pool import run_trials
 from askance.experiments.source import source_digest
@@ -69,14 +70,16 @@ def run_experiment(
     kept = require_folder(folder / "trials")
     progress(f"{experiment.name}: preparing")
     config = plain(experiment.config(quick=quick, seed=seed), "the config")
-    data = [each.to_json() for each in experiment.data(config)]
+    data = [asdict(data_set) for data_set in experiment.data(config)]
     trials = _require_keys(experiment.trials(config))
     code = {"version": __version__, "source": source_digest()}
     depends = {"experiment": experiment.name, "config": config, "data": data, "code": code}
     outcomes = _run_or_read(experiment.name, trials, kept, depends, workers, progress)
     result = plain(experiment.collect(config, outcomes), "the result")
     decided, measured = separate(result)
-    findings = experiment.findings(result)
+    told = {True: list[Plain](), False: list[Plain]()}
+    for finding in map(asdict, experiment.findings(result)):
+        told[finding.pop("measured")].append(finding)
     document = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -86,9 +89,9 @@ def run_experiment(
         "config": config,
         "data": data,
         "result": decided,
-        "findings": [_as_plain(each) for each in findings if not each.measured],
+        "findings": told[False],
     }
-    _write_result(folder, document, measured, [_as_plain(each) for each in findings if each.measured])
+    _write_result(folder, document, measured, told[True])
     document = read_result(folder / "result.json", experiment.name)
     progress(f"{experiment.name}: drawing")
     write_figures(experiment, document, folder)
@@ -188,8 +191,8 @@ def _run_or_read(
 ) -> dict[str, Plain]:
     """The outcomes by key, in the order of the trials."""
     digests = {trial.key: _digest({**depends, "key": trial.key}) for trial in trials}
-    found = {trial.key: _kept_outcome(kept / f"{trial.key}.json", digests[trial.key]) for trial in trials}
-    outcomes = {key: outcome["outcome"] for key, outcome in found.items() if outcome is not None}
+    documents = {trial.key: _kept_outcome(kept / f"{trial.key}.json", digests[trial.key]) for trial in trials}
+    outcomes = {key: outcome["outcome"] for key, outcome in documents.items() if outcome is not None}
     missing = [trial for trial in trials if trial.key not in outcomes]
     total, done = sum(trial.cost for trial in trials), sum(trial.cost for trial in trials if trial.key in outcomes)
     if missing:
@@ -229,10 +232,6 @@ def _require_fields(content: bytes, path: Path, name: str, fields: Sequence[str]
             f"{path} is no result of {name}: it {what}.", remedy="Delete it and run the experiment again."
         )
     return dict(document)
-
-
-def _as_plain(finding: Finding) -> dict[str, Plain]:
-    return {"claim": finding.claim, "found": finding.found, "verdict": finding.verdict, "why": finding.why}
 
 
 def _parsed(data: bytes) -> Plain:

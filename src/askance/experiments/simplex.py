@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from askance.experiments.experiment import Experiment, Finding, Plain, Trial
 from askance.experiments.narrow import key_below
 from askance.experiments.printed import PRINTED_CHANNEL, Rows, Texts, printed_pair, report_frequencies
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
 from askance.geometry import Picture, simplex_picture
 from askance.geometry.simplex import line_segment
 from askance.geometry.style import GREEN, VERMILION, number_text, reports_text, vector_text
+from askance.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,14 +48,12 @@ class SimplexExperiment(Experiment):
         "moment, along the moment line. The second figure shows this line beside that of the truth."
     )
 
-    captions = MappingProxyType(
-        {
-            "two_equations": "The two equations of a sample, the point r̂ where they meet, and p̂, the member of the "
-            "model with the same moment.",
-            "moment_lines": "The moment line of the sample, and that of the truth: all distributions on a line have "
-            "the same moment. Where a line crosses the model is the estimate.",
-        }
-    )
+    captions: ClassVar = {
+        "two_equations": "The two equations of a sample, the point r̂ where they meet, and p̂, the member of the "
+        "model with the same moment.",
+        "moment_lines": "The moment line of the sample, and that of the truth: all distributions on a line have "
+        "the same moment. Where a line crosses the model is the estimate.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """One sample to draw, and many to count how often S†q̂ leaves the triangle."""
@@ -83,12 +81,7 @@ class SimplexExperiment(Experiment):
 
     def collect(self, config: Mapping[str, Plain], outcomes: Mapping[str, Plain]) -> dict[str, Plain]:
         """The data of the picture with the equations, and the checks."""
-        return {
-            "picture": outcomes["sample"]["picture"],
-            "equations": outcomes["sample"]["equations"],
-            "outside": outcomes["outside"],
-            "misleading": outcomes["misleading"],
-        }
+        return {**outcomes["sample"], "outside": outcomes["outside"], "misleading": outcomes["misleading"]}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
         """The paper's figure with the two equations; the same with the moment lines and all estimates."""
@@ -115,8 +108,8 @@ class SimplexExperiment(Experiment):
         ]
         outside = [[f"{row['reports']:,}", _share(row["outside"])] for row in result["outside"]]
         return [
-            Table("Points of the figure", ["point", "p(1)", "p(2)", "p(3)", "moment"], rows),
-            Table("Samples whose S†q̂ lies outside the triangle", ["reports", "share"], outside),
+            text_table("Points of the figure", ["point", "p(1)", "p(2)", "p(3)", "moment"], rows),
+            text_table("Samples whose S†q̂ lies outside the triangle", ["reports", "share"], outside),
         ]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
@@ -127,7 +120,43 @@ class SimplexExperiment(Experiment):
 
     def findings(self, result: Mapping[str, Plain]) -> Sequence[Finding]:
         """Where the lines meet, the dimension of the family, S†q̂, and the metric of the first step."""
-        return _findings(result)
+        points, rows = result["picture"]["points"], [equation["row"] for equation in result["equations"]]
+        values = [equation["value"] for equation in result["equations"]]
+        meet = np.linalg.solve([*rows, [1, 1, 1]], [*values, 1])
+        r = points["projection"]["probabilities"]
+        inside = bool(points["unconstrained"]["inside"])
+        apart = float(np.abs(meet - r).max())
+        few, many = result["outside"][0], result["outside"][-1]
+        misled = result["misleading"]
+        return [
+            Finding(
+                "Two moment equations pin down the data distribution.",
+                f"The two lines meet at {_vector(meet.tolist())}, "
+                + ("which is r̂." if inside else f"outside the triangle; r̂ is {_vector(r)}."),
+                "agrees" if inside and apart < 1e-9 else "differs",
+                "" if inside else "Noise carries S†q̂ out of the triangle.",
+            ),
+            Finding(
+                "The example has d = 2.",
+                "The features 5, −1, 0 are one statistic, and the family is a curve: d = 1.",
+                "differs",
+                "A misprint: two features would fill the whole triangle.",
+            ),
+            Finding(
+                "r̂ is computed directly as S†q̂.",
+                f"With {few['reports']:,} reports S†q̂ lies outside the triangle in {_share(few['outside'])} of "
+                f"{few['samples']:,} samples, with {many['reports']:,} in {_share(many['outside'])}.",
+                "differs",
+                "S†q̂ is the minimum over the triangle only when it lies in it.",
+            ),
+            Finding(
+                "Outside, r̂ is not the nearest point of the triangle either.",
+                f"For q̂ = (.441, .502, .057), S†q̂ is {_vector(misled['unconstrained'])}; the nearest point is "
+                f"{_vector(misled['nearest'])}, and the distribution that explains q̂ best is "
+                f"{_vector(misled['argmin'])}.",
+                "beyond",
+            ),
+        ]
 
 
 def draw_sample(statistics: Rows, channel: Texts, theta: Sequence[float], reports: int, seed: int) -> Plain:
@@ -209,45 +238,6 @@ def _rounded(values: FloatArray) -> list[float]:
 
 def _vector(values: Sequence[float]) -> str:
     return f"({', '.join(f'{value + 0.0:.3f}' for value in values)})".replace("-", "−")
-
-
-def _findings(result: Mapping[str, Plain]) -> Sequence[Finding]:
-    points, rows = result["picture"]["points"], [each["row"] for each in result["equations"]]
-    values = [each["value"] for each in result["equations"]]
-    meet = np.linalg.solve([*rows, [1, 1, 1]], [*values, 1])
-    r = points["projection"]["probabilities"]
-    inside = bool(points["unconstrained"]["inside"])
-    apart = float(np.abs(meet - r).max())
-    few, many = result["outside"][0], result["outside"][-1]
-    misled = result["misleading"]
-    return [
-        Finding(
-            "Two moment equations pin down the data distribution.",
-            f"The two lines meet at {_vector(meet.tolist())}, "
-            + ("which is r̂." if inside else f"outside the triangle; r̂ is {_vector(r)}."),
-            "agrees" if inside and apart < 1e-9 else "differs",
-            "" if inside else "Noise carries S†q̂ out of the triangle.",
-        ),
-        Finding(
-            "The example has d = 2.",
-            "The features 5, −1, 0 are one statistic, and the family is a curve: d = 1.",
-            "differs",
-            "A misprint: two features would fill the whole triangle.",
-        ),
-        Finding(
-            "r̂ is computed directly as S†q̂.",
-            f"With {few['reports']:,} reports S†q̂ lies outside the triangle in {_share(few['outside'])} of "
-            f"{few['samples']:,} samples, with {many['reports']:,} in {_share(many['outside'])}.",
-            "differs",
-            "S†q̂ is the minimum over the triangle only when it lies in it.",
-        ),
-        Finding(
-            "Outside, r̂ is not the nearest point of the triangle either.",
-            f"For q̂ = (.441, .502, .057), S†q̂ is {_vector(misled['unconstrained'])}; the nearest point is "
-            f"{_vector(misled['nearest'])}, and the distribution that explains q̂ best is {_vector(misled['argmin'])}.",
-            "beyond",
-        ),
-    ]
 
 
 #: The experiment.

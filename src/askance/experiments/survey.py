@@ -15,9 +15,10 @@ from askance.estimation.entry import estimate
 from askance.estimation.results.fit import DistributionFit
 from askance.evidence.tally import Tally
 from askance.experiments.narrow import finish, panels
-from askance.experiments.tables import Table
+from askance.experiments.tables import text_table
 from askance.formats.figure_file import figure_bytes
 from askance.models.enumerated import Enumerated
+from askance.tables import Table
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _rounded(values: FloatArray) -> list[float]:
 
 def survey_tables(result: Mapping[str, Any]) -> list[Table]:
     """One table a privacy level: the truth, what was said, and every method's shares with intervals, in percent."""
-    config, found = result["config"], []
+    config, tables = result["config"], []
     for level in result["levels"]:
         title = (
             f"privacy level {level['privacy_level']:g}, certified: the truth is told {level['truth_told']:.0%} of the "
@@ -91,8 +92,8 @@ def survey_tables(result: Mapping[str, Any]) -> list[Table]:
                 for row in estimates.values()
             ]
             rows.append((answer, f"{100 * result['true_shares'][i]:.1f}", f"{100 * level['reported'][i]:.1f}", *cells))
-        found.append(Table(title, ("answer", "truth", "said", *estimates), rows))
-    return found
+        tables.append(text_table(title, ("answer", "truth", "said", *estimates), rows))
+    return tables
 
 
 def draw_survey(result: dict[str, Any], *, narrow: bool = False) -> bytes:

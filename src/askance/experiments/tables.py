@@ -1,24 +1,15 @@
-"""The main numbers of an experiment, as tables for people."""
+"""The main numbers of an experiment, as texts for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from askance.tables import Column, Table
 
 
-@dataclass(frozen=True)
-class Table:
-    """A few numbers with names.
-
-    Attributes:
-        title: what they are.
-        columns: their names; the first column names the rows.
-        rows: texts, as many in each row as there are columns.
-    """
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+def text_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table of texts, whose first column names the rows."""
+    return Table([Column(name) for name in columns], rows, title=title)
 
 
 def number(value: float, digits: int = 4) -> str:

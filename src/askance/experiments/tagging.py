@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from askance.experiments.experiment import Data, Experiment, Finding, Plain, Trial
 from askance.experiments.seeds import trial_seed
-from askance.experiments.tables import Table, number
+from askance.experiments.tables import number, text_table
 from askance.experiments.tagging_corpus import corpora, describe, files
 from askance.experiments.tagging_drawing import SENTENCE, draw_curves
 from askance.experiments.tagging_estimators import ESTIMATORS, Problem, Trace, chain
+from askance.tables import Table
 from askance.text.chain.counts import DEFAULT_BUDGET
 from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.region_sampling import sample_regions
@@ -74,8 +74,8 @@ def _warm_up(function: Callable[[Problem, Trace], None], settings: Mapping[str, 
     regions = _regions(train, 4, 0)
     for budget in (DEFAULT_BUDGET, 0) if function is chain else (DEFAULT_BUDGET,):
         problem = Problem(train, regions, {**settings, "chain_budget": budget}, 1, 0)
-        for each in (ESTIMATORS["tilted"].function, function) if function is chain else (function,):
-            each(problem, Trace(train, test, train.tagset))
+        for estimator in (ESTIMATORS["tilted"].function, function) if function is chain else (function,):
+            estimator(problem, Trace(train, test, train.tagset))
 
 
 class TaggingExperiment(Experiment):
@@ -90,14 +90,12 @@ class TaggingExperiment(Experiment):
         "lines are accuracy on test sentences, broken ones on the training sentences, whose tags no estimator sees."
     )
 
-    captions = MappingProxyType(
-        {
-            "over-passes": "Accuracy over passes. A level line is solved directly, without passes; a pass of the "
-            "paper's estimators looks at every region once, one of the others computes the likelihood of all of them.",
-            "over-seconds": "The same over processor seconds, measured on one core in this run; another run gives "
-            "other seconds.",
-        }
-    )
+    captions: ClassVar = {
+        "over-passes": "Accuracy over passes. A level line is solved directly, without passes; a pass of the "
+        "paper's estimators looks at every region once, one of the others computes the likelihood of all of them.",
+        "over-seconds": "The same over processor seconds, measured on one core in this run; another run gives "
+        "other seconds.",
+    }
 
     def config(self, *, quick: bool, seed: int) -> dict[str, Plain]:
         """See `Experiment`; text of CoNLL-2000 only for the full run, and only where it is at hand."""
@@ -152,9 +150,9 @@ class TaggingExperiment(Experiment):
         """See `Experiment`: curves by size and estimator; what begins with "measured" differs from run to run."""
         curves: dict[str, dict[str, Plain]] = {str(size): {} for size in config["region_sizes"]}
         for trial in self.trials(config):
-            found = outcomes[trial.key]
-            final = {"train": found["train"][-1], "test": found["test"][-1]}
-            curves[str(found["region_size"])][found["estimator"]] = {**found, "final": final}
+            curve = outcomes[trial.key]
+            final = {"train": curve["train"][-1], "test": curve["test"][-1]}
+            curves[str(curve["region_size"])][curve["estimator"]] = {**curve, "final": final}
         return {"text": dict(config["text"]), "passes": dict(config["passes"]), "curves": curves}
 
     def draw(self, result: Mapping[str, Plain]) -> dict[str, Figure]:
@@ -172,11 +170,11 @@ class TaggingExperiment(Experiment):
         """Final accuracy on test sentences."""
         sizes = list(result["curves"])
         rows = [
-            (each.name, *(_final(result, size, key) if key in result["curves"][size] else "–" for size in sizes))
-            for key, each in ESTIMATORS.items()
+            (estimator.name, *(_final(result, size, key) if key in result["curves"][size] else "–" for size in sizes))
+            for key, estimator in ESTIMATORS.items()
         ]
         columns = ("estimator", *(_words(size) for size in sizes))
-        return [Table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
+        return [text_table("Accuracy on test sentences at the end, by what a region is", columns, rows)]
 
     def main_number(self, result: Mapping[str, Plain]) -> str:
         """See `Experiment`."""
@@ -238,7 +236,8 @@ def _where_computation_is_limited(result: Mapping[str, Plain]) -> Finding:
     sizes = list(result["curves"])
     marginal, moment, direct = ({size: result["curves"][size][key] for size in sizes} for key in (*_PAPER, "moments"))
     first = {s: (marginal[s][_SECONDS][0], marginal[s]["test"][0]) for s in sizes}
-    last = {s: ([0.0] + [a for a, t in _timed(moment[s]) if t <= first[s][0]])[-1] for s in sizes}
+    timed = {s: zip(moment[s]["test"], moment[s][_SECONDS], strict=True) for s in sizes}
+    last = {s: ([0.0] + [accuracy for accuracy, seconds in timed[s] if seconds <= first[s][0]])[-1] for s in sizes}
     large = sizes[-1]
     raced = _by_size(result, lambda s: f"{first[s][1]:.3f} against {last[s]:.3f} after {number(first[s][0], 2)} s")
     solved = _by_size(result, lambda s: f"{direct[s]['test'][0]:.3f} after {number(direct[s][_SECONDS][0], 2)} s")
@@ -288,12 +287,8 @@ def _compared(result: Mapping[str, Plain], key: str, size: str) -> str:
     return f"{_final(result, size, key)} against {_final(result, size, _PAPER[0])}"
 
 
-def _finding(claim: str, found: str, why_not: str, *, measured: bool = False) -> Finding:
-    return Finding(claim, found, "differs" if why_not else "agrees", why_not, measured)
-
-
-def _timed(curve: Mapping[str, Plain]) -> list[tuple[float, float]]:
-    return list(zip(curve["test"], curve[_SECONDS], strict=True))
+def _finding(claim: str, measurement: str, why_not: str, *, measured: bool = False) -> Finding:
+    return Finding(claim, measurement, "differs" if why_not else "agrees", why_not, measured)
 
 
 def _passes(result: Mapping[str, Plain], sizes: Sequence[str]) -> str:

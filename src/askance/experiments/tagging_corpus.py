@@ -76,13 +76,13 @@ def describe(source: Source, seed: int, sentences: int, test_sentences: int) -> 
 
 
 def _require_files() -> tuple[Path, Path]:
-    found = files()
-    if found is None:
+    pair = files()
+    if pair is None:
         raise InputError(
             f"the folder of ASKANCE_DATA has no {' and '.join(FILES)}, or is not set; needed: both files.",
             remedy="Set ASKANCE_DATA to the folder of the data, or run the quick version, which makes its text up.",
         )
-    return found
+    return pair
 
 
 @cache
@@ -105,13 +105,13 @@ def _simulated(
     # A few words of every tag are most of its tokens.
     share = 1 / np.arange(1, words_of_a_tag + 1)
     share /= share.sum()
-    found: list[tuple[list[str], list[str]]] = []
+    drawn_sentences: list[tuple[list[str], list[str]]] = []
     for _ in range(sentences + test_sentences):
         states = _walk(transitions, rng)
         drawn = rng.choice(words_of_a_tag, size=len(states), p=share).tolist()
         words = [lexicon[k][i] for k, i in zip(states, drawn, strict=True)]
-        found.append((words, [names[k] for k in states]))
-    train, test = found[:sentences], found[sentences:]
+        drawn_sentences.append((words, [names[k] for k in states]))
+    train, test = drawn_sentences[:sentences], drawn_sentences[sentences:]
     first, second = (
         Corpus.of([words for words, _ in part], [own for _, own in part], tagset=names) for part in (train, test)
     )

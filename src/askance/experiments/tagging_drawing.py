@@ -45,7 +45,7 @@ def draw_curves(result: Mapping[str, Plain], over: str) -> Figure:
     # The first passes may be far below: they are cut off, so that the ends can be told apart.
     panels[0].set_ylim(max(0.0, min(finals) - 0.05), 1.0)
     named = key_of(panels)
-    ordered = {each.name: named[each.name] for each in ESTIMATORS.values() if each.name in named}
+    ordered = {estimator.name: named[estimator.name] for estimator in ESTIMATORS.values() if estimator.name in named}
     add_key(figure, ordered, title="test sentences solid, training sentences broken", title_fontsize=9)
     return figure
 

@@ -222,8 +222,8 @@ def moments_by_sgd(problem: Problem, trace: Trace) -> None:
     for passes in range(1, problem.passes + 1):
         trace.go_on(prepared)
         counts_rng, words_rng = (np.random.default_rng([problem.seed, i]) for i in range(2))
-        found = moment_counts(problem.regions, design, method="sgd", iterations=passes, rng=counts_rng)
-        given = found.label_given_token
+        estimates = moment_counts(problem.regions, design, method="sgd", iterations=passes, rng=counts_rng)
+        conditional = estimates.label_given_token
         theta = np.zeros((len(features), len(tagset)), dtype=design.dtype)
         stochastic_steps(
             parts,
@@ -231,7 +231,7 @@ def moments_by_sgd(problem: Problem, trace: Trace) -> None:
             passes,
             settings["moment_step"],
             words_rng,
-            lambda j, log_p, given=given: parts[j].totals * given[parts[j].types],  # type: ignore[misc]
+            lambda j, log_p, conditional=conditional: parts[j].totals * conditional[parts[j].types],  # type: ignore[misc]
             lambda done: None,
         )
         trace.look(passes, node_tags(features, theta))

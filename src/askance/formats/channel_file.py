@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
-from askance.errors import FormatError, InputError
-from askance.formats.disk import read_whole
-
-# Of a file, in bytes: room for the largest matrices, none for a device that never ends.
-_LONGEST = 1 << 30
+from askance.errors import FormatError
+from askance.formats.fields import describing, fields_of
 
 
 def read_channel(path: str | Path) -> AnyChannel:
     """Build the channel described in a TOML file."""
-    data = read_whole(path, limit=_LONGEST)
-    try:
-        content = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested without end
-        raise FormatError(
-            f"{path} is not TOML ({error}).", remedy='Write, for example: kind = "warner" and question = "2/3".'
-        ) from None
-    try:
-        return build_channel(content)
-    except InputError as error:
-        raise FormatError(f"{path} does not describe a channel: {error.message}", remedy=error.remedy) from None
+    fields = fields_of(path, "TOML", 'Write, for example: kind = "warner" and question = "2/3".')
+    with describing(path, "a channel"):
+        return build_channel(fields.content)
 
 
 def read_answer_channel(path: str | Path) -> FiniteChannel:

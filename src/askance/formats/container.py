@@ -15,9 +15,6 @@ import re
 from typing import Any
 
 from askance.errors import FormatError
-from askance.formats.disk import read_whole, write_whole
-
-__all__ = ["MAGIC", "pack", "read_whole", "unpack", "write_whole"]
 
 #: What every file begins with.
 MAGIC = b'{"askance":'

@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import math
-import tomllib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,11 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.errors import FormatError, InputError
 from askance.estimation.results.field_fit import FieldFit
-from askance.formats.container import read_whole, write_whole
+from askance.formats.disk import write_whole
+from askance.formats.fields import describing, fields_of
 from askance.formats.files import load
 from askance.models.random_field import RandomField
 from askance.tables import as_json
-
-# Of a description, in bytes.
-_LONGEST = 1 << 24
 
 
 def read_field_fit(path: str | Path) -> FieldFit:
@@ -61,13 +59,10 @@ def write_field_tables(fit: FieldFit, path: str | Path, confidence: float = 0.95
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
-            writer.writerow([row[0], "|".join(row[1]), "|".join(map(str, row[2])), *map(_csv_number, row[3:])])
+            numbers = (repr(value) if math.isfinite(value) else "" for value in row[3:])
+            writer.writerow([row[0], "|".join(row[1]), "|".join(map(str, row[2])), *numbers])
         text = buffer.getvalue()
     write_whole(path, text.encode("utf-8"))
-
-
-def _csv_number(value: float) -> str:
-    return repr(value) if math.isfinite(value) else ""
 
 
 # -- descriptions ------------------------------------------------------------------------------------------------------
@@ -90,8 +85,8 @@ def field_for(channel: StatisticsChannel, description: str | Path | None = None)
     >>> field_for(CliqueRelease([2, 3], [[0, 1]], 1))
     RandomField(2 variables, 1 cliques: 0–1)
     """
-    given = {} if description is None else _read_description(description)
-    variables, cliques = given.get("variables"), given.get("cliques")
+    content = {} if description is None else _read_description(description)
+    variables, cliques = content.get("variables"), content.get("cliques")
     if isinstance(channel, CliqueRelease):
         variables = channel.tables.sizes if variables is None else variables
         cliques = channel.tables.cliques if cliques is None else cliques
@@ -100,45 +95,25 @@ def field_for(channel: StatisticsChannel, description: str | Path | None = None)
             f"{channel.kind} does not know which variables its statistics are cells of.",
             remedy="Describe variables and cliques in a TOML file, or collect with clique-release.",
         )
-    try:
-        return RandomField(variables, cliques, impossible=given.get("impossible", ()))
-    except InputError as error:
-        if description is None:
-            raise
-        raise FormatError(f"{description} does not describe a field: {error.message}", remedy=error.remedy) from None
+    with nullcontext() if description is None else describing(description, "a field"):
+        return RandomField(variables, cliques, impossible=content.get("impossible", ()))
 
 
 def read_field(path: str | Path) -> RandomField:
     """The field of a description that has variables and cliques; see `field_for`."""
-    given = _read_description(path)
-    if "variables" not in given or "cliques" not in given:
+    content = _read_description(path)
+    if "variables" not in content or "cliques" not in content:
         raise FormatError(
-            f"{path} has {shown(list(given))}; allowed: variables and cliques.",
+            f"{path} has {shown(list(content))}; allowed: variables and cliques.",
             remedy='Write cliques = [["smokes", "ill"]] and a table [variables].',
         )
-    try:
-        return RandomField(given["variables"], given["cliques"], impossible=given.get("impossible", ()))
-    except InputError as error:
-        raise FormatError(f"{path} does not describe a field: {error.message}", remedy=error.remedy) from None
+    with describing(path, "a field"):
+        return RandomField(content["variables"], content["cliques"], impossible=content.get("impossible", ()))
 
 
 def _read_description(path: str | Path) -> Mapping[str, Any]:
-    known = ("variables", "cliques", "impossible")
-    data = read_whole(path, limit=_LONGEST)
-    try:
-        content = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path} is not TOML ({error}).", remedy="Write a table [variables] with lines such as age = 3."
-        ) from None
-    unknown = [name for name in content if name not in known]
-    if unknown:
-        raise FormatError(
-            f"{path} has {shown(unknown[0])}; allowed: {', '.join(known)}.", remedy="Take it out, or correct its name."
-        )
-    if not isinstance(content.get("variables", {}), dict):
-        raise FormatError(
-            f"variables in {path} is {shown(content['variables'])}; allowed: a table.",
-            remedy='Write a table [variables] with lines such as smokes = ["no", "yes"].',
-        )
-    return content
+    remedy = 'Write a table [variables] with lines such as smokes = ["no", "yes"].'
+    fields = fields_of(path, "TOML", remedy).only(("variables", "cliques", "impossible"))
+    if "variables" in fields.content:
+        fields.read("variables", dict)
+    return fields.content

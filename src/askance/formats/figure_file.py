@@ -33,7 +33,7 @@ def write_figure(path: str | os.PathLike[str], figure: Figure) -> None:
     ending = as_path(path).suffix.lower().removeprefix(".")
     if ending not in _METADATA:
         raise InputError(
-            f"path ends in {shown(as_path(path).suffix)}; allowed: {', '.join(f'.{each}' for each in _METADATA)}.",
+            f"path ends in {shown(as_path(path).suffix)}; allowed: {', '.join(f'.{kind}' for kind in _METADATA)}.",
             remedy='Choose a name such as "picture.png".',
         )
     write_whole(path, figure_bytes(figure, ending))

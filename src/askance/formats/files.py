@@ -9,13 +9,12 @@ from typing import Any
 from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.estimation.results.fit import Fit
-from askance.evidence.tally import Tally, of_statistics
-from askance.formats.container import MAGIC, pack, unpack, write_whole
-from askance.formats.disk import opened, rest_of
+from askance.evidence.tally import Tally
+from askance.formats.container import MAGIC, pack, unpack
+from askance.formats.disk import opened, rest_of, write_whole
 from askance.formats.fit_file import FIT_FORMATS, AnyFit, fit_from_parts, fit_to_parts
 from askance.formats.report_schema import refuse_reports
-from askance.formats.statistics_file import STATISTICS_FORMATS, statistics_from_parts, statistics_to_parts
-from askance.formats.tally_file import TALLY_FORMATS, tally_from_parts, tally_to_parts
+from askance.formats.state_file import STATE_FORMATS, state_from_parts, state_to_parts
 
 # Of a file, in bytes: counts of the largest channels need a fraction of it.
 _LONGEST = 1 << 30
@@ -33,7 +32,7 @@ def save(thing: Tally[Any] | AnyFit, path: str | Path) -> None:
     True
     """
     if isinstance(thing, Tally):
-        data = pack(*(statistics_to_parts(thing) if of_statistics(thing) else tally_to_parts(thing)))
+        data = pack(*state_to_parts(thing))
     elif isinstance(thing, Fit):
         data = pack(*fit_to_parts(thing))
     else:
@@ -57,13 +56,11 @@ def load_opened(file: BufferedReader) -> Tally[Any] | AnyFit:
     name = str(file.name)
     header, payload = unpack(rest_of(file, prefix=MAGIC, limit=_LONGEST), name)
     version = header["askance"]
-    if version in TALLY_FORMATS:
-        return tally_from_parts(header, payload, name)
-    if version in STATISTICS_FORMATS:
-        return statistics_from_parts(header, payload, name)
+    if version in STATE_FORMATS:
+        return state_from_parts(header, payload, name)
     if version in FIT_FORMATS:
         return fit_from_parts(header, payload, name)
-    known = ", ".join(map(repr, (*TALLY_FORMATS, *STATISTICS_FORMATS, *FIT_FORMATS)))
+    known = ", ".join(map(repr, (*STATE_FORMATS, *FIT_FORMATS)))
     raise FormatError(
         f"{name} has format {shown(version)}; this version reads {known}.",
         remedy="Use the version of askance that wrote it.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
 from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.formats.fields import REWRITE, Fields
+from askance.formats.fields import REWRITE, Fields, describing
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
 from askance.models.enumerated import Enumerated
 from askance.models.linear import LinearModel
@@ -66,13 +66,15 @@ def fit_to_parts(fit: AnyFit) -> tuple[dict[str, Any], bytes]:
             return {"array": list(value.shape)}
         return as_json(value)
 
-    header = {
-        field: {inner: in_header(part) for inner, part in value.items()}
-        if field in _INNER and value is not None
-        else in_header(value)
-        for field, value in _content(fit).items()
+    return _mapped(_content(fit), in_header), b"".join(array.astype(f"<f{_BYTES}").tobytes() for array in arrays)
+
+
+def _mapped(content: Mapping[str, Any], function: Callable[[Any], Any]) -> dict[str, Any]:
+    """A function of every field, and of the fields of those that hold arrays themselves."""
+    return {
+        field: _mapped(value, function) if field in _INNER and isinstance(value, dict) else function(value)
+        for field, value in content.items()
     }
-    return header, b"".join(array.astype(f"<f{_BYTES}").tobytes() for array in arrays)
 
 
 def _content(fit: AnyFit) -> dict[str, Any]:
@@ -156,12 +158,7 @@ def fit_from_parts(header: dict[str, Any], payload: bytes, name: str) -> AnyFit:
         part = numbers[start : start + sizes[-1]]
         return part.astype(np.float64).reshape(shape) if part.size == sizes[-1] else np.empty(0)
 
-    content = {
-        field: {inner: array(part) for inner, part in value.items()}
-        if field in _INNER and isinstance(value, dict)
-        else array(value)
-        for field, value in header.items()
-    }
+    content = _mapped(header, array)
     if len(payload) != sum(sizes) * _BYTES:
         raise FormatError(
             f"{name} announces {sum(sizes)} numbers of {_BYTES} bytes and holds {len(payload)} bytes; allowed: as many "
@@ -177,10 +174,8 @@ def _from_field_format(fields: Fields) -> dict[str, Any]:
         field: fields.content.get(field) for field in ("variables", "cliques", "impossible", "largest_table")
     }
     model = {"kind": "random-field", **description}
-    try:
+    with describing(fields.name, "a field", REWRITE):
         size = model_from_json(Fields(model, fields.name)).dimension  # type: ignore[union-attr]
-    except InputError as error:
-        raise FormatError(f"{fields.name} does not describe a field: {error.message}", remedy=REWRITE) from None
     cells, known = {"array": [fields.read("raw_cells", int)]}, fields.read("covariance", bool)
     arrays = {"theta": {"array": [size]}, "raw_statistics": cells, "raw_standard_errors": cells}
     spread = {"covariance": {"array": [size, size]} if known else None}
@@ -191,7 +186,7 @@ def _from_field_format(fields: Fields) -> dict[str, Any]:
 def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
     """The fit of what `fit_to_json` wrote; arrays may be arrays already."""
     fields = Fields(content, name)
-    try:
+    with describing(name, "a fit", REWRITE):
         model = model_from_json(fields.inner("model"))
         size = model.n_features + 1 if isinstance(model, LinearModel) else model.dimension
         common = {
@@ -209,8 +204,6 @@ def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
         }
         kind, own = _own_fields(model, fields)
         return kind(**common, **own)
-    except InputError as error:
-        raise FormatError(f"{name} does not describe a fit: {error.message}", remedy=REWRITE) from None
 
 
 def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFit], dict[str, Any]]:
@@ -229,11 +222,10 @@ def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFi
             "weighted": fields.read("weighted", bool),
         }
     size, content = model.dimension, fields.content
-    raw = None if fields.content.get("raw_statistics") is None else _array(fields, "raw_statistics", (size,))
+    raw = _array_or_none(fields, "raw_statistics", (size,))
     own: dict[str, Any] = {"diagnostics": diagnostics, "raw_statistics": raw}
     if isinstance(model, Enumerated):
-        spread = _array(fields, "raw_covariance", (size, size)) if "raw_covariance" in content else None
-        return DistributionFit, {**own, "raw_covariance": spread}
+        return DistributionFit, {**own, "raw_covariance": _array_or_none(fields, "raw_covariance", (size, size))}
     return RegressionFit, {
         **own,
         "in_basis": _basis(fields.inner("in_basis"), model) if "in_basis" in content else None,
@@ -256,11 +248,7 @@ def _field_fields(model: RandomField, fields: Fields) -> tuple[Callable[..., Any
     }
     if not model.terms:
         return FieldFit, own
-    size = model.dimension
-    return ConditionalFieldFit, {
-        **own,
-        "factor": _array(fields, "factor", (size, size)) if "factor" in content else None,
-    }
+    return ConditionalFieldFit, {**own, "factor": _array_or_none(fields, "factor", (model.dimension,) * 2)}
 
 
 def _design(fields: Fields, model: Softmax) -> Any:
@@ -282,16 +270,10 @@ def _basis(fields: Fields, model: Softmax) -> BasisEstimate:
 
 
 def _repair(fields: Fields, size: int) -> MomentRepair:
-    return MomentRepair(
-        acted=fields.read("acted", bool),
-        ridge=fields.read("ridge", float),
-        noise=fields.read("noise", float),
-        eigenvalues=_array(fields, "eigenvalues", (size,)),
-        repaired=_array(fields, "repaired", (size, size)),
-        weakest=_array(fields, "weakest", (size,)),
-        clear=fields.read("clear", bool),
-        directions=fields.read("directions", float),
-    )
+    shapes = {"eigenvalues": (size,), "repaired": (size, size), "weakest": (size,)}
+    arrays = {field: _array(fields, field, shape) for field, shape in shapes.items()}
+    numbers = {field: fields.read(field, float) for field in ("ridge", "noise", "directions")}
+    return MomentRepair(acted=fields.read("acted", bool), clear=fields.read("clear", bool), **numbers, **arrays)
 
 
 def _diagnostics(kind: type[Diagnostics] | type[FieldDiagnostics], fields: Fields) -> Any:
@@ -317,6 +299,11 @@ def _or(fields: Fields, field: str, otherwise: float) -> float:
     """A number; null stands for what JSON has no name for."""
     value: float | None = fields.read(field, float, optional=True)
     return otherwise if value is None else value
+
+
+def _array_or_none(fields: Fields, field: str, shape: tuple[int, ...]) -> FloatArray | None:
+    """Numbers of that shape, where there are any."""
+    return None if fields.content.get(field) is None else _array(fields, field, shape)
 
 
 def _array(fields: Fields, field: str, shape: tuple[int, ...]) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from askance._checks import shown
 from askance.channels.registry import labels_as_json
 from askance.errors import FormatError
-from askance.formats.fields import REWRITE, Fields
+from askance.formats.fields import REWRITE, Fields, describing
 from askance.models.enumerated import Enumerated
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
@@ -66,10 +66,7 @@ def model_from_json(fields: Fields) -> FittedModel:
             f"{fields.name} is of kind {shown(kind)}; allowed: {', '.join(_MODEL_FIELDS)}.",
             remedy="Use the version of askance that wrote it.",
         )
-    known = ("kind", *_OTHERS.get(kind, ()), *_MODEL_FIELDS[kind])
-    unknown = [field for field in fields.content if field not in known]
-    if unknown:
-        raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
+    fields.only(("kind", *_OTHERS.get(kind, ()), *_MODEL_FIELDS[kind]))
     content = {field: fields.read(field, of) for field, of in _MODEL_FIELDS[kind].items()}
     outputs: Any = fields.content.get("outputs")
     if kind == "enumerated":
@@ -79,7 +76,5 @@ def model_from_json(fields: Fields) -> FittedModel:
     if kind == "random-field":
         covariates = fields.read("covariates", list) if "covariates" in fields.content else None
         return RandomField(**content, covariates=covariates)
-    try:
+    with describing(fields.name, "a model", REWRITE, (TypeError, IndexError, ValueError)):
         return LinearModel.from_specification(content)
-    except (TypeError, IndexError, ValueError) as error:
-        raise FormatError(f"{fields.name} does not describe a model: {error}", remedy=REWRITE) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,12 @@ from typing import Any
 from askance._checks import shown
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.scale_pilot import ScalePilot
-from askance.errors import FormatError, InputError
-from askance.formats.disk import read_whole, write_whole
-from askance.formats.fields import Fields
+from askance.errors import FormatError
+from askance.formats.disk import write_whole
+from askance.formats.fields import describing, fields_of
 from askance.models.linear import LinearModel
 
 RELEASE_FORMAT, PILOT_FORMAT = "release/1", "pilot/1"
-# Of a file, in bytes.
-_LONGEST = 1 << 24
 _MAKE = "Make one with `askance plan regression`."
 
 
@@ -31,23 +28,11 @@ def write_release(release: MomentRelease | ScalePilot, path: str | Path) -> None
 
 def read_release(path: str | Path) -> MomentRelease | ScalePilot:
     """Read what `write_release` wrote; the channel must have the probabilities it had then."""
-    try:
-        content = json.loads(read_whole(path, limit=_LONGEST).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not JSON ({error}).", remedy=_MAKE) from None
-    fields = Fields(content, str(path))
-    kind = fields.read("askance", str)
-    if kind not in (RELEASE_FORMAT, PILOT_FORMAT):
-        raise FormatError(
-            f"{path} has format {shown(kind)}; allowed: {RELEASE_FORMAT!r} or {PILOT_FORMAT!r}.", remedy=_MAKE
-        )
+    fields = fields_of(path, "JSON", _MAKE)
+    kind = fields.format((RELEASE_FORMAT, PILOT_FORMAT), _MAKE)
     release: MomentRelease | ScalePilot
-    try:
-        release = (MomentRelease if kind == RELEASE_FORMAT else ScalePilot).from_specification(content)
-    except InputError as error:
-        raise FormatError(f"{path} does not describe a release: {error.message}", remedy=error.remedy) from None
-    except (KeyError, TypeError, IndexError, ValueError, ArithmeticError) as error:
-        raise FormatError(f"{path} does not describe a release: {error!r} is wrong or missing.", remedy=_MAKE) from None
+    with describing(path, "a release", _MAKE, (KeyError, TypeError, IndexError, ValueError, ArithmeticError)):
+        release = (MomentRelease if kind == RELEASE_FORMAT else ScalePilot).from_specification(fields.content)
     if release.channel.fingerprint != fields.read("fingerprint", str):
         raise FormatError(
             f"the channel in {path} has not the fingerprint that stands there: probabilities have changed.",
@@ -71,17 +56,8 @@ def read_regression(path: str | Path) -> LinearModel:
     income = [50000, 30000]
     spending = [80, 60]
     """
-    try:
-        content = tomllib.loads(read_whole(path, limit=_LONGEST).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path} is not TOML ({error}).", remedy='Write outcome = "y" and a table [bounds].'
-        ) from None
-    unknown = [name for name in content if name not in ("outcome", "bounds", "scales")]
-    if unknown:
-        raise FormatError(
-            f"{path} has {shown(unknown[0])}; allowed: outcome, bounds, scales.", remedy="Take it out, or correct it."
-        )
+    fields = fields_of(path, "TOML", 'Write outcome = "y" and a table [bounds].')
+    content = fields.only(("outcome", "bounds", "scales")).content
     bounds, outcome = _pairs(content, "bounds", path), content.get("outcome")
     if not isinstance(outcome, str) or outcome not in bounds or len(bounds) < 2:
         raise FormatError(
@@ -91,14 +67,14 @@ def read_regression(path: str | Path) -> LinearModel:
     names = [name for name in bounds if name != outcome]
     scales = None
     if "scales" in content:
-        given = _pairs(content, "scales", path)
-        if set(given) != set(bounds):
+        pairs = _pairs(content, "scales", path)
+        if set(pairs) != set(bounds):
             raise FormatError(
-                f"[scales] in {path} has {shown(list(given))}; allowed: all columns of [bounds].",
+                f"[scales] in {path} has {shown(list(pairs))}; allowed: all columns of [bounds].",
                 remedy="Give centre and scale of every column, or of none (then a pilot can find them).",
             )
-        scales = tuple(zip(*(given[name] for name in [*names, outcome]), strict=True))
-    try:
+        scales = tuple(zip(*(pairs[name] for name in [*names, outcome]), strict=True))
+    with describing(path, "a regression"):
         return LinearModel(
             len(names),
             x_bounds=tuple(zip(*(bounds[name] for name in names), strict=True)),
@@ -107,13 +83,11 @@ def read_regression(path: str | Path) -> LinearModel:
             feature_names=names,
             outcome_name=outcome,
         )
-    except InputError as error:
-        raise FormatError(f"{path} does not describe a regression: {error.message}", remedy=error.remedy) from None
 
 
 def _pairs(content: Mapping[str, Any], name: str, path: str | Path) -> dict[str, tuple[float, float]]:
     """A table of two numbers each."""
-    table, found = content.get(name), {}
+    table, pairs = content.get(name), {}
     if not isinstance(table, dict) or not table:
         raise FormatError(
             f"{name} in {path} is {shown(table)}; allowed: a table.", remedy=f"Write [{name}] and age = [18, 90]."
@@ -125,8 +99,8 @@ def _pairs(content: Mapping[str, Any], name: str, path: str | Path) -> dict[str,
                 f"{column} in [{name}] of {path} is {shown(pair)}; allowed: two numbers.",
                 remedy=f"Write {column} = [18, 90].",
             )
-        found[column] = (float(pair[0]), float(pair[1]))
-    return found
+        pairs[column] = (float(pair[0]), float(pair[1]))
+    return pairs
 
 
 def _is_number(value: object) -> bool:

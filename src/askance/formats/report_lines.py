@@ -81,13 +81,13 @@ class _Line:
 
     def decode(self, texts: Sequence[Sequence[str]]) -> dict[str, AnyArray]:
         """The columns of some reports, given the texts of each column."""
-        return {name: text.decode(given) for (name, text), given in zip(self.texts.items(), texts, strict=True)}
+        return {name: text.decode(column) for (name, text), column in zip(self.texts.items(), texts, strict=True)}
 
     def read(self, line: str) -> tuple[str, ...] | None:
         """Id (or "") and texts of one line; None for what is no report but allowed between reports."""
-        found = self.pattern.fullmatch(line + "\n")
-        if found is not None:
-            groups = found.groups("")
+        match = self.pattern.fullmatch(line + "\n")
+        if match is not None:
+            groups = match.groups("")
             if all(self.texts[name].knows(groups[1 + i]) for i, name in self._named):
                 return groups
         return self._read_json(line)
@@ -196,13 +196,11 @@ def _read_header(
         what = "its header is truncated" if not data.endswith(b"\n") else "its first line is no header"
         raise FormatError(f"{name} is no file of reports: {what}.", remedy=NO_REPORTS) from None
     header = Header.read(content, name)
-    if expected is None:
-        return len(data), header.schema()
-    expected = header.schema_within(expected)
-    wrong = header.differs_from(expected)
+    schema = header.schema_within(expected)
+    wrong = header.differs_from(schema)
     if wrong:  # where bad reports are skipped, each of these will be told by its own line
         refusals.refuse("another channel", f"{name}, line 1", wrong, 0)
-    return len(data), expected
+    return len(data), schema
 
 
 def _pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
@@ -235,7 +233,7 @@ def _blocks_of(piece: bytes, number: int, line: _Line, name: str, refusals: Refu
     try:
         text = piece.decode()
     except UnicodeDecodeError:
-        lines = [_as_text(each) for each in piece.split(b"\n")]
+        lines = [_as_text(raw) for raw in piece.split(b"\n")]
     else:
         whole = text if ends else text + "\n"
         block = _read_together(whole, number, line, name) if whole.count("\n") <= MOST_REPORTS else None
@@ -305,5 +303,5 @@ def _read_one_by_one(
     if good:
         ids, *texts = ([report[i] for report in good] for i in range(len(good[0])))
         yield Block(line.schema, line.decode(texts), _ids(ids), np.array(places), f"{name}, line")
-    for each in bad:
-        refusals.refuse(*each)
+    for refusal in bad:
+        refusals.refuse(*refusal)

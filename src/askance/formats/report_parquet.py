@@ -81,7 +81,7 @@ def _to_arrow(column: Column | LabelColumn, values: AnyArray) -> Any:
 
 def _name(label: Label, column: LabelColumn) -> Label:
     """A label as it stands in its column: itself, or its JSON text among labels of several kinds."""
-    mixed = len({type(each) for each in column.labels}) > 1
+    mixed = len({type(other) for other in column.labels}) > 1
     return json.dumps(label, ensure_ascii=False) if mixed else label
 
 
@@ -103,22 +103,22 @@ def _from_arrow(column: Column | LabelColumn, array: Any) -> AnyArray:
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
-def _fits(column: Column | LabelColumn, found: Any) -> bool:
+def _fits(column: Column | LabelColumn, stored: Any) -> bool:
     """Whether a column of that Arrow type can be read: integers of any width will do, their range is checked later."""
     import pyarrow as pa
 
     wanted = _type_of(column)
-    if found == wanted or (pa.types.is_string(wanted) and pa.types.is_large_string(found)):
+    if stored == wanted or (pa.types.is_string(wanted) and pa.types.is_large_string(stored)):
         return True
     if isinstance(column, LabelColumn) or column.kind in ("bits", "seed"):
         return False
     if column.kind == "integers":
         return bool(
-            pa.types.is_fixed_size_list(found)
-            and found.list_size == column.width
-            and pa.types.is_integer(found.value_type)
+            pa.types.is_fixed_size_list(stored)
+            and stored.list_size == column.width
+            and pa.types.is_integer(stored.value_type)
         )
-    return bool(pa.types.is_integer(found))
+    return bool(pa.types.is_integer(stored))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ class ParquetWriter:
 
         arrays = [_to_arrow(column, columns[column.name]) for column in self._columns]
         if "id" in self._schema.names:
-            given = [None] * len(arrays[0]) if ids is None else [None if id is None else require_id(id) for id in ids]
-            arrays.insert(0, pa.array(given, type=pa.string()))
+            named = [None] * len(arrays[0]) if ids is None else [None if id is None else require_id(id) for id in ids]
+            arrays.insert(0, pa.array(named, type=pa.string()))
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ def read_parquet(file: BufferedReader, refusals: Refusals, expected: ReportSchem
                 seekable, pre_buffer=False, page_checksum_verification=True, read_dictionary=coded
             )
             header = _read_header(source.schema_arrow.metadata, name)
-            schema = header.schema() if expected is None else header.schema_within(expected)
+            schema = header.schema_within(expected)
             yield schema.empty()
             wrong = header.differs_from(schema)
             if wrong:
@@ -215,26 +215,26 @@ def _read_header(metadata: Mapping[bytes, bytes] | None, name: str) -> Header:
     return Header.read(content, name)
 
 
-def _require_columns(found: Any, schema: ReportSchema, name: str) -> None:
+def _require_columns(stored: Any, schema: ReportSchema, name: str) -> None:
     """Refuse columns of another name or type: the file as a whole is not what it says."""
     import pyarrow as pa
 
     wanted = {column.name: column for column in schema.columns}
     for column_name, column in wanted.items():
-        if column_name not in found.names:
+        if column_name not in stored.names:
             raise FormatError(f"{name} has no column {column_name!r}.", remedy=_DAMAGED)
-        kind = found.field(column_name).type
+        kind = stored.field(column_name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not _fits(column, kind):
             raise FormatError(
                 f"column {column_name!r} of {name} is {kind}; allowed: {_type_of(column)}.", remedy=_DAMAGED
             )
-    unknown = [each for each in found.names if each not in wanted and each != "id"]
-    if unknown or len(set(found.names)) < len(found.names):
+    unknown = [column_name for column_name in stored.names if column_name not in wanted and column_name != "id"]
+    if unknown or len(set(stored.names)) < len(stored.names):
         what = f"an unknown column {shown(unknown[0])}" if unknown else "a column twice"
         raise FormatError(f"{name} has {what}; allowed: id, {', '.join(wanted)}.", remedy=_DAMAGED)
-    if "id" in found.names and found.field("id").type not in (pa.string(), pa.large_string()):
-        raise FormatError(f"column 'id' of {name} is {found.field('id').type}; allowed: string.", remedy=_DAMAGED)
+    if "id" in stored.names and stored.field("id").type not in (pa.string(), pa.large_string()):
+        raise FormatError(f"column 'id' of {name} is {stored.field('id').type}; allowed: string.", remedy=_DAMAGED)
 
 
 def _block_of(batch: Any, number: int, schema: ReportSchema, name: str, refusals: Refusals) -> Iterator[Block]:
@@ -270,7 +270,7 @@ def _block_of(batch: Any, number: int, schema: ReportSchema, name: str, refusals
 
 def _without_value(batch: Any, schema: ReportSchema) -> dict[int, str]:
     """Rows with a gap, and the column that it is in."""
-    found: dict[int, str] = {}
+    gaps_at: dict[int, str] = {}
     for column in schema.columns:
         array = batch.column(column.name)
         gaps = np.zeros(len(array), dtype=bool)
@@ -280,8 +280,8 @@ def _without_value(batch: Any, schema: ReportSchema) -> dict[int, str]:
             entries = array.fill_null([0] * column.width).flatten() if array.null_count else array.flatten()
             gaps |= entries.is_null().to_numpy(zero_copy_only=False).reshape(len(array), column.width).any(axis=1)
         for i in np.flatnonzero(gaps).tolist():
-            found.setdefault(i, column.name)
-    return found
+            gaps_at.setdefault(i, column.name)
+    return gaps_at
 
 
 def _read_ids(array: Any) -> tuple[list[str | None] | None, dict[int, str]]:

@@ -25,7 +25,7 @@ from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
-from askance.formats.fields import REWRITE, Fields, require_fingerprint
+from askance.formats.fields import Fields, describing, require_fingerprint
 
 REPORTS_FORMAT = "reports/1"
 #: Reports are read and written in pieces of at most this many …
@@ -46,7 +46,6 @@ AnyReports: TypeAlias = Reports | AnyArray
 _LINES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"askance"\s*:\s*"reports/')
 # Halves of surrogate pairs: texts with them have no bytes.
 _HALVES = re.compile("[\ud800-\udfff]")
-_HEADER_FIELDS = ("askance", "channel", "fingerprint")
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,8 @@ class ReportSchema:
                 f"the reports come from {reports.channel.kind}; allowed: labels of the channel's observations.",
                 remedy="Give the channel that made them.",
             )
-        given: Any = reports
-        return {"answer": self.channel.observations.encode(as_column(given, "reports"), "reports")}
+        answers: Any = reports
+        return {"answer": self.channel.observations.encode(as_column(answers, "reports"), "reports")}
 
     def assemble(self, columns: Mapping[str, AnyArray]) -> Reports[AnyChannel]:
         """Reports from their columns; refused when no respondent could have sent one of them."""
@@ -210,33 +209,24 @@ class Header:
     def read(cls, content: Any, name: str) -> Header:
         """Check the fields of a header; builds nothing yet."""
         fields = Fields(content, f"the header of {name}")
-        version = fields.read("askance", str)
-        if version != REPORTS_FORMAT:
-            raise FormatError(
-                f"{name} has format {shown(version)}; allowed for reports: {REPORTS_FORMAT!r}.",
-                remedy="Use the version of askance that wrote it.",
-            )
-        unknown = [field for field in content if field not in _HEADER_FIELDS]
-        if unknown:
-            raise FormatError(f"{fields.name} has an unknown field {shown(unknown[0])}.", remedy=REWRITE)
+        fields.format((REPORTS_FORMAT,))
+        fields.only(("askance", "channel", "fingerprint"))
         return cls(fields.read("channel", dict), fields.read("fingerprint", str), name)
 
     def schema(self) -> ReportSchema:
         """The columns of the channel; refused when it does not have the fingerprint that is stated."""
-        try:
+        with describing(f"the header of {self.name}", "a channel"):
             schema = ReportSchema(build_channel(self.specification))
-        except InputError as error:
-            raise FormatError(
-                f"the header of {self.name} names no channel: {error.message}", remedy=error.remedy
-            ) from None
         require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 
-    def schema_within(self, expected: ReportSchema) -> ReportSchema:
-        """How these reports are written where those of another schema are expected.
+    def schema_within(self, expected: ReportSchema | None) -> ReportSchema:
+        """How these reports are written where those of another schema are expected, or of any (None).
 
         That is the other schema, but for reports without a purpose that are taken to be for the expected one.
         """
+        if expected is None:
+            return self.schema()
         channel = expected.channel
         if expected.purpose_of_unnamed and expected.purpose_of_unnamed == channel.purpose:
             unnamed = channel.for_purpose("")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ PLAIN_TEXT = r'[^"\\\x00-\x1f]'
 _WHOLE = "(?:0|[1-9][0-9]{0,17})"
 
 
-class ColumnText(Protocol):
+class ColumnText(ABC):
     """How the values of a column are written."""
 
     #: Of a value, with one group: the text that `decode` takes.
@@ -30,20 +31,24 @@ class ColumnText(Protocol):
     #: Characters of the longest value, about.
     longest: int
 
+    @abstractmethod
     def encode(self, values: AnyArray) -> list[str]:
         """Values as JSON."""
 
+    @abstractmethod
     def decode(self, texts: Sequence[str]) -> AnyArray:
         """What the texts of many reports say; KeyError where one has no meaning."""
 
     def knows(self, text: str) -> bool:
         """Whether a text that fits the pattern has a meaning."""
+        return True
 
+    @abstractmethod
     def read(self, value: Any) -> str:
         """The text of a value that was read as JSON; ValueError says what is allowed."""
 
 
-class _Digits:
+class _Digits(ColumnText):
     """Bits (lowest first, in bytes) or seeds (highest first): hexadecimal digits."""
 
     def __init__(self, column: Column) -> None:
@@ -67,16 +72,13 @@ class _Digits:
         padded[:, : self._bytes] = raw
         return padded.view("<u8").astype(np.uint64, copy=False)
 
-    def knows(self, text: str) -> bool:
-        return True
-
     def read(self, value: Any) -> str:
         if not isinstance(value, str) or not self._digits.fullmatch(value):
             raise ValueError(f"{self.longest} hexadecimal digits (0-9, a-f)")
         return value
 
 
-class _Wholes:
+class _Wholes(ColumnText):
     """One whole number, or a list of them."""
 
     def __init__(self, column: Column) -> None:
@@ -94,9 +96,6 @@ class _Wholes:
         numbers = np.array(json.loads(f"[{','.join(texts)}]"), dtype=np.int64)
         return numbers.reshape(len(texts), self._column.width)
 
-    def knows(self, text: str) -> bool:
-        return True
-
     def read(self, value: Any) -> str:
         column = self._column
         entries = value if column.kind == "integers" else [value]
@@ -107,7 +106,7 @@ class _Wholes:
         return ",".join(map(str, entries))
 
 
-class _Labels:
+class _Labels(ColumnText):
     """Answers by name: whatever JSON calls the label."""
 
     pattern = rf'("{PLAIN_TEXT}*"|-?[0-9][0-9.eE+-]*|true|false)'

@@ -169,12 +169,12 @@ class _SeenIds:
         if len(fresh) == len(digests) and self._digests.isdisjoint(fresh):
             self._digests |= fresh
             return []
-        found = []
+        places = []
         for i, digest in zip((i for i, id in enumerate(ids) if id), digests, strict=True):
             if digest in self._digests:
-                found.append(i)
+                places.append(i)
             self._digests.add(digest)
-        return found
+        return places
 
 
 def _blocks(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None) -> Iterator[Block]:

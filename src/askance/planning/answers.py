@@ -77,7 +77,7 @@ class AnswersSubject(Subject):
         self.shares, self._target = guesses.weights, target
         first = self.asked[0]
         self.label, self.is_share = first.label, first.is_share
-        values = [each.value for each in self.asked]
+        values = [asked.value for asked in self.asked]
         self.value = None if first.value is None else self.mean(np.array(values, dtype=np.float64))
 
     @property
@@ -96,8 +96,8 @@ class AnswersSubject(Subject):
     def limit(self, design: AnyDesign) -> Limit:
         """Σ_marg or Σ_mom, by the method."""
         self._require_design(design)
-        found = [self._asymptotics(design, asked) for asked in self.asked]
-        covariances, methods = zip(*(self._chosen(limit, design) for limit in found), strict=True)
+        limits = [self._asymptotics(design, asked) for asked in self.asked]
+        covariances, methods = zip(*(self._chosen(limit, design) for limit in limits), strict=True)
         linear = isinstance(design, StatisticsChannel) and self._shares_are_means
         return self._limit(list(covariances), methods[0], linear=linear)
 
@@ -182,18 +182,18 @@ class AnswersSubject(Subject):
     def families(self) -> dict[str, Builder]:
         """Those of `recommend`, the yes/no designs for two outputs, and the optimal channel."""
         model = self.model
-        found: dict[str, Builder] = {}
+        builders: dict[str, Builder] = {}
         if isinstance(model, Enumerated):
             if self._has_few_statistics():
-                found[OPTIMAL] = self._optimal
-            found |= {name: self._recommended(build) for name, build in BUILDERS.items()}
+                builders[OPTIMAL] = self._optimal
+            builders |= {name: self._recommended(build) for name, build in BUILDERS.items()}
         else:
-            found["randomized-response"] = lambda level: RandomizedResponse.for_privacy_level(
+            builders["randomized-response"] = lambda level: RandomizedResponse.for_privacy_level(
                 level, outputs=model.outputs
             )
         if len(model.outputs) == 2:
-            found |= {kind: _yes_no(kind, model) for kind in yes_no_kinds()}
-        return found
+            builders |= {kind: _yes_no(kind, model) for kind in yes_no_kinds()}
+        return builders
 
     def unfit(self) -> dict[str, str]:
         """Why the others are none."""

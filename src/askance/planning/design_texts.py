@@ -44,16 +44,16 @@ def _build(kind: str, text: str) -> FiniteChannel:
     """A design with parameters written as NAME=VALUE, …; commas inside a value belong to it."""
     entry = registry.entry(kind)
     kinds = {parameter.name: parameter.kind for parameter in entry.parameters}
-    found: list[list[str]] = []
+    pairs: list[list[str]] = []
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if equals:
-            found.append([name.strip().replace("-", "_"), value])
-        elif found:
-            found[-1][1] += "," + part
+            pairs.append([name.strip().replace("-", "_"), value])
+        elif pairs:
+            pairs[-1][1] += "," + part
         else:
             raise InputError(f"--design {kind}:{text}: {part!r} is no NAME=VALUE.", remedy="Write warner:question=2/3.")
-    given = {name: kinds[name].read(value) if name in kinds else value for name, value in found}
+    specified = {name: kinds[name].read(value) if name in kinds else value for name, value in pairs}
     if "outputs" in kinds:
-        given.setdefault("outputs", list(NO_YES))
-    return registry.build_answer_channel({"kind": kind, **given})
+        specified.setdefault("outputs", list(NO_YES))
+    return registry.build_answer_channel({"kind": kind, **specified})

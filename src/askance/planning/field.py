@@ -186,12 +186,12 @@ class FieldSubject(Subject):
     def families(self) -> dict[str, Builder]:
         """One table of every respondent, whole records, or the cells of all tables."""
         field = self.field
-        found: dict[str, Builder] = {"cliques": lambda level: field_release(field, level, channel="cliques")}
+        builders: dict[str, Builder] = {"cliques": lambda level: field_release(field, level, channel="cliques")}
         if self._records <= _MOST_RECORDS:
-            found["records"] = lambda level: field_release(field, level, channel="records")
-            found["per-value"] = lambda level: PerValue(field.dimension, level, l1_norm=len(field.cliques))
-            found["coordinate-release"] = lambda level: CoordinateRelease(field.dimension, level)
-        return found
+            builders["records"] = lambda level: field_release(field, level, channel="records")
+            builders["per-value"] = lambda level: PerValue(field.dimension, level, l1_norm=len(field.cliques))
+            builders["coordinate-release"] = lambda level: CoordinateRelease(field.dimension, level)
+        return builders
 
     def on_request(self) -> dict[str, Builder]:
         """The optimal tables, whose search may take a minute."""

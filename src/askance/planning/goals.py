@@ -116,14 +116,14 @@ def read_goal(
 ) -> Goal:
     """The one goal that was given; "n" where there is none but respondents."""
     named = {"standard_error": standard_error, "interval_width": interval_width, "power": power}
-    given = {name: _as_number(value, name) for name, value in named.items() if value is not None}
+    goals = {name: _as_number(value, name) for name, value in named.items() if value is not None}
     confidence = _as_number(confidence, "confidence")
-    require_one_goal(given)
+    require_one_goal(goals)
     _check_respondents(n)
     allowed = f"{_LEAST_CONFIDENCE:g} to 1 − {_LEAST_CONFIDENCE:g}"
     least, most = _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE
     number(confidence, "confidence", least, most, allowed=allowed, remedy="0.95 is usual.")
-    name, wanted = next(iter(given.items()), ("n", float(n or 0)))
+    name, wanted = next(iter(goals.items()), ("n", float(n or 0)))
     if name == "power":
         _check_power(wanted, confidence)
     elif name != "n" and not (wanted > 0 and math.isfinite(wanted)):
@@ -136,11 +136,11 @@ def read_goal(
     return Goal(name, wanted, confidence, _read_effect(effect, subject, name))
 
 
-def require_one_goal(given: Collection[str]) -> None:
+def require_one_goal(goals: Collection[str]) -> None:
     """Refuse several goals at once."""
-    if len(given) > 1:
+    if len(goals) > 1:
         raise InputError(
-            words(f"goals given: {', '.join(f'{{{name}}}' for name in given)}; allowed: one of them."),
+            words(f"goals given: {', '.join(f'{{{name}}}' for name in goals)}; allowed: one of them."),
             remedy="Plan once for each and take the larger number of respondents.",
         )
 

@@ -154,19 +154,19 @@ def read_channels(channels: object) -> list[str | AnyDesign] | None:
     if channels is None:
         return None
     designs = (str, FiniteChannel, StatisticsChannel, MomentRelease)
-    given = [channels] if isinstance(channels, designs) or not isinstance(channels, Iterable) else list(channels)
-    if not given:
+    listed = [channels] if isinstance(channels, designs) or not isinstance(channels, Iterable) else list(channels)
+    if not listed:
         raise InputError("is empty", argument="channels", remedy="Leave it out to compare all that fit the model.")
-    found: list[str | AnyDesign] = []
-    for each in given:
-        if not isinstance(each, designs):
-            is_number = isinstance(each, (int, float, np.generic))
+    known: list[str | AnyDesign] = []
+    for channel in listed:
+        if not isinstance(channel, designs):
+            is_number = isinstance(channel, (int, float, np.generic))
             raise InputError(
-                f"a channel is {shown(each)}; allowed: channels and names.",
+                f"a channel is {shown(channel)}; allowed: channels and names.",
                 remedy="A guess is given as theta=[…]." if is_number else 'Give its name, such as "optimal".',
             )
-        found.append(each)
-    return found
+        known.append(channel)
+    return known
 
 
 @dataclass(frozen=True)
@@ -312,19 +312,19 @@ def _rows(
 ) -> Iterator[PlannedDesign]:
     """One row per channel; what does not fit is skipped unless it was asked for, what is out of reach always."""
     subject = request.subject
-    for each in subject.families() if channels is None else channels:
-        if not isinstance(each, str):
-            yield request.row(_name_of(each), each, subject.limit(each), direct)
+    for channel in subject.families() if channels is None else channels:
+        if not isinstance(channel, str):
+            yield request.row(_name_of(channel), channel, subject.limit(channel), direct)
             continue
-        build = subject.builder(each)
+        build = subject.builder(channel)
         try:
-            yield request.at_level(each, build, direct)
+            yield request.at_level(channel, build, direct)
         except OutOfReachError as error:
-            skipped[each] = error.message
+            skipped[channel] = error.message
         except AskanceError as error:
             if channels is not None:
                 raise
-            skipped[each] = error.message
+            skipped[channel] = error.message
     if channels is None:
         skipped.update(subject.unfit())
 
@@ -350,15 +350,15 @@ def _others(request: Request, designs: list[PlannedDesign], named: Iterable[obje
 
 def _require_one_unknown(request: Request, channels: list[str | AnyDesign] | None) -> None:
     """Of privacy level, respondents and precision two are given; channels that are given have their own level."""
-    given = [each for each in channels or [] if not isinstance(each, str)]
-    named = channels is None or len(given) < len(channels)
+    built = [channel for channel in channels or [] if not isinstance(channel, str)]
+    named = channels is None or len(built) < len(channels)
     if request.goal.name == "n" and request.n is None:
         raise InputError(
             "neither respondents nor a goal are given.",
             remedy=words("Give {n}, or one of {standard_error}, {interval_width} and {power}."),
         )
-    if request.unknown == "privacy_level" and (request.level is not None or given):
-        own = "".join(f"the channel {shown(channel)}, which has its level," for channel in given[:1])
+    if request.unknown == "privacy_level" and (request.level is not None or built):
+        own = "".join(f"the channel {shown(channel)}, which has its level," for channel in built[:1])
         what = own if request.level is None else Argument("privacy_level")
         raise InputError(
             words("{0}, {n} and {1} are all given: nothing is left to work out.", what, Argument(request.goal.name)),

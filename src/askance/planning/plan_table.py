@@ -233,8 +233,8 @@ def as_text(plan: Plan) -> str:
 
 def _parameters(design: PlannedDesign) -> str:
     """Those that tell designs of one level apart."""
-    given = {name: value for name, value in design.parameters.items() if name not in _HIDDEN and value is not None}
-    text = ", ".join(f"{name} {_short(value)}" for name, value in given.items() if not isinstance(value, (list, dict)))
+    shown = {name: value for name, value in design.parameters.items() if name not in _HIDDEN and value is not None}
+    text = ", ".join(f"{name} {_short(value)}" for name, value in shown.items() if not isinstance(value, (list, dict)))
     return _cut(text, _LONGEST)
 
 

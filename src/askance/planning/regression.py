@@ -143,8 +143,8 @@ class RegressionSubject(Subject):
                 f"the release is for {design.field!r}, the model is {self.field!r}.",
                 remedy="Build both from the same columns, bounds and scales.",
             )
-        found = [self._of_release(design, people) for people in self._people]
-        variances, noises, ends = (list(each) for each in zip(*found, strict=True))
+        limits = [self._of_release(design, people) for people in self._people]
+        variances, noises, ends = (list(column) for column in zip(*limits, strict=True))
         return self._limit(variances, self.root_mean_square(noises), "moments", ends)
 
     def _of_release(self, release: MomentRelease, people: _People) -> tuple[float, float, FloatArray]:

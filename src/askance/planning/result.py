@@ -51,7 +51,7 @@ class PlannedDesign:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is None."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "channel"}
+        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "channel"}
         return {**plain, "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level}
 
 

@@ -99,21 +99,21 @@ class Subject(ABC):
 
     def builder(self, name: str) -> Builder:
         """The family of a name; refused where it is none, with the reason."""
-        found = {**self.families(), **self.on_request()}
-        if name in found:
-            return found[name]
+        builders = {**self.families(), **self.on_request()}
+        if name in builders:
+            return builders[name]
         reasons = self.unfit()
         if name in reasons:
             raise InputError(f"{name} does not fit this model: {reasons[name]}", remedy="Leave it out.")
         kinds = [entry.kind for entry in registry.entries()]
         if name in kinds:
             raise InputError(
-                f"{name} is not built from a privacy level; allowed: {'; '.join(found)}.",
+                f"{name} is not built from a privacy level; allowed: {'; '.join(builders)}.",
                 remedy=_BUILD,
             )
         raise InputError(
-            f"there is no channel {shown(name)}; allowed: {'; '.join(found)}.",
-            remedy=did_you_mean(name, [*found, *kinds], words("Leave {channels} out to compare all that fit.")),
+            f"there is no channel {shown(name)}; allowed: {'; '.join(builders)}.",
+            remedy=did_you_mean(name, [*builders, *kinds], words("Leave {channels} out to compare all that fit.")),
         )
 
     def mean(self, values: FloatArray) -> float:

@@ -77,9 +77,9 @@ def plan_survey(
             "is None", argument="channels", remedy="Give at least one design to compare with the direct question."
         )
     goals = {"n": n, "standard_error": standard_error, "interval_width": interval_width}
-    given = [name for name, value in goals.items() if value is not None]
-    require_one_goal(given)
+    named = [name for name, value in goals.items() if value is not None]
+    require_one_goal(named)
     guesses = read_guesses(model.dimension, theta, None, None)
     subject = AnswersSubject(model, guesses, x, weights, target, method, weighting)
-    goal = read_goal(subject, n, standard_error, interval_width, None if given else power, effect, confidence)
+    goal = read_goal(subject, n, standard_error, interval_width, None if named else power, effect, confidence)
     return solve(Request(subject, goal, method, n, None), designs)

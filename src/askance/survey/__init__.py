@@ -1,23 +1,13 @@
 """From a researcher's table to a regression: tables of any brand, formulas, fits."""
 
-from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
-from askance.survey.alternative_channels import safest_observation, with_bias, with_noncompliance
-from askance.survey.files import read_table
-from askance.survey.formula import FormulaDesign
-from askance.survey.regress import regress
-from askance.survey.sensitivity import Sensitivity, sensitivity
-from askance.survey.tables import Columns
-
-__all__ = [
-    "ChannelTest",
-    "Columns",
-    "FormulaDesign",
-    "Sensitivity",
-    "channel_fit_test",
-    "read_table",
-    "regress",
-    "safest_observation",
-    "sensitivity",
-    "with_bias",
-    "with_noncompliance",
-]
+from askance.estimation.checks.channel_fit import ChannelTest as ChannelTest
+from askance.estimation.checks.channel_fit import channel_fit_test as channel_fit_test
+from askance.survey.alternative_channels import safest_observation as safest_observation
+from askance.survey.alternative_channels import with_bias as with_bias
+from askance.survey.alternative_channels import with_noncompliance as with_noncompliance
+from askance.survey.files import read_table as read_table
+from askance.survey.formula import FormulaDesign as FormulaDesign
+from askance.survey.regress import regress as regress
+from askance.survey.sensitivity import Sensitivity as Sensitivity
+from askance.survey.sensitivity import sensitivity as sensitivity
+from askance.survey.tables import Columns as Columns

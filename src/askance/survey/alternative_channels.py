@@ -68,8 +68,8 @@ def with_noncompliance(
         told = _plain_reports(channel)
         other = [[Fraction(o == told[y]) for y in range(m)] for o in range(k)]
     elif behaviour == "refuse":
-        given = refusal_of(channel, refuse_as)
-        other = [[Fraction(label == given)] * m for label in channel.observations.labels]
+        refusal = refusal_of(channel, refuse_as)
+        other = [[Fraction(label == refusal)] * m for label in channel.observations.labels]
     elif behaviour == "random":
         other = [[Fraction(1, k)] * m for _ in range(k)]
     else:
@@ -101,15 +101,15 @@ def refusal_of(channel: FiniteChannel, refuse_as: Any) -> Any:
         return safest_observation(channel)
     labels = channel.observations.labels
     # A command line knows texts only.
-    found = [label for label in labels if label == refuse_as] or [label for label in labels if str(label) == refuse_as]
-    if not found:
+    meant = [label for label in labels if label == refuse_as] or [label for label in labels if str(label) == refuse_as]
+    if not meant:
         raise InputError(
             argument="refuse_as",
             got=shown(refuse_as),
             allowed=shorten(labels),
             remedy="Name one report of the design, or leave it out for the one that points least to a yes.",
         )
-    return found[0]
+    return meant[0]
 
 
 def with_bias(channel: FiniteChannel, parameter: str, shift: Number) -> FiniteChannel:
@@ -154,6 +154,6 @@ def device_probabilities(channel: FiniteChannel) -> dict[str, Fraction]:
     >>> device_probabilities(UnrelatedQuestion("3/4", "1/4"))
     {'question': Fraction(3, 4), 'prevalence': Fraction(1, 4)}
     """
-    given = channel.parameters()
+    parameters = channel.parameters()
     names = [parameter.name for parameter in entry(channel.kind).parameters if parameter.kind is PROBABILITY]
-    return {name: Fraction(str(given[name])) for name in names if given.get(name) is not None}
+    return {name: Fraction(str(parameters[name])) for name in names if parameters.get(name) is not None}

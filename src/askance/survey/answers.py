@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from askance._checks import shorten
 from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError
-from askance.survey.tables import Column
+from askance.survey.tables import Column, plain_value
 
 # What means yes in a column, without capitals; True is 1.
 _YES = {1.0, "yes", "true"}
@@ -35,15 +35,20 @@ def read_reports(column: Column, channel: FiniteChannel, positive: Any = None) -
     Returns:
         labels, shape (n,), and a sentence on the values that are no labels as they are written, otherwise "".
     """
-    found = column.distinct()
+    values = column.distinct()
     labels = list(channel.observations.labels)
     if positive is None:
-        code_of = _by_labels(found, labels)
+        code_of = _by_labels(values, labels)
         if code_of is None:
-            code_of = _by_default(column.name, found, channel)
+            code_of = _by_default(column.name, values, channel)
     else:
-        code_of = _by_positive(column.name, found, labels, positive)
+        code_of = _by_positive(column.name, values, labels, positive)
     return _labels_of(column, code_of, channel), _told(column.name, code_of, labels)
+
+
+def holds_reports(column: Column, channel: FiniteChannel) -> bool:
+    """Whether all values of a column are labels of the channel's observations, in some spelling."""
+    return _by_labels(column.distinct(), list(channel.observations.labels)) is not None
 
 
 def _key(value: Any) -> Any:
@@ -58,10 +63,6 @@ def _key(value: Any) -> Any:
     return float(value) if isinstance(value, (bool, int, float, np.generic)) else value
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _as_text(value: Any) -> Any:
     return str(value).strip().casefold()
 
@@ -71,35 +72,36 @@ def _folded(value: Any) -> Any:
     return key.casefold() if isinstance(key, str) else key
 
 
-def _by_labels(found: list[Any], labels: list[Any]) -> dict[Any, int] | None:
+def _by_labels(values: list[Any], labels: list[Any]) -> dict[Any, int] | None:
     """Codes of the values where all are labels: as they are, as numbers, or but for capitals."""
-    for form in (_same, _key, _folded):
+    forms: tuple[Callable[[Any], Any], ...] = (lambda value: value, _key, _folded)
+    for form in forms:
         codes = {form(label): code for code, label in enumerate(labels)}
-        if len(codes) == len(labels) and all(form(value) in codes for value in found):
-            return {value: codes[form(value)] for value in found}
+        if len(codes) == len(labels) and all(form(value) in codes for value in values):
+            return {value: codes[form(value)] for value in values}
     return None
 
 
-def _by_default(name: str, found: list[Any], channel: FiniteChannel) -> dict[Any, int]:
+def _by_default(name: str, values: list[Any], channel: FiniteChannel) -> dict[Any, int]:
     """Codes of two values of which one is a yes, for designs whose reports are answers."""
     labels = list(channel.observations.labels)
     if len(labels) != 2:
         raise _refused(
-            name, found, labels, "Recode the column, or give the design these labels (outputs, observations)."
+            name, values, labels, "Recode the column, or give the design these labels (outputs, observations)."
         )
-    kinds = {_folded(value) for value in found}
+    kinds = {_folded(value) for value in values}
     if len(kinds) > 2:
-        raise _refused(name, found, labels, _OTHERS)
+        raise _refused(name, values, labels, _OTHERS)
     if channel.observations != channel.outputs and _folded(labels[1]) not in _YES:
         remedy = words("If it is the right column, say which value means {0} by {positive=…}.", repr(labels[1]))
-        raise _refused(name, found, labels, remedy)
+        raise _refused(name, values, labels, remedy)
     yes = kinds & _YES
     if len(yes) != 1 or (1.0 in yes and 2.0 in kinds):
-        raise _refused(name, found, labels, words("Say which value means {0} by {positive=…}.", repr(labels[1])))
-    return {value: int(_folded(value) in yes) for value in found}
+        raise _refused(name, values, labels, words("Say which value means {0} by {positive=…}.", repr(labels[1])))
+    return {value: int(_folded(value) in yes) for value in values}
 
 
-def _by_positive(name: str, found: list[Any], labels: list[Any], positive: Any) -> dict[Any, int]:
+def _by_positive(name: str, values: list[Any], labels: list[Any], positive: Any) -> dict[Any, int]:
     """Codes of two values, in all their spellings, of which one was named."""
     if len(labels) != 2:
         raise InputError(
@@ -108,32 +110,31 @@ def _by_positive(name: str, found: list[Any], labels: list[Any], positive: Any) 
             remedy="Leave it out: the column must hold these labels.",
         )
     for form in (_folded, _as_text):
-        if form(positive) in {form(value) for value in found}:
+        if form(positive) in {form(value) for value in values}:
             break
     else:
-        raise _refused(name, found, labels, words("{positive} is {0}: choose one of the values found.", repr(positive)))
-    if len({form(value) for value in found}) > 2:
-        raise _refused(name, found, labels, _OTHERS)
-    return {value: int(form(value) == form(positive)) for value in found}
+        raise _refused(
+            name, values, labels, words("{positive} is {0}: choose one of the values found.", repr(positive))
+        )
+    if len({form(value) for value in values}) > 2:
+        raise _refused(name, values, labels, _OTHERS)
+    return {value: int(form(value) == form(positive)) for value in values}
 
 
-def _refused(name: str, found: list[Any], labels: list[Any], remedy: str) -> LabelError:
+def _refused(name: str, values: list[Any], labels: list[Any], remedy: str) -> LabelError:
     return LabelError(
-        f"column {name!r} holds {shorten([_shown(value) for value in found])}; the reports of the design are "
+        f"column {name!r} holds {shorten([*map(plain_value, values)])}; the reports of the design are "
         f"{shorten(labels)}.",
         remedy=remedy,
     )
-
-
-def _shown(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _told(name: str, code_of: Mapping[Any, int], labels: list[Any]) -> str:
     """Which values are read as which labels, those apart that are written like them."""
     said, mark = [], ", "
     for code, label in enumerate(labels):
-        values = [_shown(value) for value, own in code_of.items() if own == code and str(_shown(value)) != str(label)]
+        read = [plain_value(value) for value, own in code_of.items() if own == code]
+        values = [value for value in read if str(value) != str(label)]
         if len(values) > 1:
             mark = "; "
         if values:

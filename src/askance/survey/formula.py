@@ -3,7 +3,8 @@
 Left of `~` stands the column of reports; right of it the terms, as formulaic reads them:
 
 - `a + b`, `a:b` (interaction), `a*b` (both), `- 1` or `0 +` (no intercept), `.` (all other columns);
-- `C(x)` for categories, `C(x, Treatment("north"))` to choose the reference; texts are categories by themselves;
+- `C(x)` for categories, `C(x, Treatment("north"))` to choose the reference, `C(x, levels=["north", "south"])` to list
+  them (other values are refused, or dropped like missing ones); texts are categories by themselves;
 - `I(…)` for calculations: + - * / // % ** on floats, comparisons, & | ~ between them (`I(age**2)`, `I(age > 30)`);
 - functions of numbers, by name or as `np.log`: log, log2, log10, log1p, exp, exp2, exp10, expm1, sqrt, cbrt, square,
   power, abs, sign, minimum, maximum, clip, round, floor, ceil, sin, cos, tan, arctan, tanh; also where, isin, `np.pi`;
@@ -40,7 +41,7 @@ from askance.survey.calculations import CALLABLE, Calculation, read_calculation
 from askance.survey.expansion import check_length, check_terms
 from askance.survey.formula_mistakes import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.parsed_calculations import CalculationError
-from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
+from askance.survey.tables import Column, Columns, Table, complete_rows, first_line, plain_value, unknown_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +77,17 @@ class ParsedFormula:
     def columns(self) -> tuple[str, ...]:
         """The columns that the right side uses."""
         return tuple(self.uses)
+
+    def without_unlisted(self, table: Columns) -> Columns:
+        """The table with values missing that C(x, levels=[…]) leaves out."""
+        listed = {
+            name: levels for calculation in self.calculations.values() for name, levels in calculation.listed.items()
+        }
+
+        def load(name: str) -> Column:
+            return table[name].only(listed[name]) if name in listed else table[name]
+
+        return Columns(table.names, len(table), load)
 
 
 def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> ParsedFormula:
@@ -185,7 +197,7 @@ def _columns_of(factor: str, calculations: Mapping[str, Calculation]) -> tuple[s
     return calculations[factor].columns if factor in calculations else (factor,)
 
 
-def _check_kind(table: Columns, name: str) -> None:
+def _check_kind(table: Columns, name: str, *, numeric: bool = False) -> None:
     column = table[name]
     if column.kind == "mixed":
         raise InputError(
@@ -195,6 +207,11 @@ def _check_kind(table: Columns, name: str) -> None:
     if column.kind == "time":
         raise InputError(
             f"column {name!r} holds dates or times.", remedy="Turn it into a number, such as days since a date."
+        )
+    if numeric and column.kind in ("text", "category"):
+        raise InputError(
+            f"column {name!r} holds texts ({shorten(column.distinct())}), at the fit it held numbers.",
+            remedy="Turn them into numbers first.",
         )
 
 
@@ -276,6 +293,8 @@ class FormulaDesign:
         """
         table = Columns.of(data).trimmed()
         complete_rows(table, self.columns, "error", "Fill them in, or leave these rows out.")
+        for name in self.columns:
+            _check_kind(table, name, numeric=self._is_numeric(name))
         for name, seen in self.levels.items():
             new = [value for value in table[name].distinct() if value not in seen]
             if new:
@@ -298,6 +317,11 @@ class FormulaDesign:
         from askance.survey.saved_design import design_to_json
 
         return design_to_json(self)
+
+    def _is_numeric(self, name: str) -> bool:
+        """Whether a column is itself a column of x."""
+        kind, _ = self.spec.encoder_state.get(name, ("", {}))
+        return str(getattr(kind, "value", kind)) == "numerical"
 
     def _checked(self, made: Any) -> Covariates:
         x = made.__wrapped__
@@ -387,14 +411,9 @@ def _width(value: Any) -> int:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return shorten([int(v) if isinstance(v, float) and v.is_integer() else v for v in values])
+    return shorten([*map(plain_value, values)])
 
 
 def _names_of(spec: Any) -> tuple[str, ...]:
-    """Names of the columns that formulaic makes."""
-    return tuple(_plain_name(str(name)) for name in spec.column_names)
-
-
-def _plain_name(name: str) -> str:
-    """`C(region)[T.2.0]` as `C(region)[T.2]`."""
-    return re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", name)
+    """Names of the columns that formulaic makes, `C(region)[T.2.0]` as `C(region)[T.2]`."""
+    return tuple(re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", str(name)) for name in spec.column_names)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from askance._checks import closest
 from askance._words import words
 from askance.errors import InputError
-from askance.survey.tables import close_match
 
 _SHAPE = "Write: answer ~ term + term, for example: answer ~ age + I(age**2) + C(region)."
 
@@ -39,6 +39,7 @@ _WAYS_OUT = (
     ("insuff?icient arguments|insuffient", "Write a term on both sides of it."),
     ("quote context|context marker", "Check the brackets and quotation marks."),
     ("provided levels", "Choose one of the values of the column."),
+    ("holds no numbers", "Turn the column into numbers first, or put C() around categories."),
     ("extrapolation", 'Write bs(x, df=4, extrapolation="clip") or "extend".'),
     ("invalid syntax", "Put calculations inside I()."),
 )
@@ -70,7 +71,7 @@ def check_habits(formula: str, tokens: Sequence[Any], columns: Sequence[str]) ->
         columns: the names there are.
     """
     _check_tilde(formula, tokens)
-    plain = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", lambda found: "_" * len(found[0]), formula)
+    plain = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", lambda quoted: "_" * len(quoted[0]), formula)
     for match in re.finditer(r"([A-Za-z][\w.]*)\s*\(", plain):
         if match[1] in _R_FUNCTIONS:
             raise refusal(formula, f"there is no function {match[1]}()", _R_FUNCTIONS[match[1]])
@@ -103,17 +104,15 @@ def refusal(formula: str, problem: str, remedy: str) -> InputError:
 
 def way_out(problem: str) -> str:
     """What to do about a complaint of formulaic."""
-    found = (remedy for pattern, remedy in _WAYS_OUT if re.search(pattern, problem))
-    return next(found, "Put calculations inside I(), and C() around categories.")
+    remedies = (remedy for pattern, remedy in _WAYS_OUT if re.search(pattern, problem))
+    return next(remedies, "Put calculations inside I(), and C() around categories.")
 
 
 def unknown_function(formula: str, name: str, known: Sequence[str]) -> InputError:
     """For a function that formulas do not have."""
-    close = close_match(name, known)
-    meant = f"Did you mean {close}()? " if close else ""
-    return refusal(
-        formula, f"there is no function {name}()", f"{meant}Allowed (NumPy's also as np.…): {', '.join(known)}."
-    )
+    meant = closest(name, known)
+    remedy = f"{f'Did you mean {meant}()? ' if meant else ''}Allowed (NumPy's also as np.…): {', '.join(known)}."
+    return refusal(formula, f"there is no function {name}()", remedy)
 
 
 def needs_backticks(formula: str, names: Sequence[str]) -> InputError | None:

@@ -19,7 +19,7 @@ from askance._checks import shorten
 from askance._words import Either, words
 from askance.errors import LabelError, NotIdentifiedError
 from askance.survey.formula import ParsedFormula
-from askance.survey.tables import Column, Columns
+from askance.survey.tables import Column, Columns, plain_value
 
 # A column is one of numbers when this share of its rows, or of its different values, are numbers.
 _NUMBERS = 0.9
@@ -38,7 +38,8 @@ def examine_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None)
     """Refuse columns that are no categories, though they are texts; and say which levels of others to doubt.
 
     Returns:
-        a sentence for every column of categories with levels that are probably a gap, or one level in two spellings.
+        a sentence, without its full stop, for every column of categories with levels that are probably a gap, or one
+        level in two spellings.
 
     Raises:
         LabelError: numbers with some texts among them, or levels that differ in nothing that can be seen.
@@ -81,14 +82,14 @@ def _doubts(name: str, counts: Counter[Any]) -> Iterator[str]:
         what = "looks like a code" if len(gaps) == 1 else "look like codes"
         yield (
             f"column {name!r}: {_with_rows(gaps, counts)} {what} for a missing answer, but every value counts as a "
-            f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words."
+            f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words"
         )
     pairs = [_with_rows(twins, counts) for twins in _alike(counts, lambda level: _seen(level).casefold())]
     if pairs:
         yield (
             f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
             f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
-            "categories: write them alike if they mean the same."
+            "categories: write them alike if they mean the same"
         )
 
 
@@ -116,8 +117,8 @@ def gap_codes(levels: list[Any]) -> list[Any]:
     numbers = {level: number for level in levels if (number := _number(level)) is not None and level not in texts}
     words = len(levels) - len(texts) - len(numbers)
     codes = [*_negative_codes(numbers, words), *_repeated_digits(numbers, words)]
-    found = [level for level in levels if level in texts or level in codes]
-    return found if len(levels) - len(found) >= 2 else []
+    gaps = [level for level in levels if level in texts or level in codes]
+    return gaps if len(levels) - len(gaps) >= 2 else []
 
 
 def _negative_codes(numbers: dict[Any, float], words: int) -> list[Any]:
@@ -168,8 +169,8 @@ def _refuse_strays(name: str, counts: Counter[Any], *, is_declared: bool) -> Non
 
 def _counts(column: Column) -> Counter[Any]:
     """How many rows have each level, in the order of the levels."""
-    found = Counter(column.values.tolist())
-    return Counter({level: found[level] for level in column.distinct()})
+    rows = Counter(column.values.tolist())
+    return Counter({level: rows[level] for level in column.distinct()})
 
 
 def _means_labels(use: str) -> bool:
@@ -210,9 +211,5 @@ def _alike(levels: Iterable[Any], form: Callable[[Any], str]) -> list[list[Any]]
 
 def _with_rows(levels: list[Any], counts: Counter[Any]) -> str:
     """Levels with their numbers of rows: 'NORTH' (230 rows), 'north' (470 rows)."""
-    numbers = [(shorten([_plain(level)]), counts[level]) for level in levels]
+    numbers = [(shorten([plain_value(level)]), counts[level]) for level in levels]
     return ", ".join(f"{shown} ({count} {'row' if count == 1 else 'rows'})" for shown, count in numbers)
-
-
-def _plain(level: Any) -> Any:
-    return int(level) if isinstance(level, float) and level.is_integer() else level

@@ -67,7 +67,7 @@ def numeric_columns(table: Columns, path: Path, names: Sequence[str], flag: str,
     for name in names or table.names:
         column = table[name]
         if column.kind not in ("number", "boolean") or column.missing.any():
-            found = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
-            raise InputError(f"{flag} {path}: {name} holds {found}; allowed: numbers.", remedy=remedy)
+            content = f"{int(column.missing.sum())} missing values" if column.missing.any() else f"{column.kind} values"
+            raise InputError(f"{flag} {path}: {name} holds {content}; allowed: numbers.", remedy=remedy)
         columns[name] = np.asarray(column.values, dtype=np.float64)
     return columns

@@ -48,10 +48,10 @@ def parse_calculation(code: str) -> ParsedCalculation:
     while stem in code:
         stem += "_"
 
-    def stand_in(found: re.Match[str]) -> str:
-        if found[1] is not None:  # a text, in which a backtick is a character
-            return found[0]
-        quoted[f"{stem}{len(quoted)}"] = found[2]
+    def stand_in(match: re.Match[str]) -> str:
+        if match[1] is not None:  # a text, in which a backtick is a character
+            return match[0]
+        quoted[f"{stem}{len(quoted)}"] = match[2]
         return f" {stem}{len(quoted) - 1} "
 
     whole = re.sub(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`([^`]*)`""", stand_in, code)

@@ -14,7 +14,7 @@ from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError
 from askance.estimation.problems.sample import INTERCEPT_NAMES, find_terms
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.formats.figure_file import write_figure
+from askance.formats.figure_file import new_figure, write_figure
 from askance.models.softmax import Softmax
 
 if TYPE_CHECKING:
@@ -104,17 +104,10 @@ def _chosen(model: Softmax, intercept: bool, terms: Sequence[str] | None) -> lis
 
 def _empty_panels(names: list[str], rows: int, columns: int) -> tuple[Figure, AnyArray]:
     """A figure with room for the names beside rows × columns panels, and its axes, shape (rows · columns,)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     line_height = (0.29, 0.36, 0.48)[max(name.count("\n") for name in names)]
     name_width = 0.075 * max(len(line) for name in names for line in name.split("\n"))
-    size = (
-        name_width + 0.4 + (4.6 if columns == 1 else 2.9 * columns),
-        rows * (0.65 + line_height * len(names)) + 0.4,
-    )
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    width = name_width + 0.4 + (4.6 if columns == 1 else 2.9 * columns)
+    figure = new_figure(width, rows * (0.65 + line_height * len(names)) + 0.4)
     return figure, figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False).ravel()
 
 

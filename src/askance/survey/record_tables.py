@@ -19,7 +19,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
 from askance.formats.reports import report_writer
 from askance.survey.files import read_table
-from askance.survey.tables import Column, Columns
+from askance.survey.tables import Column, Columns, plain_value
 
 # Records noised at a time.
 _PIECE = 1 << 16
@@ -156,10 +156,7 @@ def read_ids(column: Column, path: Path, rows: Sequence[int] | None = None) -> l
 
 def as_written(value: Any) -> str:
     """A value as people write it: 1 for 1.0, true for True."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value).strip()
+    return str(value).lower() if isinstance(value, bool) else str(plain_value(value)).strip()
 
 
 def label_of(value: Any, labels: Categories) -> Label | None:

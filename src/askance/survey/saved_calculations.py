@@ -12,6 +12,7 @@ from typing import Any
 
 from askance._checks import shown
 from askance.errors import FormatError
+from askance.formats.fields import REWRITE
 from askance.survey.calculations import Calculation, checked_calculation
 from askance.survey.parsed_calculations import LONGEST, CalculationError, ParsedCalculation
 
@@ -26,7 +27,6 @@ _NODES: dict[str, type[ast.AST]] = {
 }
 # What Python notes beside and no calculation needs: for assignments, and u"texts".
 _UNUSED = ("ctx", "kind")
-_REMEDY = "Save it again with this version of askance."
 # Deeper trees are made by machines.
 _DEEPEST = 250
 
@@ -53,22 +53,22 @@ def calculation_to_json(calculation: Calculation) -> dict[str, Any]:
 def calculation_from_json(content: Any, text: str, name: str) -> Calculation:
     """The calculation of that text; `name` is that of the file, for messages."""
     if not isinstance(content, dict) or set(content) != {"columns", "source", "quoted", "tree"}:
-        raise FormatError(f"a calculation in {name} is {shown(content)}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} is {shown(content)}.", remedy=REWRITE)
     columns, quoted, source = content["columns"], content["quoted"], content["source"]
     texts = isinstance(columns, list) and isinstance(quoted, dict)
-    if not texts or not all(isinstance(each, str) for each in (source, *columns, *quoted.values())):
-        raise FormatError(f"a calculation in {name} has names that are no texts.", remedy=_REMEDY)
+    if not texts or not all(isinstance(word, str) for word in (source, *columns, *quoted.values())):
+        raise FormatError(f"a calculation in {name} has names that are no texts.", remedy=REWRITE)
     # As short as what is typed, and on one line: messages look up in it what every node says.
     if not 0 < len(source) <= LONGEST or len(source.splitlines()) > 1:
         size = f"{len(source):,} characters; allowed: 1 to {LONGEST:,}, on one line"
-        raise FormatError(f"the text of a calculation in {name} has {size}.", remedy=_REMEDY)
+        raise FormatError(f"the text of a calculation in {name} has {size}.", remedy=REWRITE)
     tree = _from_json(content["tree"], name, _DEEPEST)
     if not isinstance(tree, ast.expr):
-        raise FormatError(f"a calculation in {name} is {shown(content['tree'])}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} is {shown(content['tree'])}.", remedy=REWRITE)
     try:
         return checked_calculation(text, ParsedCalculation(source, quoted, tree), columns)
     except CalculationError as error:
-        raise FormatError(f"a calculation in {name} is none: {error.problem}.", remedy=_REMEDY) from None
+        raise FormatError(f"a calculation in {name} is none: {error.problem}.", remedy=REWRITE) from None
 
 
 def _to_json(node: Any) -> Any:
@@ -94,7 +94,7 @@ def _to_json(node: Any) -> Any:
 def _from_json(content: Any, name: str, depth: int) -> Any:
     """A node, a list of them, or a value that is written out."""
     if depth == 0:
-        raise FormatError(f"a calculation in {name} is nested too deeply.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} is nested too deeply.", remedy=REWRITE)
     if isinstance(content, list):
         return [_from_json(item, name, depth - 1) for item in content]
     if not isinstance(content, dict):
@@ -107,7 +107,7 @@ def _from_json(content: Any, name: str, depth: int) -> Any:
     fields = () if node is None else tuple(field for field in node._fields if field not in _UNUSED)
     placed = node is not None and issubclass(node, (ast.expr, ast.keyword))
     if node is None or placed != bool(place) or set(content) - {"node", "at"} != set(fields):
-        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=REWRITE)
     values = {field: _from_json(content[field], name, depth - 1) for field in fields}
     for field, value in values.items():
         _check_field(node.__name__, field, value, name)
@@ -118,12 +118,12 @@ def _row_from_json(content: dict[str, Any], name: str, depth: int) -> ast.expr:
     """((first op₁ second) op₂ third) …"""
     row = content.get("row")
     if not isinstance(row, list) or not row or set(content) != {"node", "first", "row"}:
-        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=REWRITE)
     left = _operand(content["first"], name, depth)
     for step in row:
         operation = _NODES.get(str(step.get("op"))) if isinstance(step, dict) else None
         if operation is None or not issubclass(operation, ast.operator) or set(step) != {"op", "at", "right"}:
-            raise FormatError(f"a calculation in {name} has the operation {shown(step)}.", remedy=_REMEDY)
+            raise FormatError(f"a calculation in {name} has the operation {shown(step)}.", remedy=REWRITE)
         right = _operand(step["right"], name, depth)
         left = ast.BinOp(left=left, op=operation(), right=right, **_place(step, name))
     return left
@@ -132,7 +132,7 @@ def _row_from_json(content: dict[str, Any], name: str, depth: int) -> ast.expr:
 def _operand(content: Any, name: str, depth: int) -> ast.expr:
     node = _from_json(content, name, depth - 1)
     if not isinstance(node, ast.expr):
-        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} holds {shown(content)}.", remedy=REWRITE)
     return node
 
 
@@ -145,7 +145,7 @@ def _place(content: dict[str, Any], name: str) -> dict[str, int]:
         isinstance(place, list) and len(place) == 2 and all(type(end) is int and 0 <= end < 1 << 20 for end in place)
     )
     if not whole:
-        raise FormatError(f"a calculation in {name} has a part at {shown(place)}.", remedy=_REMEDY)
+        raise FormatError(f"a calculation in {name} has a part at {shown(place)}.", remedy=REWRITE)
     return {"lineno": 1, "end_lineno": 1, "col_offset": place[0], "end_col_offset": place[1]}
 
 
@@ -171,4 +171,4 @@ def _check_field(kind: str, field: str, value: Any, name: str) -> None:
     else:
         fits = isinstance(value, _FIELDS.get((kind, field), ast.expr))
     if not fits:
-        raise FormatError(f"{field} of a {kind} in {name} is {shown(value)}.", remedy=_REMEDY)
+        raise FormatError(f"{field} of a {kind} in {name} is {shown(value)}.", remedy=REWRITE)

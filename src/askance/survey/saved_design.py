@@ -16,12 +16,12 @@ import numpy as np
 
 from askance._checks import shown
 from askance.errors import FormatError
+from askance.formats.fields import REWRITE, Fields
 from askance.survey.formula import FormulaDesign, ParsedFormula
 from askance.survey.saved_calculations import calculation_from_json, calculation_to_json
 from askance.tables import as_json
 
 DESIGN_FORMAT = "formula/1"
-_REMEDY = "Save it again with this version of askance."
 # A factor that is no column: 1 for the intercept, or what a term is multiplied with.
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _FIELDS = {
@@ -43,7 +43,7 @@ def design_to_json(design: FormulaDesign) -> dict[str, Any]:
         "output": str(spec.output),
         "terms": list(design.terms),
         "factors": [[factor.expr for factor in term.factors] for term in spec.formula],
-        "calculations": {name: calculation_to_json(each) for name, each in design.calculations.items()},
+        "calculations": {name: calculation_to_json(calculation) for name, calculation in design.calculations.items()},
         "kinds": {factor: kind for factor, (kind, _) in encoders.items()},
         "categories": {f: as_json(state["categories"]) for f, (_, state) in encoders.items() if "categories" in state},
         "levels": [[name, as_json(levels)] for name, levels in design.levels.items()],
@@ -53,9 +53,9 @@ def design_to_json(design: FormulaDesign) -> dict[str, Any]:
 
 def design_from_json(content: Mapping[str, Any], name: str) -> FormulaDesign:
     """The design that `design_to_json` wrote; `name` is that of the file, for messages."""
+    fields = Fields(content, f"the formula in {name}")
     for field, kind in _FIELDS.items():
-        if not isinstance(content.get(field), kind):
-            raise FormatError(f"{field!r} of the formula in {name} is {shown(content.get(field))}.", remedy=_REMEDY)
+        fields.read(field, kind)
     if content["format"] != DESIGN_FORMAT or set(content) != set(_FIELDS):
         raise FormatError(
             f"the formula in {name} has format {shown(content['format'])}; this version reads {DESIGN_FORMAT!r}.",
@@ -66,16 +66,18 @@ def design_from_json(content: Mapping[str, Any], name: str) -> FormulaDesign:
     calculations = {text: calculation_from_json(tree, text, name) for text, tree in content["calculations"].items()}
     known = {*columns, *calculations}
     strange = [f for term in factors for f in term if f not in known and not _NUMBER.fullmatch(f)]
-    missing = [column for each in calculations.values() for column in each.columns if column not in columns]
+    missing = [
+        column for calculation in calculations.values() for column in calculation.columns if column not in columns
+    ]
     if strange or missing:
-        raise FormatError(f"the formula in {name} uses {shown((strange or missing)[0])}.", remedy=_REMEDY)
+        raise FormatError(f"the formula in {name} uses {shown((strange or missing)[0])}.", remedy=REWRITE)
     levels = {
         column: tuple(_values(seen, name)) for column, seen in _pairs(content["levels"], name) if column in columns
     }
     try:
         spec = _spec(content, factors, name)
     except (ValueError, TypeError) as error:
-        raise FormatError(f"{name} does not describe a formula: {error}", remedy=_REMEDY) from None
+        raise FormatError(f"{name} does not describe a formula: {error}", remedy=REWRITE) from None
     uses = dict.fromkeys(columns, ())
     parsed = ParsedFormula(content["formula"], content["answer"], spec.formula, calculations, uses)
     memories = {str(key): _memory_from_json(value, name) for key, value in _pairs(content["memories"], name)}
@@ -89,7 +91,7 @@ def _spec(content: Mapping[str, Any], factors: list[tuple[str, ...]], name: str)
 
     kinds = {kind.value: kind for kind in Factor.Kind}
     if content["output"] not in ("numpy", "sparse") or not all(kind in kinds for kind in content["kinds"].values()):
-        raise FormatError(f"the formula in {name} makes {shown(content['output'])}.", remedy=_REMEDY)
+        raise FormatError(f"the formula in {name} makes {shown(content['output'])}.", remedy=REWRITE)
 
     def factor(text: str) -> Any:
         return Factor(text, eval_method="literal" if _NUMBER.fullmatch(text) else "lookup")
@@ -134,23 +136,23 @@ def _memory_from_json(content: Any, name: str) -> Any:
             return np.asarray(_memory_from_json(content["array"], name), dtype=np.float64)
     except (TypeError, ValueError):
         pass
-    raise FormatError(f"the formula in {name} remembers {shown(content)}.", remedy=_REMEDY)
+    raise FormatError(f"the formula in {name} remembers {shown(content)}.", remedy=REWRITE)
 
 
 def _texts(values: Any, what: str, name: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise FormatError(f"{what!r} of the formula in {name} is {shown(values)}; allowed: texts.", remedy=_REMEDY)
+        raise FormatError(f"{what!r} of the formula in {name} is {shown(values)}; allowed: texts.", remedy=REWRITE)
     return tuple(values)
 
 
 def _values(values: Any, name: str) -> list[Any]:
     if not isinstance(values, list) or not all(isinstance(value, str | bool | int | float) for value in values):
-        raise FormatError(f"categories of the formula in {name} are {shown(values)}.", remedy=_REMEDY)
+        raise FormatError(f"categories of the formula in {name} are {shown(values)}.", remedy=REWRITE)
     return values
 
 
 def _pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
     whole = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
     if not whole or not all(isinstance(pair[0], str | int) for pair in pairs):
-        raise FormatError(f"the formula in {name} holds {shown(pairs)}.", remedy=_REMEDY)
+        raise FormatError(f"the formula in {name} holds {shown(pairs)}.", remedy=REWRITE)
     return [(key, value) for key, value in pairs]

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import Number, as_fraction, as_probability
 from askance.channels.finite import FiniteChannel
-from askance.errors import AskanceWarning, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
-from askance.estimation.entry import estimate
+from askance.estimation.entry import solve
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together
-from askance.formats.figure_file import write_figure
+from askance.formats.figure_file import new_figure, write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
 from askance.survey.alternative_channels import Behaviour, refusal_of, with_bias, with_noncompliance
@@ -62,9 +61,9 @@ class Scenario:
     def shares(self, confidence: float = 0.95) -> ProbabilityTable | None:
         """Share of every output with its interval, for the population; None where nothing is identified."""
         if isinstance(self.fit, RegressionFit):
-            found = self.fit.prevalence(confidence=confidence, population=True)
-            first = (table[0] for table in (found.estimate, found.standard_error, found.lower, found.upper))
-            return ProbabilityTable(found.outputs, *first)
+            table = self.fit.prevalence(confidence=confidence, population=True)
+            first = (column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper))
+            return ProbabilityTable(table.outputs, *first)
         return self.fit.probabilities(confidence) if isinstance(self.fit, DistributionFit) else None
 
 
@@ -123,9 +122,7 @@ class Sensitivity(Tabulated):
 
 
 def _coefficients(fit: Fit | None, confidence: float) -> dict[str, Any]:
-    if fit is None:
-        return dict.fromkeys(("estimates", "std_errors", "lower", "upper"))
-    values = (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+    values = (None,) * 4 if fit is None else (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
     return dict(zip(("estimates", "std_errors", "lower", "upper"), map(as_json, values), strict=True))
 
 
@@ -182,30 +179,18 @@ def sensitivity(
     """
     scenarios = []
     evidence = evidence.whole if isinstance(evidence, Together) else evidence
-    for reading in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
-        channel = reading.channel
+    for name, channel, about in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
         reread = _reread(evidence, channel)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AskanceWarning)  # the fit's own messages stay in its diagnostics
-                fit = estimate(model, reread, method, **options)
+            fit = solve(model, reread, method, **options).fit  # its messages stay in its diagnostics
         except (NotIdentifiedError, IncompatibleEvidenceError):
             if channel is evidence.channel:
                 raise
             fit = None
         quick = channel is evidence.channel or len(channel.observations) == 2
         test = channel_fit_test(reread) if quick else channel_fit_test(reread, replicates=_FEW_REPLICATES)
-        scenarios.append(Scenario(reading.name, channel, fit, test, reading.refuse_as, reading.bias))
+        scenarios.append(Scenario(name, channel, fit, test, **about))
     return Sensitivity(tuple(scenarios))
-
-
-class _Reading(NamedTuple):
-    """A scenario before its fit."""
-
-    name: str
-    channel: FiniteChannel
-    refuse_as: Any = None
-    bias: str | None = None
 
 
 def _readings(
@@ -214,9 +199,9 @@ def _readings(
     behaviours: Sequence[Behaviour],
     refuse_as: Any,
     biases: Mapping[str, Sequence[Number]],
-) -> Iterator[_Reading]:
-    """Every reading, the planned one first."""
-    yield _Reading("as planned", planned)
+) -> Iterator[tuple[str, FiniteChannel, dict[str, Any]]]:
+    """Name, channel and what else is said of every reading, the planned one first."""
+    yield "as planned", planned, {}
     square = len(planned.observations) == len(planned.outputs)
     refusal = refusal_of(planned, refuse_as)
     for share in shares:
@@ -224,13 +209,13 @@ def _readings(
         for behaviour in behaviours:
             if behaviour == "refuse":
                 channel = with_noncompliance(planned, share, behaviour, refuse_as=refusal)
-                yield _Reading(f"{percent} refuse ({refusal})", channel, refuse_as=refusal)
+                yield f"{percent} refuse ({refusal})", channel, {"refuse_as": refusal}
             elif behaviour != "truth" or square:
-                yield _Reading(f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour))
+                yield f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour), {}
     for parameter, shifts in biases.items():
         for shift in shifts:
             biased = with_bias(planned, parameter, shift)
-            yield _Reading(f"{parameter} {float(as_fraction(shift, 'shift')):+g}", biased, bias=parameter)
+            yield f"{parameter} {float(as_fraction(shift, 'shift')):+g}", biased, {"bias": parameter}
 
 
 def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
@@ -242,9 +227,6 @@ def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Resp
 
 def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None = None) -> Any:
     """One coefficient under every scenario, with 95 % intervals; returns the figure and writes it where asked."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if parameter not in table.parameter_names:
         raise InputError(
             f"there is no parameter {parameter!r}; allowed: {', '.join(table.parameter_names)}.", remedy="Name one."
@@ -252,8 +234,7 @@ def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None
     j = table.parameter_names.index(parameter)
     names = [marked_name(scenario) for scenario in table.scenarios]
     estimates, errors = table.estimates()[:, j], table.standard_errors()[:, j]
-    figure = Figure(figsize=(7, 1.2 + 0.32 * len(names)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(7, 1.2 + 0.32 * len(names))
     axis = figure.subplots()
     places = -np.arange(len(names), dtype=float)
     axis.axvspan(estimates[0] - 1.96 * errors[0], estimates[0] + 1.96 * errors[0], color="#eef3f8")

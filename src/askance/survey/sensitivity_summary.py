@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from askance.estimation.results.result_tables import percent
 from askance.survey.alternative_channels import device_probabilities
@@ -34,8 +34,10 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
     Readings that the reports contradict are marked, with the p-value of their test of fit in the second line.
     Columns that do not fit into 100 characters follow in further tables.
     """
-    names, columns = _columns(table, confidence)
-    readings = [_reading(scenario) for scenario in table.scenarios]
+    figures, missing = _figures(table, confidence), ("–", "")
+    names = [figure.quantity for figure in figures[0]]
+    columns = [[row[j].cell if row else missing for row in figures] for j in range(len(names))]
+    readings = [(marked_name(s), "" if s.plausible else f"  {s.test.shown_p_value}") for s in table.scenarios]
     first = max(len("reading"), *(len(line) for cell in readings for line in cell))
     widths = [
         max(len(name), *(len(line) for cell in cells for line in cell))
@@ -60,19 +62,13 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
 
 def sensitivity_table(table: Sensitivity, confidence: float) -> Table:
     """Every share and coefficient of every reading in a row of its own; readings without a fit have none."""
-    rows: list[tuple[Any, ...]] = []
-    for scenario in table.scenarios:
-        shares, fit, name = scenario.shares(confidence), scenario.fit, marked_name(scenario)
-        if fit is None or shares is None:
-            continue
-        start = 1 if len(shares.labels) == 2 else 0
-        quantities = [f"share of {label}" for label in shares.labels]
-        columns = (quantities, shares.estimate, shares.standard_error, shares.lower, shares.upper)
-        rows += [(name, *row) for row in list(zip(*columns, strict=True))[start:]]
-        figures = (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
-        rows += [(name, *row) for row in zip(table.parameter_names, *figures, strict=True)]
-    columns_of_rows = (Column("reading", "heading"), Column("quantity"), *estimate_columns(confidence))
-    return Table(columns_of_rows, rows, title=_TITLE, notes=_notes(table), most_rows=len(rows))
+    rows = [
+        (marked_name(scenario), figure.quantity, *figure[2:])
+        for scenario, figures in zip(table.scenarios, _figures(table, confidence), strict=True)
+        for figure in figures
+    ]
+    columns = (Column("reading", "heading"), Column("quantity"), *estimate_columns(confidence))
+    return Table(columns, rows, title=_TITLE, notes=_notes(table), most_rows=len(rows))
 
 
 def _notes(table: Sensitivity) -> list[str]:
@@ -84,42 +80,45 @@ def _notes(table: Sensitivity) -> list[str]:
     return notes + [_device(scenario) for scenario in table.scenarios if scenario.bias]
 
 
-def _reading(scenario: Scenario) -> _Cell:
-    return marked_name(scenario), "" if scenario.plausible else f"  {scenario.test.shown_p_value}"
-
-
 def _device(scenario: Scenario) -> str:
     """What all probabilities of a biased device are: the others may have had to make room."""
-    found = device_probabilities(scenario.channel)
-    return f"{scenario.name} means {', '.join(f'{name} {float(p):.4g}' for name, p in found.items())}"
+    probabilities = device_probabilities(scenario.channel).items()
+    return f"{scenario.name} means {', '.join(f'{name} {float(p):.4g}' for name, p in probabilities)}"
 
 
-def _columns(table: Sensitivity, confidence: float) -> tuple[list[str], list[list[_Cell]]]:
-    """Names of the columns, and for each the cells of all readings."""
-    rows = [_cells(scenario, confidence) for scenario in table.scenarios]
-    planned = table.scenarios[0].shares(confidence)
-    assert planned is not None
-    outputs = planned.labels[1:] if len(planned.labels) == 2 else planned.labels
-    names = [*(f"share of {output}" for output in outputs), *table.parameter_names]
-    missing: _Cell = ("–", "")
-    return names, [[row[j] if row else missing for row in rows] for j in range(len(names))]
+class _Figure(NamedTuple):
+    """A share or a coefficient under one reading."""
+
+    quantity: str
+    is_share: bool
+    estimate: float
+    error: float
+    lower: float
+    upper: float
+
+    @property
+    def cell(self) -> _Cell:
+        """A share over its interval, a coefficient over its standard error."""
+        if self.is_share:
+            interval = f"{percent(self.lower)}–{percent(self.upper)}".replace(" %", "")
+            return percent(self.estimate), "–" if math.isnan(self.lower) else interval
+        return f"{self.estimate:z.4f}", "–" if math.isnan(self.error) else f"({self.error:.4f})"
 
 
-def _cells(scenario: Scenario, confidence: float) -> list[_Cell]:
-    shares = scenario.shares(confidence)
-    if scenario.fit is None or shares is None:
-        return []
-    start = 1 if len(shares.labels) == 2 else 0
-    of_shares = list(zip(shares.estimate, shares.lower, shares.upper, strict=True))[start:]
-    cells: list[_Cell] = [(percent(p), _interval(low, high)) for p, low, high in of_shares]
-    return cells + [
-        (f"{value:z.4f}", "–" if math.isnan(error) else f"({error:.4f})")
-        for value, error in zip(scenario.fit.theta, scenario.fit.standard_errors, strict=True)
-    ]
-
-
-def _interval(low: float, high: float) -> str:
-    return "–" if math.isnan(low) else f"{percent(low)}–{percent(high)}".replace(" %", "")
+def _figures(table: Sensitivity, confidence: float) -> list[list[_Figure]]:
+    """Shares and coefficients of every reading; none of those without a fit. Of two shares, the second tells both."""
+    readings = []
+    for scenario in table.scenarios:
+        shares, fit = scenario.shares(confidence), scenario.fit
+        figures: list[_Figure] = []
+        if fit is not None and shares is not None:
+            columns = (shares.labels, shares.estimate, shares.standard_error, shares.lower, shares.upper)
+            rows = list(zip(*columns, strict=True))[len(shares.labels) == 2 :]
+            figures = [_Figure(f"share of {label}", True, *numbers) for label, *numbers in rows]
+            columns = (table.parameter_names, fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
+            figures += [_Figure(name, False, *numbers) for name, *numbers in zip(*columns, strict=True)]
+        readings.append(figures)
+    return readings
 
 
 def _fitting(widths: list[int], room: int) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import AnyArray
-from askance._checks import shorten
+from askance._checks import did_you_mean, shorten
 from askance._words import words
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 
@@ -89,6 +89,11 @@ class Column:
         if rows is None:
             return self
         return replace(self, values=self.values[rows], missing=self.missing[rows])
+
+    def only(self, values: Sequence[Any]) -> Column:
+        """The column with all others than some values missing."""
+        others = np.array([value not in values for value in self.values.tolist()], dtype=bool)
+        return replace(self, missing=self.missing | others)
 
     def distinct(self) -> list[Any]:
         """The different values that are not missing, as plain Python values, sorted where they can be."""
@@ -174,8 +179,8 @@ class Columns:
 
         if hasattr(data, "collect"):  # a lazy table
             data = data.collect()
-        given = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
-        twice = sorted({name for name in given if given.count(name) > 1}) if len(set(given)) < len(given) else []
+        written = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+        twice = sorted(name for name, times in Counter(written).items() if times > 1)
         if twice:
             raise InputError(f"column {twice[0]!r} appears twice.", remedy="Rename one of them.")
         try:
@@ -273,17 +278,13 @@ def complete_rows(
 
 def unknown_column(name: str, names: Sequence[str]) -> InputError:
     """The error for a column that is not there, with the name that was probably meant."""
-    close = close_match(name, names)
-    found = shorten(names, 12) or "none"
-    remedy = f"Did you mean {close!r}?" if close else "Check the spelling, capitals included."
-    return InputError(f"there is no column {name!r}; found: {found}.", remedy=remedy)
+    remedy = did_you_mean(name, names, "Check the spelling, capitals included.")
+    return InputError(f"there is no column {name!r}; found: {shorten(names, 12) or 'none'}.", remedy=remedy)
 
 
-def close_match(name: str, names: Iterable[str]) -> str | None:
-    """The most similar of some names, whatever the capitals."""
-    lowered = {each.lower(): each for each in names}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1)
-    return lowered[close[0]] if close else None
+def plain_value(value: Any) -> Any:
+    """A value as people write it: 1 for 1.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def first_line(error: BaseException) -> str:
@@ -363,15 +364,15 @@ def _from_objects(name: str, objects: AnyArray) -> Column:
     types = {type(value) for value in objects[~missing]}
     if any(kind.__hash__ is None for kind in types):
         raise TypeError(f"column {name!r} holds lists")
-    if types and all(issubclass(each, bool) for each in types):
+    if types and all(issubclass(kind, bool) for kind in types):
         return Column(name, "boolean", np.array([value is True or bool(value == 1) for value in objects]), missing)
-    if all(issubclass(each, (Real, Decimal)) for each in types) and bool not in types:
+    if all(issubclass(kind, (Real, Decimal)) for kind in types) and bool not in types:
         numbers = np.full(len(objects), np.nan)
         numbers[~missing] = [float(value) for value in objects[~missing]]
         return Column(name, "number", numbers, missing)
-    if all(issubclass(each, str) for each in types):
+    if all(issubclass(kind, str) for kind in types):
         return Column(name, "text", objects, missing)
-    if all(issubclass(each, date) for each in types):
+    if all(issubclass(kind, date) for kind in types):
         return Column(name, "time", objects, missing)
     return Column(name, "mixed", objects, missing)
 

@@ -59,7 +59,7 @@ def demo_command(out: Path, seed: int, respondents: int, as_json: bool) -> None:
     for name, story in STORIES.items():
         click.echo(f"{story.heading(results[name]['config'])}\n")
         for table in story.tables(results[name]):
-            print_table(table.title, table.columns, table.rows, whole=True)
+            print_table(table.title, [column.name for column in table.columns], table.rows, whole=True)
     for name in PARTS:
         click.echo(f"picture  {out / name}.png\nnumbers  {out / name}.json")
     click.echo(f"report   {page}")

@@ -12,7 +12,8 @@ import numpy as np
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
-from askance.formats.container import MAGIC, pack, read_whole, unpack, write_whole
+from askance.formats.container import MAGIC, pack, unpack
+from askance.formats.disk import read_whole, write_whole
 from askance.formats.fields import REWRITE, Fields
 from askance.text.chain.features import ChainFeatures
 from askance.text.chain.fit import ChainParameters
