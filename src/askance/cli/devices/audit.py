@@ -6,13 +6,12 @@ import click
 
 from askance.channels.registry import AnyChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
-from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.channel_summary import shown_level
+from askance.cli.devices.channel_options import CHANNEL_SECTIONS, shown_level
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.numbers import WholeNumber
 from askance.cli.shared.options import JSON, confidence_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
+from askance.cli.shared.values import NUMBER, WholeNumber
 
 # Said here once more, so that help needs no mathematics to be loaded; a test compares the two.
 _DEFAULT_TRIALS = 200_000
@@ -37,7 +36,7 @@ def audit_group() -> None:
     """
 
 
-def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> int:
+def _run(channel: AnyChannel, trials: int, confidence: float) -> int:
     from askance.design.audit import audit
 
     with progress() as doing:
@@ -53,15 +52,14 @@ def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> 
         ("reports drawn", f"{found.trials:,}"),
     ]
     content = {"channel": channel.specification(), **found.to_json()}
-    show(Card(f"audit of {channel.kind}", rows, content), as_json)
-    if found.holds:
-        return 0
-    click.echo(
-        f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
-        f"{found.lower_bound:.4g}, stated is {found.stated_level:.4g}. Do not use it.",
-        err=True,
-    )
-    return 1
+    show(Card(f"audit of {channel.kind}", rows, content))
+    if not found.holds:
+        click.echo(
+            f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
+            f"{found.lower_bound:.4g}, stated is {found.stated_level:.4g}. Do not use it.",
+            err=True,
+        )
+    return int(not found.holds)
 
 
 add_channel_commands(
@@ -70,10 +68,10 @@ add_channel_commands(
         _run,
         options=[
             option("--trials N", "reports to draw, 1000 or more", WholeNumber(), default=_DEFAULT_TRIALS),
-            confidence_option("probability that the lower bound is right, 0.5 to 1", default=0.999),
+            confidence_option("probability that the lower bound is right, 0.5 to 1", 0.999, NUMBER),
             JSON,
         ],
         file_help="Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file.",
-        file_examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],
+        file_examples=["", "--trials 1000000"],
     ),
 )
