@@ -8,10 +8,9 @@ from askance.channels.registry import AnyChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS, shown_level
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.options import JSON, confidence_option, option
+from askance.cli.shared.options import JSON, NUMBER, WholeNumber, confidence_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-from askance.cli.shared.values import NUMBER, WholeNumber
 
 # Said here once more, so that help needs no mathematics to be loaded; a test compares the two.
 _DEFAULT_TRIALS = 200_000

@@ -10,8 +10,7 @@ from typing import Any
 from askance.channels import registry
 from askance.channels.registry import AnyChannel, ChannelEntry, Parameter
 from askance.cli.shared.errors import in_flags
-from askance.cli.shared.options import Function, option, options
-from askance.cli.shared.values import Read
+from askance.cli.shared.options import Function, Read, option, options
 from askance.errors import InputError
 
 # Characters of a channel's parameters in a table.

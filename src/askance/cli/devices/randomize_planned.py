@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import askance as lib
 from askance.cli.devices.noising import noise_table, record_options
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, option
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from askance._arrays import FloatArray
     from askance.channels.registry import AnyChannel
-    from askance.channels.statistics.moment_release import MomentRelease
-    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.survey.tables import Column, Columns
 
 _TWICE = "whoever was in the pilot as well has now spent both levels, which add up; ask others"
@@ -45,14 +44,13 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, **
     """
     import numpy as np
 
-    from askance.channels.statistics.clique_release import CliqueRelease
     from askance.estimation.problems.field_evidence import require_purpose
     from askance.formats import read_channel
     from askance.formats.field_fit_file import field_for
     from askance.survey.record_tables import read_labels
 
     channel = read_channel(path)
-    if not isinstance(channel, CliqueRelease):
+    if not isinstance(channel, lib.CliqueRelease):
         raise InputError(
             f"{path} describes {channel.kind}; allowed: clique-release.", remedy="Make one with `askance plan field`."
         )
@@ -96,7 +94,6 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, **fla
     """
     import numpy as np
 
-    from askance.channels.statistics.moment_release import MomentRelease
     from askance.formats.release_file import read_release
     from askance.survey.record_tables import require_numbers
 
@@ -113,11 +110,13 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, **fla
     def chosen(table: Columns) -> list[Column]:
         return [table[name] for name in release.field.names]
 
-    note = _TWICE if isinstance(release, MomentRelease) and release.pilot_observations > 0 else ""
+    note = _TWICE if isinstance(release, lib.MomentRelease) and release.pilot_observations > 0 else ""
     noise_table(input, output, chosen, noiser, texts=False, note=note, **flags)
 
 
-def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, rows: Sequence[int], path: Path) -> None:
+def _require_within(
+    release: lib.MomentRelease | lib.ScalePilot, values: FloatArray, rows: Sequence[int], path: Path
+) -> None:
     try:
         release.field.require_kept(values[:, :-1], values[:, -1], rows)
     except InputError as error:

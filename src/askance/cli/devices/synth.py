@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.options import FILE, JSON_SUMMARY, WholeNumber, option, seed_option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
-from askance.cli.shared.values import WholeNumber
 from askance.cli.shared.write_guards import OutputFile
 
 # Records are made in memory and written in one piece.

@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, option, seed_option
+from askance.cli.shared.options import FILE, JSON, WholeNumber, option, seed_option
 from askance.cli.shared.printing import Text, print_table, show, wants_json
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import WholeNumber
 
 # Simulated people, all in memory.
 _MOST = 10**7

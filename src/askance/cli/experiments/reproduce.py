@@ -10,10 +10,9 @@ import click
 
 from askance._checks import one_of
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, json_option, option, seed_option
+from askance.cli.shared.options import FILE, WholeNumber, json_option, option, seed_option
 from askance.cli.shared.printing import print_json, print_table, wants_json
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import WholeNumber
 from askance.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import askance as lib
 from askance._checks import as_fraction
 from askance.cli.shared.errors import the_one
-from askance.cli.shared.options import FILE, Decorator, option, options
-from askance.cli.shared.values import NUMBERS, Read
+from askance.cli.shared.options import FILE, NUMBERS, Decorator, Read, option, options
 from askance.errors import InputError, ProbabilityError
 
 if TYPE_CHECKING:
     from askance._arrays import FloatArray
-    from askance.models.enumerated import Enumerated
 
 # How far shares may be from a sum of 1; and how far without a word.
 _SUM, _SUM_UNSAID = Fraction(1, 100), Fraction(1, 10**6)
@@ -34,7 +33,7 @@ guess_options = options(
 )
 
 
-def read_guess(model: Enumerated, flags: dict[str, Any]) -> dict[str, Any]:
+def read_guess(model: lib.Enumerated, flags: dict[str, Any]) -> dict[str, Any]:
     """The one guess that was given, by the name that Python has for it: of --theta, --fit, --prior (and --minimax)."""
     from askance.survey.number_tables import read_points
 
@@ -47,13 +46,12 @@ def read_guess(model: Enumerated, flags: dict[str, Any]) -> dict[str, Any]:
     return {name: read_points(guesses[name], model.parameter_names, f"--{name}")}
 
 
-def _read_fit(model: Enumerated, path: Path) -> Any:
+def _read_fit(model: lib.Enumerated, path: Path) -> Any:
     """The fit of a pilot; that of another question is refused."""
     from askance.design.optimum.prior import HasEstimate
-    from askance.formats import load
     from askance.planning.guesses import require_fit_of
 
-    fit = load(path)
+    fit = lib.load(path)
     if not isinstance(fit, HasEstimate):
         raise InputError(
             f"--fit {path} is no fit, but a state of reports.", remedy="Save one with `askance fit … --save`."
@@ -87,14 +85,12 @@ def shares_option(help: str, **more: Any) -> Decorator:
     return option("--share LABEL=P", help, _SHARE, name="shares", multiple=True, **more)
 
 
-def guess_of_shares(pairs: tuple[tuple[str, Fraction], ...]) -> tuple[Enumerated, FloatArray, dict[str, float]]:
+def guess_of_shares(pairs: tuple[tuple[str, Fraction], ...]) -> tuple[lib.Enumerated, FloatArray, dict[str, float]]:
     """Every distribution over the answers of --share; its parameters at the guess; and the guessed shares.
 
     These are scaled to sum to 1; a note says so where that is needed.
     """
     import numpy as np
-
-    from askance.models.enumerated import Enumerated
 
     typed = dict(pairs)
     if len(typed) < len(pairs):
@@ -110,4 +106,4 @@ def guess_of_shares(pairs: tuple[tuple[str, Fraction], ...]) -> tuple[Enumerated
         click.echo(f"askance: note: the shares sum to {float(total):g}; they are scaled to sum to 1.", err=True)
     shares = {label: float(share / total) for label, share in typed.items()}
     p = np.array(list(shares.values()))
-    return Enumerated.saturated(list(shares)), np.log(p[1:] / p[0]), shares
+    return lib.Enumerated.saturated(list(shares)), np.log(p[1:] / p[0]), shares

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance.cli.planning.guesses import guess_of_shares, guess_options, read_guess, shares_option
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, level_option, option, purpose_option
+from askance.cli.shared.options import FILE, JSON, Choice, level_option, option, purpose_option
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import Choice
 from askance.cli.shared.write_guards import CHANNEL
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.models.enumerated import Enumerated
 
 
 @command(
@@ -67,7 +64,6 @@ def optimal_command(
     has a row for every parameter and a column for every answer. The proof comes with the channel: how far its error
     may be above that of the best channel there is.
     """
-    from askance.design import optimal_channel
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
 
@@ -75,7 +71,7 @@ def optimal_command(
     of_shares = matters == "shares" or (matters is None and shares)
     weights, purpose = "shares" if of_shares else None, flags["purpose"]
     with working("searching for the best channel"):
-        best = optimal_channel(described, flags["privacy_level"], target=flags["target"], weights=weights, **guess)
+        best = lib.optimal_channel(described, flags["privacy_level"], target=flags["target"], weights=weights, **guess)
     best = best.for_purpose(purpose_of_fit if purpose is None else purpose)
     below = []
     if output is not None:
@@ -86,9 +82,8 @@ def optimal_command(
 
 def _guessed(
     model: Path | None, shares: tuple[Any, ...], flags: dict[str, Any]
-) -> tuple[Enumerated, dict[str, Any], str]:
+) -> tuple[lib.Enumerated, dict[str, Any], str]:
     """The model, the guess as `optimal_channel` takes it, and the purpose of the pilot that was fitted, or ""."""
-    from askance.design import Prior
     from askance.planning.model_file import read_model
 
     if (model is None) == (not shares):
@@ -103,4 +98,4 @@ def _guessed(
     guess = read_guess(described, flags)
     if "fit" not in guess:
         return described, guess, ""
-    return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
+    return described, {"prior": lib.Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))

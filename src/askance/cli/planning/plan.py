@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import askance as lib
 from askance.channels.survey_designs import NO_YES
 from askance.cli.planning.plan_common import covariate_options, goal_options, method_option, read_covariates, show_plan
 from askance.cli.planning.plan_model import model_command, shares_command
 from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.guided import GuidedGroup, command
-from askance.cli.shared.options import level_option, option
-from askance.cli.shared.values import NUMBER, Read, read_number, read_pair
+from askance.cli.shared.options import NUMBER, Read, level_option, option, read_number, read_pair
 
 if TYPE_CHECKING:
     from askance.planning import SurveyGuess
@@ -81,17 +81,16 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
     Give one goal (--standard-error, --width or --power), and respondents are worked out; or --respondents, and what
     they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
-    from askance.planning import Share, plan_survey
     from askance.planning.design_texts import designs_of
 
     goal, coefficient, prevalence = _goal(flags), flags["coefficient"], flags["prevalence"]
     guess = _guess(flags)
-    plan = plan_survey(
+    plan = lib.plan_survey(
         guess.model,
         designs_of(flags["designs"], flags["privacy_level"]),
         guess.theta,
         guess.x,
-        target=Share(NO_YES[1]) if coefficient is None else coefficient,
+        target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
         method=flags["method"],
         confidence=flags["confidence"],
         effect=flags["effect"],

@@ -6,10 +6,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askance.cli.shared.options import FILE, JSON, Decorator, Function, confidence_option, option, options, seed_option
+from askance.cli.shared.options import (
+    FILE,
+    JSON,
+    NUMBER,
+    Decorator,
+    Function,
+    WholeNumber,
+    confidence_option,
+    option,
+    options,
+    seed_option,
+)
 from askance.cli.shared.printing import Text, print_table, show, wants_json
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import NUMBER, WholeNumber
 from askance.cli.shared.write_guards import PICTURE
 from askance.errors import InputError
 

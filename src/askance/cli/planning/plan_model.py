@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance._checks import did_you_mean
 from askance.cli.planning.guesses import guess_of_shares, guess_options, read_guess, shares_option
 from askance.cli.planning.plan_common import goal_options, method_option, plan_and_show
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, level_option, option, options
 from askance.errors import LabelError
-
-if TYPE_CHECKING:
-    from askance.models.enumerated import Enumerated
-    from askance.planning import Share
 
 _SHARE = "share:"
 _channel_options = options(
@@ -89,22 +86,18 @@ def shares_command(shares: tuple[Any, ...], target: str | None, **flags: Any) ->
     Of --privacy-level, --respondents and a goal (--standard-error, --width or --power) give two: the third is worked
     out.
     """
-    from askance.planning import Share
-
     model, theta, guessed = guess_of_shares(shares)
-    wanted = "shares" if target is None else Share(_read_answer(target, guessed))
+    wanted = "shares" if target is None else lib.Share(_read_answer(target, guessed))
     more = {"shares": guessed}
     plan_and_show(model, flags["channels"] or None, flags, target=wanted, more=more, theta=theta)
 
 
-def _read_target(model: Enumerated, text: str | None) -> str | Share | None:
-    from askance.planning import Share
-
+def _read_target(model: lib.Enumerated, text: str | None) -> str | lib.Share | None:
     if text is None or text in model.parameter_names or not text.startswith(_SHARE):
         return text
     # Labels may be numbers: what is typed is compared with how they are written.
     written = {str(label): label for label in model.outputs.labels}
-    return Share(written[_read_answer(text.removeprefix(_SHARE), written)])
+    return lib.Share(written[_read_answer(text.removeprefix(_SHARE), written)])
 
 
 def _read_answer(typed: str, known: Iterable[str]) -> str:

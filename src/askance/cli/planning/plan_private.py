@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance._checks import did_you_mean
 from askance.cli.planning.plan_common import GOALS, covariate_options, goal_options, plan_and_show, read_covariates
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, level_option, option
+from askance.cli.shared.options import FILE, NUMBERS, level_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import NUMBERS
 from askance.cli.shared.write_guards import CHANNEL, OutputFile
 from askance.errors import InputError, LabelError
-
-if TYPE_CHECKING:
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.estimation.results.field_fit import FieldFit
-    from askance.models.linear import LinearModel
-    from askance.models.random_field import RandomField
 
 # What is given for a plan, and the section of the help.
 _FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
@@ -96,7 +90,7 @@ def regression_command(description: Path, output: Path | None, **flags: Any) -> 
     plan_and_show(field, channel, flags, **_guess_of_people(field, flags))
 
 
-def _guess_of_people(field: LinearModel, flags: dict[str, Any]) -> dict[str, Any]:
+def _guess_of_people(field: lib.LinearModel, flags: dict[str, Any]) -> dict[str, Any]:
     """Coefficients and columns as `plan` takes them."""
     import numpy as np
 
@@ -118,26 +112,23 @@ def _guess_of_people(field: LinearModel, flags: dict[str, Any]) -> dict[str, Any
     return {"theta": flags["theta"], "x": x, "target": flags["target"]}
 
 
-def _write_release(field: LinearModel, output: Path, flags: dict[str, Any]) -> None:
+def _write_release(field: lib.LinearModel, output: Path, flags: dict[str, Any]) -> None:
     """Plan a release, or a pilot; write and print it."""
-    from askance.channels.statistics.moment_release import MomentRelease
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.design.regression_release import regression_release
     from askance.estimation.release_summary import release_notes, release_rows
     from askance.formats.release_file import write_release
 
     level, respondents, pilot_state = _required(flags["privacy_level"]), flags["n"], flags["pilot_state"]
-    release: MomentRelease | ScalePilot
+    release: lib.MomentRelease | lib.ScalePilot
     if flags["pilot"]:
-        release = ScalePilot(field, level)
+        release = lib.ScalePilot(field, level)
     else:
         field, asked = _with_scales(field, pilot_state)
-        release = regression_release(
+        release = lib.regression_release(
             field, level, channel=flags["channel"], n_respondents=respondents, pilot_observations=asked
         )
     write_release(release, output)
     columns, rows = release_rows(release)
-    what = release.encoding if isinstance(release, MomentRelease) else "pilot"
+    what = release.encoding if isinstance(release, lib.MomentRelease) else "pilot"
     title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
     content = {"output": str(output), "privacy_level": release.privacy_level, **release.specification()}
     others = [] if pilot_state is None else ["ask others than in the pilot: who reports twice spends both levels"]
@@ -146,18 +137,16 @@ def _write_release(field: LinearModel, output: Path, flags: dict[str, Any]) -> N
     show(Card(title, rows, content, columns), below=[*notes, *others, then])
 
 
-def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, int]:
+def _with_scales(field: lib.LinearModel, path: Path | None) -> tuple[lib.LinearModel, int]:
     """The field with the scales that the reports of a pilot tell, if there is one, and how many they are."""
-    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.evidence.tally import of_statistics
-    from askance.formats import load
 
     if path is None:
         return field, 0
-    tally = load(path)
+    tally = lib.load(path)
     if not of_statistics(tally):
         raise InputError(f"{path} is no state of a pilot.", remedy="Make one with `askance aggregate REPORTS`.")
-    scales = ScalePilot.of_tally(field, tally).estimate(tally)
+    scales = lib.ScalePilot.of_tally(field, tally).estimate(tally)
     return field.with_scales((scales.centres, scales.scales)), scales.n_observations
 
 
@@ -233,10 +222,9 @@ def field_command(description: Path, output: Path | None, channel: str, pilot_fi
 
 
 def _write_channel(
-    description: Path, field: RandomField, channel: str, pilot_fit: Path | None, output: Path, level: str | None
+    description: Path, field: lib.RandomField, channel: str, pilot_fit: Path | None, output: Path, level: str | None
 ) -> None:
     """Choose a channel; write and print it."""
-    from askance.design.field_release import field_release
     from askance.estimation.problems.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
@@ -249,7 +237,7 @@ def _write_channel(
             remedy="Leave --pilot-fit out, or take --channel optimal.",
         )
     with working("choosing tables"):
-        chosen = field_release(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
+        chosen = lib.field_release(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
     cliques, memory = chosen.tables.cliques, MeasuredField(field, chosen.tables.cliques).memory_estimate()
     content = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
@@ -270,12 +258,9 @@ def _write_channel(
     show(card, below=below)
 
 
-def _read_pilot(field: RandomField, path: Path) -> FieldFit:
-    from askance.estimation.results.field_fit import FieldFit
-    from askance.formats import load
-
-    fit = load(path)
-    if not isinstance(fit, FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
+def _read_pilot(field: lib.RandomField, path: Path) -> lib.FieldFit:
+    fit = lib.load(path)
+    if not isinstance(fit, lib.FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
         raise InputError(
             f"--pilot-fit {path} holds no fit of this field.",
             remedy="Fit the pilot's reports with `askance estimate … --field` and the same description.",
@@ -283,7 +268,7 @@ def _read_pilot(field: RandomField, path: Path) -> FieldFit:
     return fit
 
 
-def _cell(field: RandomField, text: str | None) -> dict[str, Any] | None:
+def _cell(field: lib.RandomField, text: str | None) -> dict[str, Any] | None:
     """VARIABLE=LABEL,… as a cell; labels may be numbers, and are compared with how they are written."""
     from askance.survey.record_tables import label_of
 

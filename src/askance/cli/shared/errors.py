@@ -12,8 +12,8 @@ import click
 from askance._checks import did_you_mean
 from askance._words import Either, Part, Place
 from askance.cli import NO_MEMORY
+from askance.cli.shared.options import flag_of
 from askance.cli.shared.process import flush_output, stop, stop_for_output
-from askance.cli.shared.values import flag_of
 from askance.errors import AskanceError, InputError
 
 _Error = TypeVar("_Error", bound=AskanceError)

@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import askance as lib
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, PURPOSE_OF_UNNAMED_OPTION, confidence_option, method_option, option
+from askance.cli.shared.options import (
+    FILE,
+    JSON,
+    NAMES,
+    PURPOSE_OF_UNNAMED_OPTION,
+    confidence_option,
+    method_option,
+    option,
+)
 from askance.cli.shared.printing import wants_json
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import NAMES
 from askance.cli.shared.write_guards import OutputFile
 from askance.cli.survey.state_results import show_estimate, show_fit, show_unbiased
 from askance.errors import InputError, NotIdentifiedError
 
 if TYPE_CHECKING:
     from askance.estimation.results.mean_statistics import MeanStatistics
-    from askance.evidence import Tally
-    from askance.models.enumerated import Enumerated
 
 _METHODS = {
     "one-step": "as precise as the likelihood",
@@ -95,19 +101,18 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
     run(evidence, confidence, flags)
 
 
-def _fitted(model: Any, evidence: Tally[Any], method: str | None, save: Path | None) -> Any:
+def _fitted(model: Any, evidence: lib.Tally[Any], method: str | None, save: Path | None) -> Any:
     """The fit, which is kept where that is asked for."""
-    from askance.estimation import estimate
     from askance.formats import files
 
     with working("fitting"):
-        fit = estimate(model, evidence, method)
+        fit = lib.estimate(model, evidence, method)
     if save is not None:
         files.save(fit, save)
     return fit
 
 
-def _field(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
+def _field(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The random field whose tables a state holds sums of."""
     from askance.evidence.tally import of_statistics
     from askance.formats.field_fit_file import field_for, write_field_tables
@@ -123,16 +128,14 @@ def _field(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> No
     show_estimate(fit, evidence, confidence, alarm=fit.alarm)
 
 
-def _means(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
+def _means(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The means of noised statistics."""
-    from askance.estimation import estimate_mean
-
     if flags["save"] is not None:
         raise InputError(
             "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
         )
     with working():
-        means = _named(estimate_mean(evidence), flags["names"], evidence.channel.purpose)
+        means = _named(lib.estimate_mean(evidence), flags["names"], evidence.channel.purpose)
     if evidence.channel.purpose and not wants_json():
         click.echo(f"purpose: {evidence.channel.purpose}")
     show_estimate(means, evidence, confidence, alarm=means.alarm)
@@ -156,18 +159,15 @@ def _named(means: MeanStatistics, names: list[str] | None, purpose: str) -> Mean
     return dataclasses.replace(means, names=tuple(names))
 
 
-def _shares(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
+def _shares(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The share of every answer: of the distribution that fits, or as it comes out of the channel."""
-    from askance.estimation import estimate_mean
-    from askance.models import Enumerated
-
     if flags["names"] is not None:
         raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
     method, save, outputs = flags["method"], flags["save"], evidence.channel.outputs
     many = method is None and save is None and len(outputs) > _MANY_ANSWERS
     try:
         if method != "unbiased" and not many:
-            fit = _fitted(Enumerated.saturated(outputs), evidence, method, save)
+            fit = _fitted(lib.Enumerated.saturated(outputs), evidence, method, save)
             show_fit(fit, evidence, confidence, parameters=False)
             return
         if save is not None:
@@ -175,7 +175,7 @@ def _shares(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> N
                 "--save is given for unbiased shares, which are no fit.", remedy="Keep the state itself, or use --json."
             )
         with working():
-            means = estimate_mean(evidence)
+            means = lib.estimate_mean(evidence)
     except NotIdentifiedError as error:
         raise NotIdentifiedError(
             error.message, remedy="A model with fewer parameters may be possible: give it with --model model.json."
@@ -184,7 +184,7 @@ def _shares(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> N
     show_unbiased(means, evidence, confidence, [many_answers] if many else [])
 
 
-def _model(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
+def _model(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The model that a JSON file describes: its parameters, and the shares of its outputs."""
     from askance.planning.model_file import read_model
 
@@ -199,7 +199,7 @@ def _model(evidence: Tally[Any], confidence: float, flags: dict[str, Any]) -> No
     show_fit(_fitted(model, evidence, method, flags["save"]), evidence, confidence, parameters=True)
 
 
-def _has_unbiased_beta(model: Enumerated, evidence: Tally[Any]) -> bool:
+def _has_unbiased_beta(model: lib.Enumerated, evidence: lib.Tally[Any]) -> bool:
     """Whether one-step and moments can be used; sums of noised statistics are moments already."""
     from askance.evidence.tally import of_answers
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import askance as lib
 from askance._checks import shorten
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import JSON, confidence_option, option
@@ -16,8 +17,12 @@ from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, 
 from askance.errors import InputError
 
 if TYPE_CHECKING:
-    from askance.estimation.results.regression_fit import RegressionFit
     from askance.estimation.results.results import Prevalence
+
+
+# What --json tells of a fit, and of each of its coefficients.
+_ABOUT = ("method", "n", "privacy_level", "converged", "log_likelihood", "confidence", "messages")
+_FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
 
 
 @command(
@@ -49,7 +54,6 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
 
     Reports that have been added up to a state, without covariates, are for `askance estimate`.
     """
-    from askance.estimation.checks.channel_fit import channel_fit_test
     from askance.formats import files
 
     with working() as doing:
@@ -58,7 +62,7 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
         shares = _shares(result, by, confidence)
         doing("testing the design")
         assert result.evidence is not None
-        test = channel_fit_test(result.evidence)
+        test = lib.channel_fit_test(result.evidence)
         if save is not None:
             files.save(result, save)
         if plot is not None:
@@ -70,18 +74,19 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     if test.p_value < 1:
         below.append(f"fit of the design: {test.shown_p_value}; {test.message}")
     content = result.to_json(confidence)
-    named = zip(result.parameter_names, content.pop("parameters"), strict=True)
+    named = zip(result.parameter_names, content["parameters"], strict=True)
     more = {
         "covariance": result.covariance_kind,
         "channel_test": test.to_json(),
-        "coefficients": [{"name": name, **row} for name, row in named],
+        "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
         "prevalence": shares[0].to_json(),
         "prevalence_by": {str(table.by): table.to_json() for table in shares[1:]},
     }
+    content = {key: value for key, value in content.items() if key in _ABOUT}
     show(Text(result.summary(confidence), {**content, **more}), below=below)
 
 
-def _shares(fit: RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
+def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
     """Prevalence over all respondents, and by group where asked.
 
     The errors are those of the population: what a reader takes an interval of a survey for.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, confidence_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
 from askance.cli.survey.state_results import show_estimate
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.evidence import Tally
 
 
 @command(
@@ -36,8 +33,6 @@ def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: floa
 
     Of a pilot (`askance plan regression --pilot`), print the centres and scales that it found.
     """
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.estimation import estimate
     from askance.evidence.tally import of_statistics
     from askance.formats.release_file import read_release
     from askance.formats.states import read_states
@@ -48,15 +43,15 @@ def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: floa
             f"{states[0]} is no state of noised statistics; allowed: one of the reports of {release}.",
             remedy="Make one with `askance aggregate REPORTS`.",
         )
-    if isinstance(planned, ScalePilot):
+    if isinstance(planned, lib.ScalePilot):
         _show_scales(planned, evidence)
         return
     with working("fitting"):
-        fit = estimate(planned, evidence)
+        fit = lib.estimate(planned, evidence)
     show_estimate(fit, evidence, confidence, alarm=fit.alarm)
 
 
-def _show_scales(pilot: ScalePilot, evidence: Tally[Any]) -> None:
+def _show_scales(pilot: lib.ScalePilot, evidence: lib.Tally[Any]) -> None:
     with working():
         scales = pilot.estimate(evidence)
     names, n = ("name", "centre", "scale"), scales.n_observations

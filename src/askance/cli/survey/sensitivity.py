@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import JSON, option
+from askance.cli.shared.options import JSON, Choice, Read, option, read_pair
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import Choice, Read, read_pair
 from askance.cli.shared.write_guards import PICTURE
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import askance as lib
 from askance.cli.shared.printing import Text, show
 
 if TYPE_CHECKING:
-    from askance.estimation.results.field_fit import FieldFit
-    from askance.estimation.results.fit import DistributionFit
-    from askance.estimation.results.linear_fit import LinearFit
     from askance.estimation.results.mean_statistics import MeanStatistics
-    from askance.evidence import Tally
     from askance.tables import Table
 
 # Below this p-value a test of the channel is shown.
@@ -23,21 +20,22 @@ _UNBIASED = "they add up to 1, but those of rare answers may be below 0 by chanc
 
 
 def show_estimate(
-    result: FieldFit | LinearFit | MeanStatistics | Text, evidence: Tally[Any], *confidence: float, alarm: str
+    result: lib.FieldFit | lib.LinearFit | MeanStatistics | Text,
+    evidence: lib.Tally[Any],
+    *confidence: float,
+    alarm: str,
 ) -> None:
     """Print a result, and whether its reports fit their channel: told where it is in doubt and no alarm says so.
 
     What is tested is what is proved, without simulated surveys.
     """
-    from askance.estimation import channel_fit_test
-
-    test = channel_fit_test(evidence, replicates=0)
+    test = lib.channel_fit_test(evidence, replicates=0)
     doubt = [f"fit of the channel: {test.shown_p_value}; {test.message}"]
     below = doubt if test.p_value < _DOUBTFUL and not alarm else []
     show(result, *confidence, below=below, channel_test=test.to_json())
 
 
-def show_fit(fit: DistributionFit, evidence: Tally[Any], confidence: float, *, parameters: bool) -> None:
+def show_fit(fit: lib.DistributionFit, evidence: lib.Tally[Any], confidence: float, *, parameters: bool) -> None:
     """Print the shares of answers, and before them the parameters, where these are of a model of the user's own.
 
     Where shares were repaired, the unbiased ones stand beside them: errors and intervals are of those.
@@ -63,7 +61,7 @@ def show_fit(fit: DistributionFit, evidence: Tally[Any], confidence: float, *, p
     _show_shares(fit, evidence, fit.method, confidence, tables, notes, content)
 
 
-def show_unbiased(means: MeanStatistics, evidence: Tally[Any], confidence: float, notes: Sequence[str]) -> None:
+def show_unbiased(means: MeanStatistics, evidence: lib.Tally[Any], confidence: float, notes: Sequence[str]) -> None:
     """Print shares as they come out of the channel."""
     from askance.estimation import ProbabilityTable
 
@@ -77,8 +75,8 @@ def show_unbiased(means: MeanStatistics, evidence: Tally[Any], confidence: float
 
 
 def _show_shares(
-    result: DistributionFit | MeanStatistics,
-    evidence: Tally[Any],
+    result: lib.DistributionFit | MeanStatistics,
+    evidence: lib.Tally[Any],
     method: str,
     confidence: float,
     tables: Sequence[Table],
@@ -100,7 +98,7 @@ def _show_shares(
     show_estimate(whole, evidence, alarm=result.alarm)
 
 
-def _title(evidence: Tally[Any], method: str) -> str:
+def _title(evidence: lib.Tally[Any], method: str) -> str:
     """What was estimated, from how many reports, and how."""
     from askance.estimation.results.fit_table import level_text
     from askance.evidence.pooled import PooledChannel

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance._checks import one_of
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
 from askance.cli.shared.options import FILE, Function, method_option, missing_option, option, options
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.estimation.results.regression_fit import RegressionFit
 
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
@@ -84,9 +82,9 @@ survey_options = options(
 )
 
 
-def fit_survey(doing: Callable[[str], None], **flags: Any) -> RegressionFit:
+def fit_survey(doing: Callable[[str], None], **flags: Any) -> lib.RegressionFit:
     """Fit what the options of `survey_options` describe."""
-    from askance.survey import read_table, regress
+    from askance.survey import read_table
 
     values = {name: flags.pop(name) for name in list(flags) if name.startswith(_argument(""))}
     data, formula = flags.pop("data"), flags.pop("formula")
@@ -95,7 +93,7 @@ def fit_survey(doing: Callable[[str], None], **flags: Any) -> RegressionFit:
     doing(f"reading {data}")
     table = read_table(data)
     doing(f"fitting {len(table):,} rows by {flags['method']}")
-    return regress(formula, table, channel, **flags)
+    return lib.regress(formula, table, channel, **flags)
 
 
 def _read_design(kind: str | None, path: Path | None, texts: dict[str, str]) -> FiniteChannel:

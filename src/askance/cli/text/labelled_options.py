@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from askance.cli.shared.options import Decorator, option, options
-from askance.cli.shared.values import Choice
+from askance.cli.shared.options import Choice, Decorator, option, options
 from askance.errors import InputError
 
 if TYPE_CHECKING:

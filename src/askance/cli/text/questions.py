@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.options import FILE, JSON_SUMMARY, NAMES, WholeNumber, option, seed_option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import NAMES, WholeNumber
 from askance.cli.shared.write_guards import OutputFile
 from askance.errors import InputError
 

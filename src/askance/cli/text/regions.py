@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.options import FILE, JSON_SUMMARY, Read, WholeNumber, option, read_names, seed_option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import Read, WholeNumber, read_names
 from askance.cli.shared.write_guards import OutputFile
 from askance.cli.text.labelled_options import tag_column_option
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, option
+from askance.cli.shared.options import FILE, Choice, option
 from askance.cli.shared.printing import print_file
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import Choice
 from askance.cli.shared.write_guards import OutputFile
 from askance.errors import InputError
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.options import FILE, JSON, NUMBER, Number, Read, WholeNumber, option, read_number
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
-from askance.cli.shared.values import NUMBER, Number, Read, WholeNumber, read_number
 from askance.cli.shared.write_guards import OutputFile
 from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
 from askance.errors import InputError
