@@ -20,7 +20,6 @@ from askance.cli.devices.channel_commands import ChannelTask, add_channel_comman
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
 from askance.cli.devices.noising import REPORTS, noise_table
 from askance.cli.devices.randomize_planned import randomize_records, randomize_release
-from askance.cli.shared.errors import the_one
 from askance.cli.shared.guided import GuidedGroup
 from askance.cli.shared.options import FILE, json_option, option
 from askance.cli.shared.printing import print_file
@@ -62,8 +61,13 @@ def randomize_group() -> None:
 
 def _randomize(channel: AnyChannel, record: str | None, input: Path | None, header: bool, **flags: Any) -> None:
     """Do what the flags say, once they fit together."""
-    modes = {"record": record, "input": input, "header": header}
-    the_one("ways", modes, "Give --record for one respondent, --input for a table.")
+    modes = {"--record": record is not None, "--input": input is not None, "--header": header}
+    if sum(modes.values()) != 1:
+        chosen = " and ".join(flag for flag, is_chosen in modes.items() if is_chosen)
+        raise InputError(
+            f"given: {chosen or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
+            remedy="Give --record for one respondent, --input for a table.",
+        )
     if header:
         from askance.formats.report_schema import ReportSchema, json_line
 

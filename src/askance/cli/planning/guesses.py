@@ -37,7 +37,7 @@ def read_guess(model: lib.Enumerated, flags: dict[str, Any]) -> dict[str, Any]:
     """The one guess that was given, by the name that Python has for it: of --theta, --fit, --prior (and --minimax)."""
     from askance.survey.number_tables import read_points
 
-    guesses = {name: flags[name] for name in ("theta", "fit", "prior", "minimax") if name in flags}
+    guesses: dict[str, Any] = {name: flags[name] for name in ("theta", "fit", "prior", "minimax") if name in flags}
     name = the_one("guesses", guesses, "Write --theta 5,-1.")
     if name == "theta":
         return {"theta": guesses["theta"]}

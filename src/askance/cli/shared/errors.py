@@ -24,8 +24,7 @@ _LIKE_A_FLAG = 0.7
 _EXTRA = re.compile(r"^(Got unexpected extra arguments?) \(.*\)", re.DOTALL)
 # Arguments that commands have under other flags than their own names.
 _FLAGS = {
-    "n": "--respondents",
-    "interval_width": "--width",
+    "n_respondents": "--respondents",
     "channels": "--channel",
     "x": "--x",
     "may_miscount": "--miscounts",

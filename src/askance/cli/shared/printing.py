@@ -12,8 +12,8 @@ import click
 from askance.cli.shared.options import JSON_ASKED
 from askance.cli.shared.progress import warnings_told
 
-# Between columns, and the least room of one that is folded.
-_GAP, _NARROWEST = 2, 16
+# Between columns.
+_GAP = 2
 
 
 class Card(NamedTuple):
@@ -113,12 +113,14 @@ def print_table(
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(columns), header_style="bold")
-    cells = list(rows)
-    widths = [max(cell_len(line[i]) for line in (columns, *cells)) + _GAP for i in range(len(columns))]
+    cells, widths = list(rows), []
     for i, column in enumerate(columns):
         stays = i == 0 if folded is None else column != folded  # names and flags stay whole
-        table.add_column(Text(column), no_wrap=stays)
-        widths[i] = widths[i] if stays else min(widths[i], _NARROWEST)
+        table.add_column(Text(column), no_wrap=stays, overflow="fold")
+        texts = [line[i] for line in (columns, *cells)]
+        widths.append(
+            _GAP + max(cell_len(part) for text in texts for part in ([text] if stays else [*text.split(), ""]))
+        )
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)

@@ -16,14 +16,16 @@ _TOLD = "askance.warnings"
 
 
 @contextmanager
-def working(step: str = "working") -> Iterator[Callable[[str], None]]:
-    """`progress`, and warnings as single lines on standard error after the work; `show` puts them into JSON."""
-    told: list[str] = click.get_current_context().meta.setdefault(_TOLD, [])
+def working(step: str = "working", *, in_json: bool = True) -> Iterator[Callable[[str], None]]:
+    """`progress`, and warnings as single lines on standard error after the work; `show` puts them into JSON, too."""
+    told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with progress(step) as doing:
             yield doing
     told += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+    if in_json:
+        click.get_current_context().meta[_TOLD] = told
     for text in told:
         click.echo(f"askance: warning: {text}", err=True)
 

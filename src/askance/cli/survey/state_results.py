@@ -45,7 +45,7 @@ def show_fit(fit: lib.DistributionFit, evidence: lib.Tally[Any], confidence: flo
 
     shares = fit.probabilities(confidence)
     tables, messages, notes = [shares.table()], fit.diagnostics.messages, []
-    content = {"alarm": fit.alarm or None, "messages": fit.messages}
+    content: dict[str, Any] = {"alarm": fit.alarm or None, "messages": fit.messages}
     if parameters:
         figures = (fit.theta, fit.standard_errors, *fit.confidence_interval(confidence))
         columns = (Column("parameter", key="name"), *estimate_columns(confidence, kind="decimal"))

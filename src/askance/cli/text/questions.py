@@ -104,7 +104,7 @@ def _ask(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
     own = [output.with_name(f"{output.stem}-{checked_name(name)}{output.suffix}") for name in people]
     for place in own or [output]:
         _SHEET.check(place)
-    with working("reading text") as doing:
+    with working("reading text", in_json=False) as doing:
         corpus = Corpus.join([read_sentences(path) for path in files])
         rng = np.random.default_rng(flags["seed"])
         doing("choosing stretches")

@@ -82,7 +82,7 @@ def regions_command(corpus: Path, output: Path, tag_column: str | None, check: b
     from askance.text.io.region_file import write_regions
     from askance.text.io.tagged_text import read_tagged
 
-    with working(f"reading {corpus}") as doing:
+    with working(f"reading {corpus}", in_json=False) as doing:
         read = read_tagged(corpus, tag_column=tag_column)
         doing("counting")
         regions = sample_regions(read, rng=np.random.default_rng(seed), **flags)
