@@ -39,26 +39,26 @@ def _run(channel: AnyChannel, trials: int, confidence: float) -> int:
     from askance.design.audit import audit
 
     with progress() as doing:
-        found = audit(channel, trials, confidence, progress=doing)
-    verdict = "nothing found against it" if found.holds else "EXCEEDED"
+        outcome = audit(channel, trials, confidence, progress=doing)
+    verdict = "nothing found against it" if outcome.holds else "EXCEEDED"
     rows = [
-        ("level at least", f"{found.lower_bound:.6g} (with confidence {found.confidence:.12g})"),
-        ("stated level", f"{shown_level(found.stated_level)} ({verdict})"),
-        ("level of the thresholds", shown_level(found.privacy_level)),
-        ("told apart by", found.event),
-        ("seen with", f"{found.frequencies[0]:.4%} of {found.likelier}"),
-        ("and with", f"{found.frequencies[1]:.4%} of {found.rarer}"),
-        ("reports drawn", f"{found.trials:,}"),
+        ("level at least", f"{outcome.lower_bound:.6g} (with confidence {outcome.confidence:.12g})"),
+        ("stated level", f"{shown_level(outcome.stated_level)} ({verdict})"),
+        ("level of the thresholds", shown_level(outcome.privacy_level)),
+        ("told apart by", outcome.event),
+        ("seen with", f"{outcome.frequencies[0]:.4%} of {outcome.likelier}"),
+        ("and with", f"{outcome.frequencies[1]:.4%} of {outcome.rarer}"),
+        ("reports drawn", f"{outcome.trials:,}"),
     ]
-    content = {"channel": channel.specification(), **found.to_json()}
+    content = {"channel": channel.specification(), **outcome.to_json()}
     show(Card(f"audit of {channel.kind}", rows, content))
-    if not found.holds:
+    if not outcome.holds:
         click.echo(
             f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
-            f"{found.lower_bound:.4g}, stated is {found.stated_level:.4g}. Do not use it.",
+            f"{outcome.lower_bound:.4g}, stated is {outcome.stated_level:.4g}. Do not use it.",
             err=True,
         )
-    return int(not found.holds)
+    return int(not outcome.holds)
 
 
 add_channel_commands(

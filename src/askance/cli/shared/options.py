@@ -52,12 +52,12 @@ class Number(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read the text and check the range."""
         try:
-            found = read_number(str(value))
+            decimal = read_number(str(value))
         except ValueError:
             raise InputError(
                 argument=flag_of(param), got=repr(value), allowed="a number", remedy="Write 0.25 or 1/4, for example."
             ) from None
-        return number(found, flag_of(param), **self.limits) if self.limits else found
+        return number(decimal, flag_of(param), **self.limits) if self.limits else decimal
 
 
 class WholeNumber(click.ParamType[int]):
