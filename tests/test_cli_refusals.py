@@ -297,6 +297,21 @@ SAID: dict[str, tuple[str, tuple[str, ...]]] = {
         f"estimate answers.state {DESIGN}",
         ("`askance estimate` has no option '--formula'",),
     ),
+    "a state and a table": (
+        "fit people.csv --state answers.state",
+        ("--state is given with people.csv", "`askance estimate STATE`", "`askance fit DATA --formula …`"),
+    ),
+    "a state and a picture": ("fit --state answers.state --plot x.png", ("--state is given with --plot", "a table")),
+    "a state and a formula": ("fit --state=answers.state --formula=a~b", ("--state is given with --formula",)),
+    "a method of fields": (
+        "estimate answers.state --method ridge",
+        ("--method is ridge for a state of answers", "projection, supervised, unbiased", "add --field"),
+    ),
+    "a state of answers for a field": (
+        "synth answers.state -n 3 --seed 1 -o x.csv",
+        ("holds a state of reports; allowed: a fitted field",),
+    ),
+    "counts for a state": ("estimate counts.jsonl", ("'regions/1'", "`askance train`")),
     "two ways": ("fit people.csv --formula said~age", ("neither --design nor --channel is given",)),
     "a design for numbers": (
         "fit people.csv --formula said~age --design per-value",

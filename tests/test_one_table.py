@@ -68,6 +68,16 @@ def test_programs_get_raw_values() -> None:
     assert [column["key"] for column in content["columns"]][:3] == ["answer", "term", "estimate"]
 
 
+def test_rows_stay_rows_and_groups_what_they_are() -> None:
+    table = Table((Column("group"), Column("n", "count")), [("north\nand west", 3), ("south", 4)])
+    assert table.to_text().splitlines()[2].split() == ["north", "and", "west", "3"]
+    years = Table((Column("year"), Column("n", "count")), [(np.int64(2016), 3), (2017, 4)])
+    assert [row["year"] for row in years.to_json()["rows"]] == [2016, 2017]
+    assert years.to_frame("pandas")["year"].tolist() == [2016, 2017]
+    mixed = Table((Column("group"),), [(1,), ("a",), (None,)])
+    assert mixed.to_frame("pandas")["group"].tolist() == ["1", "a", None]
+
+
 @pytest.mark.parametrize("backend", [None, "pandas", "polars", "pyarrow"])
 def test_frames(backend: Any) -> None:
     pytest.importorskip(backend or "pandas")

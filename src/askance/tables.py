@@ -161,7 +161,7 @@ class Table:
         import narwhals as nw
 
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
-        content = {c.data_key: [*map(_plain, values)] for c, values in zip(self.columns, columns, strict=True)}
+        content = {c.data_key: _alike([*map(_plain, values)]) for c, values in zip(self.columns, columns, strict=True)}
         for module in backends if backend is None else (backend,):
             try:
                 import_module(module)
@@ -313,9 +313,14 @@ def _number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:.2e}"
 
 
+def _in_one_line(text: str) -> str:
+    """Without line breaks, which would tear a row apart."""
+    return text if text.isprintable() else " ".join(text.split())
+
+
 _SHOWN: dict[Kind, Callable[[Any, int], str]] = {
     "heading": lambda value, _: str(value),
-    "text": lambda value, _: str(value),
+    "text": lambda value, _: _in_one_line(str(value)),
     "count": lambda value, _: f"{value:,.0f}",
     "number": _number,
     "decimal": lambda value, digits: f"{value:.{digits}f}",
@@ -343,6 +348,12 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | range):
         return [as_json(item) for item in value]
     return value
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """As they are, or as texts where numbers stand beside texts: columns of data frames are of one type."""
+    kinds = {isinstance(value, str) for value in values if value is not None}
+    return values if len(kinds) < 2 else [None if value is None else str(value) for value in values]
 
 
 def _plain(value: Any) -> Any:

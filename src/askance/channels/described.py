@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 from askance._checks import shown
+from askance._words import Either, words
 from askance.channels.differences import differences, way_out
 from askance.channels.purposes import as_purpose
 from askance.errors import IncompatibleEvidenceError
@@ -58,10 +59,22 @@ class Described(ABC):
         """Refuse another channel."""
         if self is not other and self.fingerprint != other.fingerprint:
             raise IncompatibleEvidenceError(
-                f"the reports come from another channel: {other!r} ({other.fingerprint[:12]}…), not {self!r} "
-                f"({self.fingerprint[:12]}…). {differences(other, self)}",
-                remedy=way_out(other, self) or "Keep reports of different channels apart: one tally per channel.",
+                words(
+                    "the reports come from another channel: {0} ({1}…), not {2} ({3}…). {4}",
+                    other.in_words,
+                    other.fingerprint[:12],
+                    self.in_words,
+                    self.fingerprint[:12],
+                    differences(other, self),
+                ),
+                remedy=way_out(other, self)
+                or words("Keep reports of different channels apart{0}.", Either(": one tally per channel", "")),
             )
+
+    @property
+    def in_words(self) -> Either:
+        """What messages call it: as it is made in Python, or by its kind."""
+        return Either(repr(self), self.kind)
 
     def specification(self) -> dict[str, Any]:
         """What rebuilds this channel: its kind, parameters and purpose, as plain JSON values."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from askance._checks import did_you_mean, shorten, shown
+from askance._words import Argument, words
 from askance.categories import Categories, Label
 from askance.errors import InputError
 
@@ -152,8 +153,8 @@ class ChannelEntry:
         for parameter in self.parameters:
             if parameter.required and values.get(parameter.name) is None:
                 raise InputError(
-                    f"{self.kind} needs {parameter.name} ({parameter.description}).",
-                    remedy=f"Give it as {parameter.kind.syntax}.",
+                    words("{0} needs {1} ({2}).", self.kind, Argument(parameter.name), parameter.description),
+                    remedy=f"Give it as {parameter.kind.syntax}; see `askance channels {self.kind}`.",
                 )
         present = {name: value for name, value in values.items() if value is not None}
         make = getattr(self.channel_class, "from_parameters", self.channel_class)

@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import chain
+
 import click
 
 from askance import __version__
-from askance.cli.devices.aggregate import aggregate_command
-from askance.cli.devices.audit import audit_group
-from askance.cli.devices.certify import certify_group
-from askance.cli.devices.channels import channels_command
-from askance.cli.devices.randomize import randomize_group
-from askance.cli.devices.synth import synth_command
-from askance.cli.experiments.demo import demo_command
-from askance.cli.experiments.reproduce import reproduce_command
-from askance.cli.planning.optimal import optimal_command
-from askance.cli.planning.plan import plan_group
 from askance.cli.shared.errors import run_or_exit
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.survey.estimate import estimate_command
-from askance.cli.survey.fit import fit_command
-from askance.cli.survey.fit_linear import fit_linear_command
 from askance.cli.survey.old_spelling import respelt
-from askance.cli.survey.sensitivity import sensitivity_command
-from askance.cli.text.evaluate import evaluate_command
-from askance.cli.text.questions import questions_command
-from askance.cli.text.regions import regions_command
-from askance.cli.text.tag import tag_command
-from askance.cli.text.train import train_command
+
+# Titles of the help, and below each the modules of commands, which are called like them.
+_SECTIONS = {
+    "Surveys": ("planning.plan", "survey.fit", "survey.sensitivity", "planning.optimal"),
+    "Devices that send noised records": (
+        *("devices.randomize", "devices.aggregate", "survey.estimate", "survey.fit_linear", "devices.synth"),
+    ),
+    "Taggers from counts": ("text.questions", "text.regions", "text.train", "text.tag", "text.evaluate"),
+    "Channels": ("devices.channels", "devices.certify", "devices.audit"),
+    "To see it work": ("experiments.demo", "experiments.reproduce"),
+}
+
+
+def _command_of(module: str) -> click.Command:
+    """`fit_command` of survey.fit, or `plan_group` of planning.plan."""
+    name, contents = module.rpartition(".")[2], vars(import_module(f"askance.cli.{module}"))
+    command: click.Command = contents.get(f"{name}_command") or contents[f"{name}_group"]
+    return command
+
+
+_COMMANDS = {title: [_command_of(module) for module in modules] for title, modules in _SECTIONS.items()}
 
 
 @click.group(
     cls=GuidedGroup,
     respelt=respelt,
     context_settings={"help_option_names": ["-h", "--help"]},
-    sections={
-        "Surveys": ["plan", "fit", "sensitivity", "optimal"],
-        "Devices that send noised records": ["randomize", "aggregate", "estimate", "fit-linear", "synth"],
-        "Taggers from counts": ["questions", "regions", "train", "tag", "evaluate"],
-        "Channels": ["channels", "certify", "audit"],
-        "To see it work": ["demo", "reproduce"],
-    },
+    sections={title: [str(command.name) for command in commands] for title, commands in _COMMANDS.items()},
     examples=[
         "askance demo",
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
@@ -65,27 +64,7 @@ def askance() -> None:
     """
 
 
-for _command in (
-    aggregate_command,
-    audit_group,
-    certify_group,
-    channels_command,
-    demo_command,
-    estimate_command,
-    evaluate_command,
-    fit_command,
-    fit_linear_command,
-    optimal_command,
-    plan_group,
-    questions_command,
-    randomize_group,
-    regions_command,
-    reproduce_command,
-    sensitivity_command,
-    synth_command,
-    tag_command,
-    train_command,
-):
+for _command in chain.from_iterable(_COMMANDS.values()):
     askance.add_command(_command)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray
 from askance._checks import as_parameter
 from askance._kernels import bits
+from askance._words import Either, words
 from askance.channels.statistics.base import Averaging, HasReportLikelihood, StatisticsChannel
 from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports
@@ -23,6 +24,8 @@ from askance.models.protocols import FiniteModel
 MOST_REPORTS = 1 << 14
 # Probabilities of all reports of one truth sum to 1 up to the rounding of their logarithms.
 _ROUNDING = 1e-9
+
+_MEANS = Either("estimate_mean", "`askance estimate STATE`")
 
 
 @dataclass(frozen=True)
@@ -131,12 +134,12 @@ def truths_of(model: FiniteModel, channel: StatisticsChannel) -> Truths:
         raise IncompatibleEvidenceError(
             f"the model has {model.dimension} statistics, {channel.kind} estimates {channel.dimension} from "
             f"{channel.truth_width} numbers.",
-            remedy=f"Build the channel with dim={model.dimension}; estimate_mean shows the means without a model.",
+            remedy=words("Noise {0} numbers; {1} shows the means without a model.", model.dimension, _MEANS),
         )
     if not np.allclose(channel.statistics(truth), truth):
         raise IncompatibleEvidenceError(
             f"{channel.kind} estimates functions of what is noised, not the statistics of the model themselves.",
-            remedy="Take a channel on vectors, such as coordinate-release; estimate_mean shows the means alone.",
+            remedy=words("Take a channel on vectors, such as coordinate-release; {0} shows the means alone.", _MEANS),
         )
     return Truths(truth, np.eye(model.dimension), zero)
 

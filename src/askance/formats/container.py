@@ -19,8 +19,22 @@ from askance.errors import FormatError
 #: What every file begins with.
 MAGIC = b'{"askance":'
 _CHECKSUM = re.compile(rb'"sha256":"([0-9a-f]{64})"\}\Z')
-# Formats of lines and of JSON, which begin alike.
-_TEXT_FORMATS = ("regions/", "reports/", "release/", "pilot/")
+# What files of lines and of JSON, which begin alike, are read by.
+_TEXTS = {
+    "regions": "It holds counts: `askance train` learns a tagger from them.",
+    "reports": "It holds reports: `askance aggregate` makes a state of them.",
+    "release": "It says what devices send: `askance randomize release` reads it, and `askance fit-linear --release`.",
+    "pilot": "It says what devices send: `askance randomize release` reads it, and `askance fit-linear --release`.",
+}
+# And those of `pack`.
+_READERS = {
+    "tally": "It is a state: `askance estimate` reads it.",
+    "statistics": "It is a state: `askance estimate` reads it.",
+    "fit": "It is a fit, of `askance estimate --save` or `askance fit --save`.",
+    "field": "It is a fitted field: `askance synth` draws from it.",
+    "tagger": "It is a tagger: `askance tag` and `askance evaluate` read it.",
+    **_TEXTS,
+}
 _BLANK = b'"sha256":""}'
 
 
@@ -30,6 +44,20 @@ def pack(header: dict[str, Any], payload: bytes = b"") -> bytes:
     blank = json.dumps(complete, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     checksum = _digest(blank, payload).encode()
     return blank.removesuffix(_BLANK) + b'"sha256":"' + checksum + b'"}\n' + payload
+
+
+def _kind_of(version: object) -> str:
+    return str(version).partition("/")[0]
+
+
+def who_reads(version: object, *known: str) -> str:
+    """What to do with a file of another format than a command reads; `known` are those it reads.
+
+    >>> who_reads("tagger/1", "fit/1")
+    'It is a tagger: `askance tag` and `askance evaluate` read it.'
+    """
+    newer = "Use the version of askance that wrote it."
+    return newer if _kind_of(version) in map(_kind_of, known) else _READERS.get(_kind_of(version), newer)
 
 
 def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
@@ -46,10 +74,10 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
             f"{name} is not an askance file.",
             remedy="Give a file written by askance. A table of answers is noised first: askance randomize … --input.",
         )
-    if "payload_bytes" not in header and str(header["askance"]).startswith(_TEXT_FORMATS):
+    if "payload_bytes" not in header and _kind_of(header["askance"]) in _TEXTS:
         raise FormatError(
             f"{name} has format {header['askance']!r}, which is text; allowed: a file that askance saved.",
-            remedy="Give a saved state, fit or tagger.",
+            remedy=who_reads(header["askance"]),
         )
     if len(payload) != header.get("payload_bytes"):
         raise FormatError(

@@ -16,6 +16,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.errors import FormatError, InputError
 from askance.estimation.results.field_fit import FieldFit
+from askance.evidence.tally import Tally
 from askance.formats.disk import write_whole
 from askance.formats.fields import describing, fields_of
 from askance.formats.files import load
@@ -27,8 +28,9 @@ def read_field_fit(path: str | Path) -> FieldFit:
     """Read a fitted field that `save` wrote; anything else is refused with a reason."""
     fit = load(path)
     if not isinstance(fit, FieldFit):
+        what = "a state of reports" if isinstance(fit, Tally) else "the fit of another model"
         raise FormatError(
-            f"{path} holds a {type(fit).__name__}; allowed: a fitted field.",
+            f"{path} holds {what}; allowed: a fitted field.",
             remedy="Make one with `askance estimate STATE --field --save FIT`.",
         )
     return fit

@@ -10,7 +10,7 @@ from askance._checks import shown
 from askance.errors import FormatError, InputError
 from askance.estimation.results.fit import Fit
 from askance.evidence.tally import Tally
-from askance.formats.container import MAGIC, pack, unpack
+from askance.formats.container import MAGIC, pack, unpack, who_reads
 from askance.formats.disk import opened, rest_of, write_whole
 from askance.formats.fit_file import FIT_FORMATS, AnyFit, fit_from_parts, fit_to_parts
 from askance.formats.report_schema import refuse_reports
@@ -60,8 +60,8 @@ def load_opened(file: BufferedReader) -> Tally[Any] | AnyFit:
         return state_from_parts(header, payload, name)
     if version in FIT_FORMATS:
         return fit_from_parts(header, payload, name)
-    known = ", ".join(map(repr, (*STATE_FORMATS, *FIT_FORMATS)))
+    known = (*STATE_FORMATS, *FIT_FORMATS)
     raise FormatError(
-        f"{name} has format {shown(version)}; this version reads {known}.",
-        remedy="Use the version of askance that wrote it.",
+        f"{name} has format {shown(version)}; this version reads {', '.join(map(repr, known))}.",
+        remedy=who_reads(version, *known),
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import as_floats, shown
+from askance._checks import as_floats, as_parameter, shown
 from askance.errors import FormatError, InputError, ShapeError
 from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.basis import Basis, BasisEstimate
@@ -191,7 +191,7 @@ def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
         size = model.n_features + 1 if isinstance(model, LinearModel) else model.dimension
         common = {
             "model": model,
-            "theta": _array(fields, "theta", (size,)),
+            "theta": as_parameter(_array(fields, "theta", (size,)), size),
             "covariance": _array(fields, "covariance", (size, size)),
             "n_observations": fields.read("n", int),
             "method": fields.read("method", str),

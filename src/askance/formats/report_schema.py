@@ -17,7 +17,7 @@ import numpy as np
 
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
-from askance._words import words
+from askance._words import Either, words
 from askance.categories import Categories, Label
 from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
@@ -281,7 +281,7 @@ def refuse_reports(file: io.BufferedReader) -> None:
     if kind != "other":
         raise FormatError(
             f"{file.name} {'holds reports' if kind == 'lines' else 'is a Parquet file'}, not a state.",
-            remedy="Make a state of reports with `askance aggregate`, or read them with read_reports.",
+            remedy=words("Make a state of reports with `askance aggregate`{0}.", Either(", or use read_reports", "")),
         )
 
 

@@ -81,7 +81,7 @@ def require_fit_of(model: AnyModel | None, fit: HasEstimate, *, dimension: int, 
     elif isinstance(model, (Enumerated, Softmax)) and isinstance(other, (Enumerated, Softmax)):
         _require_same_answers(model, other, name)
     elif model is not None and isinstance(other, (Enumerated, Softmax, RandomField, LinearModel)):
-        _require_equal(name, "another kind of model,", shown(other), shown(model), False)
+        _require_equal(name, "another kind of model,", _kind(other), _kind(model), False)
     size = np.size(fit.theta) if isinstance(fit, HasEstimate) else dimension
     if isinstance(other, LinearModel):
         size += 1  # the deviation of what is left unexplained follows from the moments
@@ -105,7 +105,12 @@ def _require_same_answers(model: Enumerated | Softmax, other: Enumerated | Softm
         same = np.array_equal(base, own)
         _require_equal(name, "log_base_measure", shown(base.tolist()), shown(own.tolist()), same)
     elif type(model) is not type(other):
-        _require_equal(name, "another kind of model,", shown(other), shown(model), False)
+        _require_equal(name, "another kind of model,", _kind(other), _kind(model), False)
+
+
+def _kind(model: AnyModel) -> str:
+    names = {Enumerated: "a distribution of answers", Softmax: "a regression of answers", RandomField: "a random field"}
+    return names.get(type(model), "a linear regression")
 
 
 def _require_equal(name: str, what: str, theirs: str, ours: str, same: bool) -> None:

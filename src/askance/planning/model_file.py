@@ -27,7 +27,7 @@ def read_model(path: str | Path) -> Enumerated:
     kind = content.pop("kind", None)
     if not isinstance(kind, str) or kind not in _FIELDS:
         raise FormatError(
-            f"kind in {path} is {shown(kind)}; allowed: {', '.join(_FIELDS)}.",
+            f"kind in {path} is {'missing' if kind is None else shown(kind)}; allowed: {', '.join(_FIELDS)}.",
             remedy=did_you_mean(kind, _FIELDS, _WRITE),
         )
     fields.only(_FIELDS[kind])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -23,11 +22,6 @@ _HIDDEN = (
     "privacy_level",
     "support",
 )
-_LONGEST = 40
-# In less room parameters say nothing: they are left out.
-_SHORTEST = 12
-# Between columns.
-_GAP = 2
 PARAMETERS = "parameters"
 # Designs whose errors agree to this share tell equally much.
 _SAME = 1e-6
@@ -146,22 +140,11 @@ def has_parameters(plan: Plan) -> bool:
     return any(_parameters(design) for design in listed(plan))
 
 
-def table_within(plan: Plan, width: int) -> list[list[str]]:
-    """Names of columns and rows that fit a width: parameters give way, names and numbers never.
-
-    Parameters are cut, or left out where hardly anything of them would be seen.
-    """
+def table_of(plan: Plan) -> list[list[str]]:
+    """Names of columns, and rows; without parameters where no design has any."""
     lines = [columns_of(plan), *rows_of(plan)]
     place = lines[0].index(PARAMETERS)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    room = width - sum(widths) - _GAP * (len(widths) - 1) + widths[place]
-    if room < min(_SHORTEST, widths[place]) or not has_parameters(plan):
-        return [[*line[:place], *line[place + 1 :]] for line in lines]
-    return [[*line[:place], _cut(line[place], room), *line[place + 1 :]] for line in lines]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1].rstrip(' ,')}…"
+    return lines if has_parameters(plan) else [[*line[:place], *line[place + 1 :]] for line in lines]
 
 
 def notes_of(plan: Plan) -> list[str]:
@@ -225,7 +208,7 @@ def _enumeration(names: Iterable[str]) -> str:
 
 def as_text(plan: Plan) -> str:
     """The table as plain text."""
-    lines = table_within(plan, sys.maxsize)
+    lines = table_of(plan)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([title_of(plan), guess_of(plan), *table, *notes_of(plan)])
@@ -234,8 +217,7 @@ def as_text(plan: Plan) -> str:
 def _parameters(design: PlannedDesign) -> str:
     """Those that tell designs of one level apart."""
     shown = {name: value for name, value in design.parameters.items() if name not in _HIDDEN and value is not None}
-    text = ", ".join(f"{name} {_short(value)}" for name, value in shown.items() if not isinstance(value, (list, dict)))
-    return _cut(text, _LONGEST)
+    return ", ".join(f"{name} {_short(value)}" for name, value in shown.items() if not isinstance(value, (list, dict)))
 
 
 def _short(value: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, as_count
 from askance._digest import purpose_of
+from askance._words import words
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.moment_release import Encoded, SummedReports
 from askance.channels.statistics.reports import Reports
@@ -118,7 +119,7 @@ class ScalePilot:
             if pilot.channel == channel:
                 return pilot
         raise IncompatibleEvidenceError(
-            f"{channel!r} is not the pilot of {columns} columns.",
+            words("{0} is not the pilot of {1} columns.", channel.in_words, columns),
             remedy="Give the state of the pilot's reports, and the description it was planned with.",
         )
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from askance.cli.devices.channel_options import PURPOSE_OF_UNNAMED_OPTION
-from askance.cli.devices.channel_summary import channel_as_json, channel_rows
+from askance.cli.devices.channel_options import channel_as_json, channel_rows
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.options import FILE, JSON, PURPOSE_OF_UNNAMED_OPTION, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
 from askance.cli.shared.write_guards import OutputFile
@@ -30,9 +29,7 @@ from askance.errors import FormatError
 @option("--skip-bad", "leave bad reports out and count them, instead of stopping at the first")
 @PURPOSE_OF_UNNAMED_OPTION
 @JSON
-def aggregate_command(
-    reports: tuple[Path, ...], output: Path, skip_bad: bool, purpose_of_unnamed: str, as_json: bool
-) -> None:
+def aggregate_command(reports: tuple[Path, ...], output: Path, skip_bad: bool, purpose_of_unnamed: str) -> None:
     """Add up REPORTS, files of reports (.jsonl, .parquet) or states of one channel, to one state.
 
     A state holds sums only: it does not grow with the number of reports, and states of many machines are added up by
@@ -45,28 +42,27 @@ def aggregate_command(
     from askance.formats import aggregate, save
 
     with progress() as doing:
-        found = aggregate(reports, skip_bad, purpose_of_unnamed=purpose_of_unnamed, doing=doing)
-        if found.refused and not found.evidence.n_observations:
-            first = next(iter(found.first_refused.values()))
+        added = aggregate(reports, skip_bad, purpose_of_unnamed=purpose_of_unnamed, doing=doing)
+        state, refused = added.evidence, sum(added.refused.values())
+        if refused and not state.n_observations:
+            first = next(iter(added.first_refused.values()))
             raise FormatError(
-                f"all {sum(found.refused.values()):,} reports were refused; the first: {first}",
-                remedy="No state was written.",
+                f"all {refused:,} reports were refused; the first: {first}", remedy="No state was written."
             )
-        save(found.evidence, output)
-    channel, n = found.evidence.channel, found.evidence.n_observations
+        save(state, output)
     content = {
-        "reports": n,
-        "refused": dict(found.refused),
-        "first_refused": dict(found.first_refused),
-        "sources": len(found.evidence.sources),
+        "reports": state.n_observations,
+        "refused": added.refused,
+        "first_refused": added.first_refused,
+        "sources": len(state.sources),
         "output": str(output),
-        **channel_as_json(channel),
+        **channel_as_json(state.channel),
     }
     rows = [
-        ("reports", f"{n:,}"),
-        ("files", f"{len(found.evidence.sources):,}"),
-        *channel_rows(channel),
-        ("refused", f"{sum(found.refused.values()):,}"),
-        *((f"  {why}", f"{count:,}; first: {found.first_refused[why]}") for why, count in found.refused.items()),
+        ("reports", f"{state.n_observations:,}"),
+        ("files", f"{len(state.sources):,}"),
+        *channel_rows(state.channel),
+        ("refused", f"{refused:,}"),
+        *((f"  {why}", f"{count:,}; first: {added.first_refused[why]}") for why, count in added.refused.items()),
     ]
-    show(Card(f"state written to {output}", rows, content), as_json)
+    show(Card(f"state written to {output}", rows, content))

@@ -6,11 +6,9 @@ import click
 
 from askance.channels.registry import AnyChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
-from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.channel_summary import shown_level
+from askance.cli.devices.channel_options import CHANNEL_SECTIONS, shown_level
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.numbers import WholeNumber
-from askance.cli.shared.options import JSON, confidence_option, option
+from askance.cli.shared.options import JSON, NUMBER, WholeNumber, confidence_option, option
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
 
@@ -37,31 +35,30 @@ def audit_group() -> None:
     """
 
 
-def _run(channel: AnyChannel, trials: int, confidence: float, as_json: bool) -> int:
+def _run(channel: AnyChannel, trials: int, confidence: float) -> int:
     from askance.design.audit import audit
 
     with progress() as doing:
-        found = audit(channel, trials, confidence, progress=doing)
-    verdict = "nothing found against it" if found.holds else "EXCEEDED"
+        outcome = audit(channel, trials, confidence, progress=doing)
+    verdict = "nothing found against it" if outcome.holds else "EXCEEDED"
     rows = [
-        ("level at least", f"{found.lower_bound:.6g} (with confidence {found.confidence:.12g})"),
-        ("stated level", f"{shown_level(found.stated_level)} ({verdict})"),
-        ("level of the thresholds", shown_level(found.privacy_level)),
-        ("told apart by", found.event),
-        ("seen with", f"{found.frequencies[0]:.4%} of {found.likelier}"),
-        ("and with", f"{found.frequencies[1]:.4%} of {found.rarer}"),
-        ("reports drawn", f"{found.trials:,}"),
+        ("level at least", f"{outcome.lower_bound:.6g} (with confidence {outcome.confidence:.12g})"),
+        ("stated level", f"{shown_level(outcome.stated_level)} ({verdict})"),
+        ("level of the thresholds", shown_level(outcome.privacy_level)),
+        ("told apart by", outcome.event),
+        ("seen with", f"{outcome.frequencies[0]:.4%} of {outcome.likelier}"),
+        ("and with", f"{outcome.frequencies[1]:.4%} of {outcome.rarer}"),
+        ("reports drawn", f"{outcome.trials:,}"),
     ]
-    content = {"channel": channel.specification(), **found.to_json()}
-    show(Card(f"audit of {channel.kind}", rows, content), as_json)
-    if found.holds:
-        return 0
-    click.echo(
-        f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
-        f"{found.lower_bound:.4g}, stated is {found.stated_level:.4g}. Do not use it.",
-        err=True,
-    )
-    return 1
+    content = {"channel": channel.specification(), **outcome.to_json()}
+    show(Card(f"audit of {channel.kind}", rows, content))
+    if not outcome.holds:
+        click.echo(
+            f"askance: the sampler of {channel.kind} is less private than stated: its level is at least "
+            f"{outcome.lower_bound:.4g}, stated is {outcome.stated_level:.4g}. Do not use it.",
+            err=True,
+        )
+    return int(not outcome.holds)
 
 
 add_channel_commands(
@@ -70,10 +67,10 @@ add_channel_commands(
         _run,
         options=[
             option("--trials N", "reports to draw, 1000 or more", WholeNumber(), default=_DEFAULT_TRIALS),
-            confidence_option("probability that the lower bound is right, 0.5 to 1", default=0.999),
+            confidence_option("probability that the lower bound is right, 0.5 to 1", 0.999, NUMBER),
             JSON,
         ],
         file_help="Audit the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a file.",
-        file_examples=["askance audit file my-channel.toml", "askance audit file my-channel.toml --trials 1000000"],
+        file_examples=["", "--trials 1000000"],
     ),
 )

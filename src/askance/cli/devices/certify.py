@@ -11,11 +11,10 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel
 from askance.channels.thresholds import exceeds
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
-from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.channel_summary import shown_level
+from askance.cli.devices.channel_options import CHANNEL_SECTIONS, shown_level
 from askance.cli.shared.guided import GuidedGroup
 from askance.cli.shared.options import JSON, option
-from askance.cli.shared.printing import Card, show
+from askance.cli.shared.printing import Card, show, wants_json
 from askance.cli.shared.progress import progress
 
 
@@ -39,43 +38,37 @@ def certify_group() -> None:
     """
 
 
-def _run(channel: AnyChannel, at_most: str | None, as_json: bool) -> int:
-    limit = None if at_most is None else as_positive_level(at_most, "--at-most")
-    level = _print_certificate(channel, as_json)
-    if limit is None or not exceeds(level, limit):
-        return 0
-    shown = "unbounded" if math.isinf(level) else repr(level)
-    click.echo(f"askance: the privacy level of {channel.kind} is {shown}; allowed: at most {at_most}.", err=True)
-    return 1
-
-
-def _print_certificate(channel: AnyChannel, as_json: bool) -> float:
-    """Prove and print; the level."""
+def _run(channel: AnyChannel, at_most: str | None) -> int:
     from askance.design import certify
 
-    with progress() as doing:
-        doing("proving the level")
-        certificate = certify(channel)
-    rounding = "" if certificate.rounding is None else f" (rounding of β at most {certificate.rounding:.2g})"
+    limit = None if at_most is None else as_positive_level(at_most, "--at-most")
+    with progress("proving the level"):
+        proof = certify(channel)
+    rounding = "" if proof.rounding is None else f" (rounding of β at most {proof.rounding:.2g})"
     hidden = "no, not of every output (of the statistics of a model, perhaps)"
-    possible = "yes, of every statistic" if certificate.unbiased else hidden
+    worst = shorten(list(proof.worst_observations))
     rows = [
-        ("privacy level", shown_level(certificate.privacy_level)),
-        (
-            "most revealing observations",
-            f"{'' if certificate.complete else 'for example '}{shorten(list(certificate.worst_observations))}",
-        ),
-        ("unbiased estimation possible", possible + rounding),
+        ("privacy level", shown_level(proof.privacy_level)),
+        ("most revealing observations", worst if proof.complete else f"for example {worst}"),
+        ("unbiased estimation possible", ("yes, of every statistic" if proof.unbiased else hidden) + rounding),
         ("outputs, observations", f"{len(channel.outputs)}, {len(channel.observations)}")
         if isinstance(channel, FiniteChannel)
-        else ("stated level", f"{channel.stated_level:.10g}{'' if certificate.holds else ' (exceeded)'}"),
+        else ("stated level", f"{channel.stated_level:.10g}{'' if proof.holds else ' (exceeded)'}"),
         *([("purpose", channel.purpose)] if channel.purpose else []),
-        ("proved by", certificate.proved_by),
+        ("proved by", proof.proved_by),
     ]
     named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
-    content = {**named, **certificate.to_json(), "thresholds": channel.thresholds() if as_json else (), "of": 2**62}
-    show(Card(f"certificate of {channel.kind}", rows, content), as_json)
-    return certificate.privacy_level
+    thresholds = channel.thresholds() if wants_json() else ()
+    show(
+        Card(
+            f"certificate of {channel.kind}", rows, {**named, **proof.to_json(), "thresholds": thresholds, "of": 2**62}
+        )
+    )
+    if limit is None or not exceeds(proof.privacy_level, limit):
+        return 0
+    shown = "unbounded" if math.isinf(proof.privacy_level) else repr(proof.privacy_level)
+    click.echo(f"askance: the privacy level of {channel.kind} is {shown}; allowed: at most {at_most}.", err=True)
+    return 1
 
 
 add_channel_commands(
@@ -88,6 +81,6 @@ add_channel_commands(
         ],
         file_help="Certify the channel that the TOML file PATH describes; `askance channels CHANNEL` shows such a "
         "file.",
-        file_examples=["askance certify file my-channel.toml", "askance certify file my-channel.toml --at-most 1"],
+        file_examples=["", "--at-most 1"],
     ),
 )

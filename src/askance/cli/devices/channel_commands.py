@@ -11,15 +11,14 @@ import click
 from askance.channels import registry
 from askance.channels.registry import ChannelEntry
 from askance.cli.devices.channel_options import (
-    PURPOSE_OPTION,
     build_from_flags,
     channel_options,
     example_flags,
     summary_of,
     with_purpose,
 )
-from askance.cli.shared.guided import GuidedCommand, GuidedGroup
-from askance.cli.shared.options import FILE, Decorator, options
+from askance.cli.shared.guided import GuidedGroup, command
+from askance.cli.shared.options import FILE, Decorator, options, purpose_option
 
 
 class ChannelTask(NamedTuple):
@@ -29,7 +28,7 @@ class ChannelTask(NamedTuple):
         run: does it, called with the channel and the values of `options`; what it returns is the exit code.
         options: the flags that all subcommands have beside those of their channel.
         file_help: the help of the subcommand for channels in files.
-        file_examples: how that is called.
+        file_examples: what follows its file when it is called.
         needs: as for `GuidedCommand`.
         note: stands below what a channel does, in the help of its subcommand.
         section: what the options are listed under, and their names; below those of the channel without it.
@@ -48,43 +47,40 @@ class ChannelTask(NamedTuple):
 
 def add_channel_commands(group: GuidedGroup, task: ChannelTask) -> None:
     """Give a group its subcommands."""
+    shared = options(purpose_option(), *task.options)
     for entry in registry.entries(None):
-        group.add_command(_of_entry(str(group.name), entry, task))
-    group.add_command(_of_file(task))
+        group.add_command(_of_entry(str(group.name), entry, task, shared))
+
+    @command(
+        "file",
+        "a channel described in a TOML file",
+        help=task.file_help,
+        needs=task.needs,
+        examples=[f"askance {group.name} file my-channel.toml {rest}".rstrip() for rest in task.file_examples],
+    )
+    @click.argument("path", type=FILE)
+    @shared
+    def of_file(path: Path, purpose: str | None, **flags: Any) -> int | None:
+        from askance.formats import read_channel
+
+        return task.run(with_purpose(read_channel(path), purpose), **flags)
+
+    group.add_command(of_file)
 
 
-def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask) -> click.Command:
-    def command(purpose: str | None, **given: Any) -> int | None:
-        flags = {parameter.name: given.pop(parameter.name) for parameter in entry.parameters}
-        channel = with_purpose(build_from_flags(entry, flags), purpose)
-        return task.run(channel, **given)
-
-    return click.command(
+def _of_entry(verb: str, entry: ChannelEntry, task: ChannelTask, shared: Decorator) -> click.Command:
+    @command(
         entry.kind,
-        cls=GuidedCommand,
+        entry.summary,
         help="\n\n".join(filter(None, [summary_of(entry), task.note])),
-        short_help=entry.summary,
         sections={} if task.section is None else dict([task.section]),
         needs=task.needs,
         examples=[f"askance {verb} {entry.kind} {example_flags(entry)} {task.example}".rstrip()],
-    )(channel_options(entry)(_decorated(command, task)))
+    )
+    @channel_options(entry)
+    @shared
+    def of_entry(purpose: str | None, **flags: Any) -> int | None:
+        values = {parameter.name: flags.pop(parameter.name) for parameter in entry.parameters}
+        return task.run(with_purpose(build_from_flags(entry, values), purpose), **flags)
 
-
-def _of_file(task: ChannelTask) -> click.Command:
-    def command(path: Path, purpose: str | None, **given: Any) -> int | None:
-        from askance.formats import read_channel
-
-        return task.run(with_purpose(read_channel(path), purpose), **given)
-
-    return click.command(
-        "file",
-        cls=GuidedCommand,
-        help=task.file_help,
-        short_help="a channel described in a TOML file",
-        needs=task.needs,
-        examples=list(task.file_examples),
-    )(click.argument("path", type=FILE)(_decorated(command, task)))
-
-
-def _decorated(command: Callable[..., Any], task: ChannelTask) -> Callable[..., Any]:
-    return options(PURPOSE_OPTION, *task.options)(command)
+    return of_entry

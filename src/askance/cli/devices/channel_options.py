@@ -1,19 +1,20 @@
-"""Command-line options of every channel, made from the registry."""
+"""Command-line options of every channel, made from the registry, and what is printed of one."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import click
-
 from askance.channels import registry
-from askance.channels.registry import AnyChannel, ChannelEntry, Parameter, ParameterKind
+from askance.channels.registry import AnyChannel, ChannelEntry, Parameter
 from askance.cli.shared.errors import in_flags
-from askance.cli.shared.options import option
+from askance.cli.shared.options import Function, Read, option, options
 from askance.errors import InputError
 
+# Characters of a channel's parameters in a table.
+_LONGEST = 160
 # Channels that are told one label of each respondent.
 _OF_ANSWERS = [
     entry.kind
@@ -28,28 +29,6 @@ CHANNEL_SECTIONS = {
     ],
     "Channels in files": ["file", "records", "release"],
 }
-
-
-class KindType(click.ParamType[Any]):
-    """Reads the text of one parameter."""
-
-    def __init__(self, kind: ParameterKind) -> None:
-        self.kind = kind
-        self.name = kind.name
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """What stands behind the flag in the help."""
-        return self.kind.placeholder
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read the text; lists given as defaults pass."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self.kind.read(value)
-        except InputError as error:
-            place = param.opts[0] if param is not None else self.name
-            raise error.at(place) from None
 
 
 def flag(name: str) -> str:
@@ -88,30 +67,16 @@ def summary_of(entry: ChannelEntry) -> str:
     return f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nUse it when {entry.use}."
 
 
-def channel_options(entry: ChannelEntry) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def channel_options(entry: ChannelEntry) -> Callable[[Function], Function]:
     """Add the flags of a channel to a command."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for parameter in reversed(entry.parameters):
-            text = _help_of(parameter)
-            option = click.option(flag(parameter.name), parameter.name, type=KindType(parameter.kind), help=text)
-            command = option(command)
-        return command
-
-    return decorate
-
-
-#: Which question a channel answers.
-PURPOSE_OPTION: Callable[[Callable[..., Any]], Callable[..., Any]] = option(
-    "--purpose NAME", "which question is answered: reports for different purposes do not mix"
-)
-
-#: Which question reports and states answer that do not say so.
-PURPOSE_OF_UNNAMED_OPTION = option(
-    "--purpose-of-unnamed NAME",
-    "take reports and states without a purpose, as version 0.1 wrote them, to be for this one",
-    default="",
-)
+    return options(
+        *(
+            option(
+                f"{flag(parameter.name)} {parameter.kind.placeholder}", _help_of(parameter), Read(parameter.kind.read)
+            )
+            for parameter in entry.parameters
+        )
+    )
 
 
 def with_purpose(channel: AnyChannel, purpose: str | None) -> AnyChannel:
@@ -134,16 +99,35 @@ def _help_of(parameter: Parameter) -> str:
     return text if needed == "optional" else f"{text}  [{needed}]"
 
 
-def build_from_flags(entry: ChannelEntry, given: dict[str, Any]) -> Any:
+def build_from_flags(entry: ChannelEntry, values: dict[str, Any]) -> Any:
     """Build the channel; parameters are called by their flags in whatever is wrong."""
-    for parameter in entry.parameters:
-        if parameter.required and given.get(parameter.name) is None:
-            raise InputError(
-                f"{entry.kind} needs {flag(parameter.name)} ({parameter.description}).",
-                remedy=f"Give it as {parameter.kind.syntax}; see `askance channels {entry.kind}`.",
-            )
-    flags = {name: flag(each.name) for each in entry.parameters for name in (each.name, each.symbol)}
+    flags = {name: flag(known.name) for known in entry.parameters for name in (known.name, known.symbol)}
     try:
-        return entry.build(given)
+        return entry.build(values)
     except InputError as error:
         raise in_flags(error, flags) from None
+
+
+def shown_level(level: float) -> str:
+    """A privacy level, for people."""
+    return f"{level:.10g}" if math.isfinite(level) else "unbounded"
+
+
+def channel_as_json(channel: AnyChannel) -> dict[str, Any]:
+    """Channel and level, for programs."""
+    return {
+        "channel": channel.specification(),
+        "fingerprint": channel.fingerprint,
+        "privacy_level": channel.privacy_level,
+    }
+
+
+def channel_rows(channel: AnyChannel) -> list[tuple[str, str]]:
+    """Channel and level, for people."""
+    parameters = ", ".join(f"{name} {as_text(value)}" for name, value in channel.parameters().items())
+    cut = parameters if len(parameters) <= _LONGEST else f"{parameters[: _LONGEST - 1]}…"
+    return [
+        ("channel", f"{channel.kind}: {cut}"),
+        *([("purpose", channel.purpose)] if channel.purpose else []),
+        ("privacy level", shown_level(channel.privacy_level)),
+    ]

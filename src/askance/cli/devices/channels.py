@@ -11,7 +11,7 @@ from askance.channels.registry import ChannelEntry
 from askance.cli.devices.channel_options import flag, need
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import JSON
-from askance.cli.shared.printing import print_file, print_json, print_table
+from askance.cli.shared.printing import print_file, print_json, print_table, wants_json
 
 
 @command(
@@ -21,24 +21,19 @@ from askance.cli.shared.printing import print_file, print_json, print_table
 )
 @click.argument("kind", required=False)
 @JSON
-def channels_command(kind: str | None, as_json: bool) -> None:
+def channels_command(kind: str | None) -> None:
     """List the channels, or show one (KIND) with its parameters, when to use it, and an example as a TOML file.
 
     A channel is how the truth becomes what is seen: a survey design, noise on a device, labels that may be wrong.
     """
-    if kind is None:
-        everything = registry.entries(None)
-        if as_json:
-            print_json([_describe(entry) for entry in everything])
-            return
-        rows = [(entry.kind, " ".join(_usage(p) for p in entry.parameters), entry.summary) for entry in everything]
+    listed = registry.entries(None) if kind is None else [registry.entry(kind)]
+    if wants_json():
+        print_json([*map(_describe, listed)] if kind is None else _describe(listed[0]))
+    elif kind is None:
+        rows = [(entry.kind, " ".join(map(_usage, entry.parameters)), entry.summary) for entry in listed]
         print_table("", ["channel", "parameters", "what it does"], rows)
-        return
-    entry = registry.entry(kind)
-    if as_json:
-        print_json(_describe(entry))
-        return
-    _show(entry)
+    else:
+        _show(listed[0])
 
 
 def _usage(parameter: registry.Parameter) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from askance._checks import shorten
 from askance.channels.registry import AnyChannel
-from askance.cli.devices.channel_summary import channel_as_json, channel_rows
+from askance.cli.devices.channel_options import channel_as_json, channel_rows
 from askance.cli.shared.options import JSON_SUMMARY, missing_option, option, options
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
@@ -33,53 +34,43 @@ def noise_table(
     choose: Callable[[Columns], Sequence[Column]],
     noiser: Callable[[Sequence[Column], Sequence[int]], tuple[AnyChannel, Callable[[slice], Any]]],
     *,
-    id_column: str | None,
     texts: bool,
-    missing: str = "error",
-) -> tuple[AnyChannel, dict[str, int]]:
-    """Noise some columns of a table into a file of reports.
+    id_column: str | None,
+    missing: str | None = None,
+    note: str | None = None,
+) -> None:
+    """Noise some columns of a table into a file of reports, and print what was written.
 
     Args:
         input: the table.
         output: where reports go.
         choose: the columns.
         noiser: of columns and the rows that are kept, the channel, and what noises a slice of these rows.
-        id_column: the column of ids, if any.
         texts: whether cells stay as they are written.
-        missing: "drop" leaves rows with gaps out.
-
-    Returns:
-        the channel; how many reports there are, and how many rows were dropped.
+        id_column: the column of ids, if any.
+        missing: "drop" leaves rows with gaps out, "error" stops; None where columns are chosen without gaps, and named.
+        note: below, if any; None where there never is one.
     """
     from askance.survey.record_tables import complete_rows, read_ids, read_people, write_noised
 
-    with progress() as doing:
-        doing(f"reading {input}")
+    with progress(f"reading {input}") as doing:
         table = read_people(input, texts=texts)
         of_ids = None if id_column is None else table[id_column]
         columns = choose(table)
         kept = complete_rows(columns, input, drop=missing == "drop")
         ids = None if of_ids is None else read_ids(of_ids, input, kept)
         channel, noised = noiser(columns, kept)
-        written = write_noised(
+        reports = write_noised(
             output, channel, noised, len(kept), ids, doing=lambda row: doing(f"noising {input}: {row}")
         )
-    return channel, {"reports": written, "dropped": len(table) - len(kept)}
-
-
-def show_reports(
-    channel: AnyChannel, output: Path, as_json: bool, told: dict[str, Any], rows: dict[str, str], note: str = ""
-) -> None:
-    """Print what was written.
-
-    Args:
-        channel: that made the reports.
-        output: where they are.
-        as_json: whether to print JSON.
-        told: what programs are told beside the channel.
-        rows: the same for people.
-        note: below, if any.
-    """
-    content = {**told, "output": str(output), **channel_as_json(channel)}
-    card = [("reports", f"{told['reports']:,}"), *rows.items(), *channel_rows(channel)]
-    show(Card(f"reports written to {output}", card, content, [note] if note else []), as_json)
+    names, dropped = [column.name for column in columns], len(table) - len(kept)
+    told = {"columns": names} if missing is None else {"dropped": dropped}
+    content = {"reports": reports, **told, **({} if note is None else {"note": note})}
+    rows = [
+        ("reports", f"{reports:,}"),
+        ("of the columns", shorten(names)) if missing is None else ("rows dropped", f"{dropped:,}"),
+        *channel_rows(channel),
+    ]
+    below = [f"note: {note}"] if note else []
+    card = Card(f"reports written to {output}", rows, {**content, "output": str(output), **channel_as_json(channel)})
+    show(card, below=below)

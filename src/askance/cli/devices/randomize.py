@@ -18,10 +18,10 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.noising import REPORTS, noise_table, show_reports
+from askance.cli.devices.noising import REPORTS, noise_table
 from askance.cli.devices.randomize_planned import randomize_records, randomize_release
 from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.options import FILE, option
+from askance.cli.shared.options import FILE, json_option, option
 from askance.cli.shared.printing import print_file
 from askance.errors import InputError, LabelError, ShapeError
 
@@ -59,33 +59,29 @@ def randomize_group() -> None:
     """
 
 
-def _randomize(channel: AnyChannel, record: str | None, input: Path | None, header: bool, **given: Any) -> None:
+def _randomize(channel: AnyChannel, record: str | None, input: Path | None, header: bool, **flags: Any) -> None:
     """Do what the flags say, once they fit together."""
     modes = {"--record": record is not None, "--input": input is not None, "--header": header}
-    chosen = [name for name, is_given in modes.items() if is_given]
-    if len(chosen) != 1:
+    if sum(modes.values()) != 1:
+        chosen = " and ".join(flag for flag, is_chosen in modes.items() if is_chosen)
         raise InputError(
-            f"given: {' and '.join(chosen) or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
+            f"given: {chosen or 'nothing to noise'}; allowed: one of {', '.join(modes)}.",
             remedy="Give --record for one respondent, --input for a table.",
         )
     if header:
-        _print_header(channel)
+        from askance.formats.report_schema import ReportSchema, json_line
+
+        if not channel.purpose:
+            click.echo(_UNNAMED, err=True)
+        print_file(json_line(ReportSchema(channel).header()))
     elif record is not None:
-        _print_record(channel, record, given["id"])
+        _print_record(channel, record, flags["id"])
     else:
         assert input is not None
-        if given["output"] is None:
+        if flags["output"] is None:
             raise InputError("-o is not given.", remedy="Say where the reports go: -o reports.jsonl.")
-        names = given["columns"].split(",") if given["columns"] is not None else None
-        _noise_table(channel, input, given["output"], names, given["id_column"], given["as_json"])
-
-
-def _print_header(channel: AnyChannel) -> None:
-    from askance.formats.report_schema import ReportSchema, json_line
-
-    if not channel.purpose:
-        click.echo(_UNNAMED, err=True)
-    print_file(json_line(ReportSchema(channel).header()))
+        names = flags["columns"].split(",") if flags["columns"] is not None else None
+        _noise_table(channel, input, flags["output"], names, flags["id_column"])
 
 
 # -- one record --------------------------------------------------------------------------------------------------------
@@ -149,7 +145,7 @@ def _named(names: Sequence[str] = ()) -> Spelling:
 
 
 def _noise_table(
-    channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None, as_json: bool
+    channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None
 ) -> None:
     """Noise the rows of a table into a file of reports.
 
@@ -167,37 +163,33 @@ def _noise_table(
         return chosen
 
     def noiser(columns: Sequence[Column], _: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
-        told.extend(column.name for column in columns)
-        named = channel.named(channel.purpose or purpose_of_columns(told))
+        named = channel.named(channel.purpose or purpose_of_columns([column.name for column in columns]))
         return named, partial(_noised, named, columns, path)
 
-    told: list[str] = []
     # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
     texts = labels is not None and all(isinstance(label, str) for label in labels)
-    named, found = noise_table(path, output, choose, noiser, id_column=id_column, texts=texts)
-    written = {"reports": found["reports"], "columns": told}
-    show_reports(named, output, as_json, written, {"of the columns": shorten(told)})
+    noise_table(path, output, choose, noiser, id_column=id_column, texts=texts)
 
 
 def _chosen(
     table: Columns, names: Sequence[str] | None, id_column: str | None, channel: AnyChannel, path: Path
 ) -> list[Column]:
     """The columns to be noised: as many as the channel takes, without gaps."""
-    found = [name.strip() for name in names] if names is not None else [n for n in table.names if n != id_column]
-    wanted = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
-    if len(found) != wanted:
-        count = f"{len(found)} columns are chosen" if len(found) != 1 else "1 column is chosen"
-        raise ShapeError(
-            f"{path}: {count} ({shorten(found) or 'none'}); allowed with {channel.kind}: {wanted}.",
-            remedy="Name them with --columns, in the order of the channel, and the column of ids with --id-column.",
-        )
-    if len(set(found)) < len(found):
-        raise InputError(
-            f"--columns names {shown(max(found, key=found.count))} twice.", remedy="Name every column once."
-        )
     from askance.survey.record_tables import require_complete, require_numbers
 
-    columns = [table[name] for name in found]
+    chosen = [name.strip() for name in names] if names is not None else [n for n in table.names if n != id_column]
+    wanted = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
+    if len(chosen) != wanted:
+        count = f"{len(chosen)} columns are chosen" if len(chosen) != 1 else "1 column is chosen"
+        raise ShapeError(
+            f"{path}: {count} ({shorten(chosen) or 'none'}); allowed with {channel.kind}: {wanted}.",
+            remedy="Name them with --columns, in the order of the channel, and the column of ids with --id-column.",
+        )
+    if len(set(chosen)) < len(chosen):
+        raise InputError(
+            f"--columns names {shown(max(chosen, key=chosen.count))} twice.", remedy="Name every column once."
+        )
+    columns = [table[name] for name in chosen]
     for column in columns:
         require_complete(column, path)
         if _labels_of(channel) is None:
@@ -256,14 +248,11 @@ add_channel_commands(
             option("--id-column NAME", "with --input: the column of ids"),
             option("-o, --output FILE", "with --input: where reports go (.jsonl, .parquet)", REPORTS),
             option("--header", "print the line that a file of single reports must begin with, and stop"),
-            option("--json", "with --input: print the summary as JSON", name="as_json"),
+            json_option("with --input: print the summary as JSON"),
         ],
         file_help="Noise records through the channel that the TOML file PATH describes, such as one of "
         f"`askance optimal -o`.\n\n{_SOURCE}",
-        file_examples=[
-            "askance randomize file my-channel.toml --record yes",
-            "askance randomize file my-channel.toml --input people.csv -o reports.jsonl",
-        ],
+        file_examples=["--record yes", "--input people.csv -o reports.jsonl"],
         needs={"id": ("record",), **dict.fromkeys(("columns", "id_column", "output"), ("input",))},
         note=_SOURCE,
         section=(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.devices.noising import noise_table, record_options, show_reports
+import askance as lib
+from askance.cli.devices.noising import noise_table, record_options
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, option
 from askance.errors import InputError
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
     from askance._arrays import FloatArray
     from askance.channels.registry import AnyChannel
-    from askance.channels.statistics.moment_release import MomentRelease
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.survey.tables import Column
+    from askance.survey.tables import Column, Columns
 
 _TWICE = "whoever was in the pilot as well has now spent both levels, which add up; ask others"
 
@@ -37,7 +36,7 @@ _TWICE = "whoever was in the pilot as well has now spent both levels, which add 
 @option("--variables FILE", "the TOML file of names and labels that the channel was planned with", FILE, required=True)
 @option("--input FILE", "a table, one row per respondent, a column per variable", FILE, required=True)
 @record_options
-def randomize_records(path: Path, variables: Path, input: Path, output: Path, as_json: bool, **given: Any) -> None:
+def randomize_records(path: Path, variables: Path, input: Path, output: Path, **flags: Any) -> None:
     """Noise the records of a table through CHANNEL, a TOML file of `askance plan field`.
 
     Columns are found by name, and hold the labels of --variables; an unknown label stops the command. Random numbers
@@ -45,14 +44,13 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, as
     """
     import numpy as np
 
-    from askance.channels.statistics.clique_release import CliqueRelease
     from askance.estimation.problems.field_evidence import require_purpose
     from askance.formats import read_channel
     from askance.formats.field_fit_file import field_for
     from askance.survey.record_tables import read_labels
 
     channel = read_channel(path)
-    if not isinstance(channel, CliqueRelease):
+    if not isinstance(channel, lib.CliqueRelease):
         raise InputError(
             f"{path} describes {channel.kind}; allowed: clique-release.", remedy="Make one with `askance plan field`."
         )
@@ -71,16 +69,11 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, as
         codes = [known.encode(read_labels(column, known, kept[rows], input), name) for (name, known), column in pairs]
         return named.randomize(np.column_stack(codes))
 
+    def noiser(columns: Sequence[Column], kept: Sequence[int]) -> tuple[AnyChannel, Callable[[slice], Any]]:
+        return named, partial(noised, columns, kept)
+
     # Cells stay as they are written: "01" is no number, and "NA" may be a country.
-    _, told = noise_table(
-        input,
-        output,
-        lambda table: [table[name] for name in field.variables],
-        lambda columns, kept: (named, partial(noised, columns, kept)),
-        texts=True,
-        **given,
-    )
-    show_reports(named, output, as_json, told, {"rows dropped": f"{told['dropped']:,}"})
+    noise_table(input, output, lambda table: [table[name] for name in field.variables], noiser, texts=True, **flags)
 
 
 @command(
@@ -92,7 +85,7 @@ def randomize_records(path: Path, variables: Path, input: Path, output: Path, as
 @option("--input FILE", "a table, one row per respondent, with the columns planned", FILE, required=True)
 @option("--strict", "refuse records that would be clipped, naming the first")
 @record_options
-def randomize_release(path: Path, input: Path, strict: bool, output: Path, as_json: bool, **given: Any) -> None:
+def randomize_release(path: Path, input: Path, strict: bool, output: Path, **flags: Any) -> None:
     """Noise the records of a table as RELEASE says, a file of `askance plan regression`.
 
     Columns are found by name. Values outside the bounds, or many scales from the centre, are clipped, and nothing is
@@ -101,7 +94,6 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, as_js
     """
     import numpy as np
 
-    from askance.channels.statistics.moment_release import MomentRelease
     from askance.formats.release_file import read_release
     from askance.survey.record_tables import require_numbers
 
@@ -115,15 +107,16 @@ def randomize_release(path: Path, input: Path, strict: bool, output: Path, as_js
             _require_within(release, values, kept, input)
         return release.channel, lambda rows: release.randomize(values[rows, :-1], values[rows, -1])
 
-    names = release.field.names
-    _, told = noise_table(input, output, lambda table: [table[name] for name in names], noiser, texts=False, **given)
-    note = _TWICE if isinstance(release, MomentRelease) and release.pilot_observations > 0 else ""
-    show_reports(
-        release.channel, output, as_json, {**told, "note": note}, {"rows dropped": f"{told['dropped']:,}"}, note
-    )
+    def chosen(table: Columns) -> list[Column]:
+        return [table[name] for name in release.field.names]
+
+    note = _TWICE if isinstance(release, lib.MomentRelease) and release.pilot_observations > 0 else ""
+    noise_table(input, output, chosen, noiser, texts=False, note=note, **flags)
 
 
-def _require_within(release: MomentRelease | ScalePilot, values: FloatArray, rows: Sequence[int], path: Path) -> None:
+def _require_within(
+    release: lib.MomentRelease | lib.ScalePilot, values: FloatArray, rows: Sequence[int], path: Path
+) -> None:
     try:
         release.field.require_kept(values[:, :-1], values[:, -1], rows)
     except InputError as error:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance._checks import did_you_mean
+from askance._checks import one_of
 from askance.cli.shared.guided import command
-from askance.cli.shared.numbers import WholeNumber
-from askance.cli.shared.options import FILE, option, seed_option
-from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, progress
+from askance.cli.shared.options import FILE, WholeNumber, json_option, option, seed_option
+from askance.cli.shared.printing import print_json, print_table, wants_json
+from askance.cli.shared.progress import working
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,34 +36,39 @@ _VERDICTS = {"agrees": "agree", "differs": "differ", "beyond": "beyond"}
 @option("--out FOLDER", "folder for results, figures and report.html", FILE, default=Path("reproduce-output"))
 @option("--quick", "smaller configs on generated data: minutes in all")
 @seed_option("seed of everything that is random")
-@option("--json", "print the numbers of the figures as JSON", name="as_json")
+@json_option("print the numbers of the figures as JSON")
 @option("--replot", "draw again from the results in --out, however they were run; run nothing")
 @option(
     "--workers N",
     "processes, each with one thread; results do not depend on how many  [default: one for each processor]",
     WholeNumber(1, _MOST_WORKERS, "Leave it out to use all processors."),
 )
-def reproduce_command(
-    experiment: str, out: Path, quick: bool, seed: int, as_json: bool, replot: bool, workers: int | None
-) -> None:
+def reproduce_command(experiment: str, out: Path, replot: bool, **run_as: Any) -> None:
     """Compute figures of the paper again: efficiency, simplex, nonconvex, privacy, tagging, or all of them.
 
     Trials run in parallel, and the outcome of each is kept in --out: the same command goes on where it was stopped.
     Results are JSON, figures are drawn from them alone, and report.html tells what agrees with the paper, what does
     not, and why. Real data are read from the folder that the environment variable ASKANCE_DATA names.
     """
+    from askance.experiments import runner
     from askance.experiments.report import write_report
 
     chosen = _chosen(experiment, out, replot=replot)
+    documents = {}
     try:
-        with one_line_warnings(), progress() as doing:
-            documents = _run(chosen, out, doing, quick=quick, seed=seed, workers=workers, replot=replot)
+        with working() as doing:
+            for name, described in chosen.items():
+                if replot:
+                    doing(f"{name}: drawing")
+                    documents[name] = runner.replot(described, out)
+                else:
+                    documents[name] = runner.run_experiment(described, out, progress=doing, **run_as)
             doing("writing the report")
             report = write_report(out)
     except KeyboardInterrupt:
         click.echo(f"\nWhat is done is kept in {out}; the same command goes on from there.", err=True)
         raise click.Abort from None
-    if as_json:
+    if wants_json():
         answers = {name: chosen[name].answer(document["result"]) for name, document in documents.items()}
         print_json(answers if experiment == "all" else answers[experiment])
         return
@@ -76,45 +80,15 @@ def _chosen(name: str, out: Path, *, replot: bool) -> dict[str, Experiment]:
     """The experiments asked for; to draw all again, those that have been run."""
     from askance.experiments.catalogue import EXPERIMENTS
 
-    if name == "all":
-        there = [each for each in EXPERIMENTS if not replot or (out / each / "result.json").is_file()]
-        if not there:
-            raise InputError(
-                f"--replot finds no result in {out}.",
-                remedy="Run without --replot first, or give the folder of a run with --out.",
-            )
-        return {each: EXPERIMENTS[each] for each in there}
-    if name not in EXPERIMENTS:
-        known = [*EXPERIMENTS, "all"]
+    if one_of(name, [*EXPERIMENTS, "all"], "the experiment", "See `askance reproduce --help`.") != "all":
+        return {name: EXPERIMENTS[name]}
+    there = [known for known in EXPERIMENTS if not replot or (out / known / "result.json").is_file()]
+    if not there:
         raise InputError(
-            f"the experiment is {name!r}; allowed: {', '.join(known)}.",
-            remedy=did_you_mean(name, known, "See `askance reproduce --help`."),
+            f"--replot finds no result in {out}.",
+            remedy="Run without --replot first, or give the folder of a run with --out.",
         )
-    return {name: EXPERIMENTS[name]}
-
-
-def _run(
-    chosen: Mapping[str, Experiment],
-    out: Path,
-    doing: Any,
-    *,
-    quick: bool,
-    seed: int,
-    workers: int | None,
-    replot: bool,
-) -> dict[str, dict[str, Any]]:
-    from askance.experiments import runner
-
-    documents = {}
-    for name, experiment in chosen.items():
-        if replot:
-            doing(f"{name}: drawing")
-            documents[name] = runner.replot(experiment, out)
-        else:
-            documents[name] = runner.run_experiment(
-                experiment, out, quick=quick, seed=seed, workers=workers, progress=doing
-            )
-    return documents
+    return {known: EXPERIMENTS[known] for known in there}
 
 
 def _print(chosen: Mapping[str, Experiment], documents: Mapping[str, Mapping[str, Any]]) -> None:

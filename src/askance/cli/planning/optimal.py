@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance.cli.planning.guesses import guess_of_shares, guess_options, read_guess, shares_option
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.options import FILE, JSON, Choice, level_option, option, purpose_option
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import CHANNEL
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.models.enumerated import Enumerated
 
 
 @command(
@@ -30,39 +28,28 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=FILE, required=False)
 @shares_option("instead of MODEL and another guess: an answer and its guessed share (repeatable; they sum to 1)")
-@option("--privacy-level LEVEL", "what one report may tell, above 0, at most 30; 1 is usual", required=True)
+@level_option("what one report may tell, above 0, at most 30; 1 is usual", required=True)
 @guess_options
 @option("--minimax FILE", "guess: a file as for --prior; the largest error over its rows is made least", FILE)
 @option(
     "--for",
     "whose error is to be small: of the model's parameters, or of the shares of answers  "
     "[default: shares with --share, else parameters]",
-    click.Choice(["parameters", "shares"]),
+    Choice(["parameters", "shares"]),
     name="matters",
 )
 @option(
     "--by",
     "how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
-    click.Choice(["likelihood", "moments"]),
+    Choice(["likelihood", "moments"]),
     name="target",
     default="likelihood",
 )
-@option(
-    "--purpose NAME",
-    "which question is answered: reports for different purposes do not mix  [default: that of --fit, if any]",
-)
+@purpose_option("  [default: that of --fit, if any]")
 @option("-o, --output FILE", "where the channel goes (.toml)", CHANNEL)
 @JSON
 def optimal_command(
-    model: Path | None,
-    shares: tuple[str, ...],
-    privacy_level: str,
-    matters: str | None,
-    target: str,
-    purpose: str | None,
-    output: Path | None,
-    as_json: bool,
-    **given: Any,
+    model: Path | None, shares: tuple[Any, ...], matters: str | None, output: Path | None, **flags: Any
 ) -> None:
     """Find the channel of a privacy level with the least error.
 
@@ -77,34 +64,26 @@ def optimal_command(
     has a row for every parameter and a column for every answer. The proof comes with the channel: how far its error
     may be above that of the best channel there is.
     """
-    from askance.design import optimal_channel
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
 
-    described, guess, purpose_of_fit = _guessed(model, shares, given)
-    if matters is None:
-        matters = "shares" if shares else "parameters"
-    with working("searching for the best channel") as (told, _):
-        found = optimal_channel(
-            described,
-            privacy_level,
-            target=target,  # type: ignore[arg-type]
-            weights="shares" if matters == "shares" else None,
-            **guess,
-        )
-    found = found.for_purpose(purpose_of_fit if purpose is None else purpose)
+    described, guess, purpose_of_fit = _guessed(model, shares, flags)
+    of_shares = matters == "shares" or (matters is None and shares)
+    weights, purpose = "shares" if of_shares else None, flags["purpose"]
+    with working("searching for the best channel"):
+        best = lib.optimal_channel(described, flags["privacy_level"], target=flags["target"], weights=weights, **guess)
+    best = best.for_purpose(purpose_of_fit if purpose is None else purpose)
+    below = []
     if output is not None:
-        write_whole(output, (channel_to_toml(found) + "\n").encode("utf-8"))
-    show(found, as_json, **({"output": None if output is None else str(output), "warnings": told} if as_json else {}))
-    if output is not None and not as_json:
-        click.echo(f"written to {output}; prove it with: askance certify file {output}")
+        write_whole(output, (channel_to_toml(best) + "\n").encode("utf-8"))
+        below = [f"written to {output}; prove it with: askance certify file {output}"]
+    show(best, below=below, output=None if output is None else str(output))
 
 
 def _guessed(
-    model: Path | None, shares: tuple[str, ...], given: dict[str, Any]
-) -> tuple[Enumerated, dict[str, Any], str]:
+    model: Path | None, shares: tuple[Any, ...], flags: dict[str, Any]
+) -> tuple[lib.Enumerated, dict[str, Any], str]:
     """The model, the guess as `optimal_channel` takes it, and the purpose of the pilot that was fitted, or ""."""
-    from askance.design import Prior
     from askance.planning.model_file import read_model
 
     if (model is None) == (not shares):
@@ -116,7 +95,7 @@ def _guessed(
         described, theta, _ = guess_of_shares(shares)
         return described, {"theta": theta}, ""
     described = read_model(model)
-    guess = read_guess(described, given)
+    guess = read_guess(described, flags)
     if "fit" not in guess:
         return described, guess, ""
-    return described, {"prior": Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))
+    return described, {"prior": lib.Prior.of_fit(guess["fit"])}, str(guess["fit"].channel.get("purpose", ""))

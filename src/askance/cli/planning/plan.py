@@ -7,27 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import askance as lib
 from askance.channels.survey_designs import NO_YES
-from askance.cli.planning.plan_common import (
-    GOALS,
-    covariate_options,
-    goal_options,
-    goals_of,
-    level_option,
-    method_option,
-    read_covariates,
-    show_plan,
-)
+from askance.cli.planning.plan_common import covariate_options, goal_options, method_option, read_covariates, show_plan
 from askance.cli.planning.plan_model import model_command, shares_command
 from askance.cli.planning.plan_private import field_command, regression_command
-from askance.cli.shared.guided import GuidedGroup
-from askance.cli.shared.numbers import NUMBER, read_number
-from askance.cli.shared.options import option
-from askance.errors import InputError
+from askance.cli.shared.errors import the_one
+from askance.cli.shared.guided import GuidedGroup, command
+from askance.cli.shared.options import NUMBER, Read, level_option, option, read_number, read_pair
+from askance.cli.shared.progress import working
 
 if TYPE_CHECKING:
     from askance.planning import SurveyGuess
 
+_EFFECTS = Read(
+    lambda text: {name: read_number(value) for name, value in map(read_pair, filter(str.strip, text.split(",")))},
+    "NAME=NUMBER,…",
+    "Write age=0.02,female=-0.5.",
+)
 _NUMERIC = "Choose numeric columns with --x NAME, and drop incomplete rows first."
 
 
@@ -53,13 +50,9 @@ def plan_group() -> None:
     """
 
 
-for _command in (model_command, shares_command, regression_command, field_command):
-    plan_group.add_command(_command)
-
-
-@plan_group.command(
+@command(
     "survey",
-    short_help="Respondents or error for one sensitive yes/no question, all designs side by side.",
+    "Respondents or error for one sensitive yes/no question, all designs side by side.",
     apart={"coefficient": ("share",)},
     examples=[
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
@@ -81,68 +74,52 @@ for _command in (model_command, shares_command, regression_command, field_comman
 @option("--share", "plan for the share of yes (the default)")
 @option("--coefficient NAME", "plan for this coefficient of a regression instead")
 @covariate_options("a covariate", "; with --data a column")
-@option("--effects NAME=B,…", "guessed coefficients, in log-odds per unit  [default: 0 each]", default="")
+@option("--effects NAME=B,…", "guessed coefficients, in log-odds per unit  [default: 0 each]", _EFFECTS, default="")
 @method_option("one-step")
-def survey_command(plot: Path | None, as_json: bool, **given: Any) -> None:
+def survey_command(plot: Path | None, **flags: Any) -> None:
     """Plan a survey with one sensitive yes/no question, all designs side by side.
 
     Give one goal (--standard-error, --width or --power), and respondents are worked out; or --respondents, and what
     they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
-    from askance.planning import Share, plan_survey
     from askance.planning.design_texts import designs_of
 
-    coefficient = given["coefficient"]
-    goal = _goal(given)
-    guess = _guess(given)
-    plan = plan_survey(
-        guess.model,
-        designs_of(given["designs"], given["privacy_level"]),
-        guess.theta,
-        guess.x,
-        target=Share(NO_YES[1]) if coefficient is None else coefficient,
-        method=given["method"],
-        confidence=given["confidence"],
-        effect=given["effect"],
-        **goal,
-    )
-    where = f"at prevalence {given['prevalence']:g}"
-    show_plan(plan, plot, as_json, where, prevalence=given["prevalence"])
+    goal, coefficient, prevalence = _goal(flags), flags["coefficient"], flags["prevalence"]
+    guess = _guess(flags)
+    with working("predicting errors through all designs"):
+        plan = lib.plan_survey(
+            guess.model,
+            designs_of(flags["designs"], flags["privacy_level"]),
+            guess.theta,
+            guess.x,
+            target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
+            method=flags["method"],
+            confidence=flags["confidence"],
+            effect=flags["effect"],
+            **goal,
+        )
+    show_plan(plan, plot, f"at prevalence {prevalence:g}", prevalence=prevalence)
 
 
-def _goal(given: dict[str, Any]) -> dict[str, Any]:
+def _goal(flags: dict[str, Any]) -> dict[str, Any]:
     """The goal as `plan_survey` takes it; exactly one."""
-    goals = goals_of(given)
-    if given["respondents"] is not None:
-        goals["n"] = given["respondents"]
-    if not goals and given["effect"] is not None:
+    names = {"standard-error": "standard_error", "width": "interval_width", "respondents": "n", "power": "power"}
+    goals = {flag: flags[name] for flag, name in names.items()}
+    if flags["effect"] is not None and not any(value is not None for value in goals.values()):
         return {"power": 0.8}
-    if len(goals) != 1:
-        flags = "--standard-error, --width, --respondents, --power"
-        found = ", ".join(f"--{name}" for name in (*GOALS, "respondents") if given[name] is not None) or "none"
-        found = found.replace("_", "-")
-        raise InputError(f"goals given: {found}; allowed: exactly one of {flags}.", remedy="Plan once for each.")
-    return goals
+    name = names[the_one("goals", goals, "Plan once for each.")]
+    return {name: flags[name]}
 
 
-def _guess(given: dict[str, Any]) -> SurveyGuess:
+def _guess(flags: dict[str, Any]) -> SurveyGuess:
     from askance.planning.survey_guess import guess_survey
 
-    effects, coefficient = _read_effects(given["effects"]), given["coefficient"]
-    columns = read_covariates(given, given["covariates"], _NUMERIC)
-    if given["effect"] is not None and coefficient in columns:
-        effects.setdefault(coefficient, given["effect"])  # the truth in which it is to be detected
-    return guess_survey(given["prevalence"], effects, columns)
+    effects, coefficient = dict(flags["effects"] or {}), flags["coefficient"]
+    columns = read_covariates(flags, flags["covariates"], _NUMERIC)
+    if flags["effect"] is not None and coefficient in columns:
+        effects.setdefault(coefficient, flags["effect"])  # the truth in which it is to be detected
+    return guess_survey(flags["prevalence"], effects, columns)
 
 
-def _read_effects(text: str) -> dict[str, float]:
-    effects: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        try:
-            effects[name] = read_number(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise InputError(f"--effects has {part!r}; allowed: NAME=NUMBER,….", remedy="Write age=0.02,female=-0.5.")
-    return effects
+for _command in (survey_command, model_command, shares_command, regression_command, field_command):
+    plan_group.add_command(_command)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance._checks import did_you_mean
 from askance.cli.planning.guesses import guess_of_shares, guess_options, read_guess, shares_option
-from askance.cli.planning.plan_common import goal_options, level_option, method_option, plan_and_show
+from askance.cli.planning.plan_common import goal_options, method_option, plan_and_show
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, option, options
+from askance.cli.shared.options import FILE, level_option, option, options
 from askance.errors import LabelError
-
-if TYPE_CHECKING:
-    from askance.models.enumerated import Enumerated
-    from askance.planning import Share
 
 _SHARE = "share:"
 _channel_options = options(
@@ -48,7 +45,7 @@ _channel_options = options(
 )
 @_channel_options
 @goal_options()
-def model_command(model: Path, **given: Any) -> None:
+def model_command(model: Path, **flags: Any) -> None:
     """Plan for the model that the JSON file MODEL describes, all channels side by side.
 
     Of --privacy-level, --respondents and a goal (--standard-error, --width or --power) give two: the third is worked
@@ -64,9 +61,9 @@ def model_command(model: Path, **given: Any) -> None:
     from askance.planning.model_file import read_model
 
     described = read_model(model)
-    guess = read_guess(described, given)
-    target = _read_target(described, given["target"])
-    plan_and_show(described, given["channels"] or None, given, target=target, **guess)
+    guess = read_guess(described, flags)
+    target = _read_target(described, flags["target"])
+    plan_and_show(described, flags["channels"] or None, flags, target=target, **guess)
 
 
 @command(
@@ -83,28 +80,24 @@ def model_command(model: Path, **given: Any) -> None:
 @option("--target LABEL", "plan for the share of this answer  [default: all shares at once]")
 @_channel_options
 @goal_options("with --target: the difference from a reference share to detect, as in 0.05")
-def shares_command(shares: tuple[str, ...], target: str | None, **given: Any) -> None:
+def shares_command(shares: tuple[Any, ...], target: str | None, **flags: Any) -> None:
     """Plan for one question with several answers, whose shares are guessed; all channels side by side.
 
     Of --privacy-level, --respondents and a goal (--standard-error, --width or --power) give two: the third is worked
     out.
     """
-    from askance.planning import Share
-
     model, theta, guessed = guess_of_shares(shares)
-    wanted = "shares" if target is None else Share(_read_answer(target, guessed))
+    wanted = "shares" if target is None else lib.Share(_read_answer(target, guessed))
     more = {"shares": guessed}
-    plan_and_show(model, given["channels"] or None, given, target=wanted, more=more, theta=theta)
+    plan_and_show(model, flags["channels"] or None, flags, target=wanted, more=more, theta=theta)
 
 
-def _read_target(model: Enumerated, text: str | None) -> str | Share | None:
-    from askance.planning import Share
-
+def _read_target(model: lib.Enumerated, text: str | None) -> str | lib.Share | None:
     if text is None or text in model.parameter_names or not text.startswith(_SHARE):
         return text
     # Labels may be numbers: what is typed is compared with how they are written.
     written = {str(label): label for label in model.outputs.labels}
-    return Share(written[_read_answer(text.removeprefix(_SHARE), written)])
+    return lib.Share(written[_read_answer(text.removeprefix(_SHARE), written)])
 
 
 def _read_answer(typed: str, known: Iterable[str]) -> str:

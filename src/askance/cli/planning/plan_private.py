@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any
 
 import click
 
+import askance as lib
 from askance._checks import did_you_mean
-from askance.cli.planning.guesses import read_numbers
-from askance.cli.planning.plan_common import (
-    GOALS,
-    covariate_options,
-    goal_options,
-    goals_of,
-    level_option,
-    plan_and_show,
-    read_covariates,
-)
+from askance.cli.planning.plan_common import GOALS, covariate_options, goal_options, plan_and_show, read_covariates
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, option
-from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.options import FILE, NUMBERS, level_option, option
+from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import CHANNEL, OutputFile
 from askance.errors import InputError, LabelError
-
-if TYPE_CHECKING:
-    from askance.channels.statistics.clique_release import CliqueRelease
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.estimation.results.field_fit import FieldFit
-    from askance.models.linear import LinearModel
-    from askance.models.random_field import RandomField
 
 # What is given for a plan, and the section of the help.
 _FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
@@ -54,7 +39,7 @@ def _required(privacy_level: str | None) -> str:
     "What devices send for a private linear regression, or respondents, error or privacy level.",
     sections=_SECTIONS,
     needs={"pilot": ("output",)},
-    apart={"pilot": ("respondents", "pilot_state", "channel"), **_WITHOUT_FILE},
+    apart={"pilot": ("n", "pilot_state", "channel"), **_WITHOUT_FILE},
     examples=[
         "askance plan regression people.toml --privacy-level 4 --respondents 50000 -o release.json",
         "askance plan regression people.toml --privacy-level 4 --pilot -o pilot.json",
@@ -74,11 +59,13 @@ def _required(privacy_level: str | None) -> str:
 @option("--pilot-state STATE", "take centres and scales from this state of a pilot", FILE)
 @option("--target NAME", "plan for this coefficient, or Intercept  [default: all at once]")
 @option(
-    "--theta X,X,…", "guess: intercept, a coefficient per column, and the standard deviation of what they leave open"
+    "--theta X,X,…",
+    "guess: intercept, a coefficient per column, and the standard deviation of what they leave open",
+    NUMBERS,
 )
 @covariate_options("spread of a column", "")
 @goal_options(respondents="how many are asked; with -o, as far as known")
-def regression_command(description: Path, output: Path | None, **given: Any) -> None:
+def regression_command(description: Path, output: Path | None, **flags: Any) -> None:
     """Decide what devices send, for the regression that the TOML file DESCRIPTION describes.
 
     \b
@@ -96,25 +83,25 @@ def regression_command(description: Path, output: Path | None, **given: Any) -> 
     from askance.formats.release_file import read_regression
 
     if output is not None:
-        _write_release(read_regression(description), output, given)
+        _write_release(read_regression(description), output, flags)
         return
-    field, _ = _with_scales(read_regression(description), given["pilot_state"])
-    channel = None if given["channel"] == "auto" else given["channel"]
-    plan_and_show(field, channel, given, **_guess_of_people(field, given))
+    field, _ = _with_scales(read_regression(description), flags["pilot_state"])
+    channel = None if flags["channel"] == "auto" else flags["channel"]
+    plan_and_show(field, channel, flags, **_guess_of_people(field, flags))
 
 
-def _guess_of_people(field: LinearModel, given: dict[str, Any]) -> dict[str, Any]:
+def _guess_of_people(field: lib.LinearModel, flags: dict[str, Any]) -> dict[str, Any]:
     """Coefficients and columns as `plan` takes them."""
     import numpy as np
 
-    if given["theta"] is None:
+    if flags["theta"] is None:
         raise InputError(
             "neither -o nor --theta is given.",
             remedy="Give -o release.json for the file that devices read; to plan, guess intercept, "
             f"{', '.join(field.feature_names)} and the deviation of what they leave open: --theta 1,…,20.",
         )
     names = tuple(field.feature_names)
-    columns = read_covariates(given, names, "Give a table with these columns, all numbers.")
+    columns = read_covariates(flags, names, "Give a table with these columns, all numbers.")
     missing = [name for name in names if name not in columns]
     if missing:
         raise InputError(
@@ -122,53 +109,45 @@ def _guess_of_people(field: LinearModel, given: dict[str, Any]) -> dict[str, Any
             remedy=f'Write --x "{missing[0]}:normal(40,15)", or give --data FILE.',
         )
     x = np.column_stack([columns[name] for name in names])
-    return {"theta": read_numbers(given["theta"]), "x": x, "target": given["target"]}
+    return {"theta": flags["theta"], "x": x, "target": flags["target"]}
 
 
-def _write_release(field: LinearModel, output: Path, given: dict[str, Any]) -> None:
+def _write_release(field: lib.LinearModel, output: Path, flags: dict[str, Any]) -> None:
     """Plan a release, or a pilot; write and print it."""
-    from askance.channels.statistics.moment_release import MomentRelease
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.design.regression_release import regression_release
     from askance.estimation.release_summary import release_notes, release_rows
     from askance.formats.release_file import write_release
 
-    level, respondents, pilot_state = _required(given["privacy_level"]), given["respondents"], given["pilot_state"]
-    release: MomentRelease | ScalePilot
-    if given["pilot"]:
-        release = ScalePilot(field, level)
+    level, respondents, pilot_state = _required(flags["privacy_level"]), flags["n"], flags["pilot_state"]
+    release: lib.MomentRelease | lib.ScalePilot
+    if flags["pilot"]:
+        release = lib.ScalePilot(field, level)
     else:
         field, asked = _with_scales(field, pilot_state)
-        release = regression_release(
-            field, level, channel=given["channel"], n_respondents=respondents, pilot_observations=asked
+        release = lib.regression_release(
+            field, level, channel=flags["channel"], n_respondents=respondents, pilot_observations=asked
         )
     write_release(release, output)
-    if given["as_json"]:
-        print_json({"output": str(output), "privacy_level": release.privacy_level, **release.specification()})
-        return
     columns, rows = release_rows(release)
-    what = release.encoding if isinstance(release, MomentRelease) else "pilot"
-    print_table(f"{what}, privacy level {release.privacy_level:.6g}, written to {output}", columns, rows)
-    for note in release_notes(release, respondents):
-        click.echo(f"note: {note}")
-    if pilot_state is not None:
-        click.echo("ask others than in the pilot: who reports twice spends both levels")
-    click.echo(f"next: askance randomize release {output} --input people.csv -o reports.jsonl")
+    what = release.encoding if isinstance(release, lib.MomentRelease) else "pilot"
+    title = f"{what}, privacy level {release.privacy_level:.6g}, written to {output}"
+    content = {"output": str(output), "privacy_level": release.privacy_level, **release.specification()}
+    others = [] if pilot_state is None else ["ask others than in the pilot: who reports twice spends both levels"]
+    then = f"next: askance randomize release {output} --input people.csv -o reports.jsonl"
+    notes = [f"note: {note}" for note in release_notes(release, respondents)]
+    show(Card(title, rows, content, columns), below=[*notes, *others, then])
 
 
-def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, int]:
+def _with_scales(field: lib.LinearModel, path: Path | None) -> tuple[lib.LinearModel, int]:
     """The field with the scales that the reports of a pilot tell, if there is one, and how many they are."""
-    from askance.channels.statistics.scale_pilot import ScalePilot
     from askance.evidence.tally import of_statistics
-    from askance.formats import load
 
     if path is None:
         return field, 0
-    tally = load(path)
+    tally = lib.load(path)
     if not of_statistics(tally):
         raise InputError(f"{path} is no state of a pilot.", remedy="Make one with `askance aggregate REPORTS`.")
-    found = ScalePilot.of_tally(field, tally).estimate(tally)
-    return field.with_scales((found.centres, found.scales)), found.n_observations
+    scales = lib.ScalePilot.of_tally(field, tally).estimate(tally)
+    return field.with_scales((scales.centres, scales.scales)), scales.n_observations
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
@@ -178,7 +157,7 @@ def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, in
     "field",
     "What devices send for a private random field, or respondents, error or privacy level.",
     sections=_SECTIONS,
-    apart={**_WITHOUT_FILE, "respondents": ("output",)},
+    apart={**_WITHOUT_FILE, "n": ("output",)},
     examples=[
         "askance plan field people.toml --privacy-level 2 -o channel.toml",
         "askance plan field people.toml --privacy-level 1 --channel optimal -o channel.toml",
@@ -201,7 +180,7 @@ def _with_scales(field: LinearModel, path: Path | None) -> tuple[LinearModel, in
 )
 @option("--target VARIABLE=LABEL,…", "plan for the share of this cell  [default: all tables at once]")
 @goal_options("with --target: the difference from a reference share to detect, as in 0.05")
-def field_command(description: Path, output: Path | None, channel: str, pilot_fit: Path | None, **given: Any) -> None:
+def field_command(description: Path, output: Path | None, channel: str, pilot_fit: Path | None, **flags: Any) -> None:
     """Choose the channel for the random field that the TOML file DESCRIPTION describes.
 
     \b
@@ -224,9 +203,9 @@ def field_command(description: Path, output: Path | None, channel: str, pilot_fi
 
     field = read_field(description)
     if output is not None:
-        _write_channel(description, field, channel, pilot_fit, output, given)
+        _write_channel(description, field, channel, pilot_fit, output, flags["privacy_level"])
         return
-    if given["respondents"] is None and not goals_of(given):
+    if all(flags[name] is None for name in ("n", *GOALS)):
         raise InputError(
             "neither -o nor a goal is given.",
             remedy="Give -o channel.toml for the file that devices read; to plan, --respondents or --standard-error.",
@@ -235,67 +214,53 @@ def field_command(description: Path, output: Path | None, channel: str, pilot_fi
     plan_and_show(
         field,
         None if channel == "auto" else channel,
-        given,
+        flags,
         where="" if pilot_fit else "with all cells equally likely",
-        target=_cell(field, given["target"]),
+        target=_cell(field, flags["target"]),
         **guess,
     )
 
 
 def _write_channel(
-    description: Path, field: RandomField, channel: str, pilot_fit: Path | None, output: Path, given: dict[str, Any]
+    description: Path, field: lib.RandomField, channel: str, pilot_fit: Path | None, output: Path, level: str | None
 ) -> None:
     """Choose a channel; write and print it."""
-    from askance.channels.statistics.choices import require_choice
-    from askance.design.field_release import FieldRelease, field_release
     from askance.estimation.problems.field_tables import MeasuredField
     from askance.formats import channel_to_toml
     from askance.formats.disk import write_whole
 
-    level = _required(given["privacy_level"])
-    require_choice(channel, "channel", get_args(FieldRelease))
+    level = _required(level)
     theta = None if pilot_fit is None else _read_pilot(field, pilot_fit).theta
     if pilot_fit is not None and channel != "optimal":
         raise InputError(
             f"--pilot-fit is given with -o and --channel {channel}; allowed: with --channel optimal.",
             remedy="Leave --pilot-fit out, or take --channel optimal.",
         )
-    with working("choosing tables") as (told, _):
-        chosen = field_release(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
+    with working("choosing tables"):
+        chosen = lib.field_release(field, level, channel=channel, theta=theta)  # type: ignore[arg-type]
     write_whole(output, (channel_to_toml(chosen) + "\n").encode("utf-8"))
-    memory = MeasuredField(field, chosen.tables.cliques).memory_estimate()
-    if given["as_json"]:
-        found = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
-        print_json({**found, "treewidth": field.treewidth, "memory": memory, "warnings": told})
-        return
-    _print_channel(field, chosen, output)
-    if channel == "optimal":
-        click.echo("it is the best for fits by the likelihood of the reports: askance estimate … --method marginal")
-    click.echo(f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})")
-    click.echo(
-        f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl"
-    )
-
-
-def _print_channel(field: RandomField, chosen: CliqueRelease, output: Path) -> None:
+    cliques, memory = chosen.tables.cliques, MeasuredField(field, chosen.tables.cliques).memory_estimate()
+    content = {"output": str(output), "privacy_level": chosen.privacy_level, "channel": chosen.specification()}
     rows = [
         (" · ".join(field.variables[v] for v in clique), str(release.cells), f"{100 * drawn:.3g} %")
-        for clique, release, drawn in zip(
-            chosen.tables.cliques, chosen.releases, chosen.clique_probabilities, strict=True
-        )
+        for clique, release, drawn in zip(cliques, chosen.releases, chosen.clique_probabilities, strict=True)
+    ]
+    whole = len(cliques) == 1 and len(cliques[0]) == len(field.variables)
+    below = ["each device tells its whole record" if whole else "each device tells one of these tables"]
+    if channel == "optimal":
+        below.append("it is the best for fits by the likelihood of the reports: askance estimate … --method marginal")
+    below += [
+        f"fitting it takes about {memory / 2**20:.3g} MiB (treewidth {field.treewidth})",
+        f"next: askance randomize records {output} --variables {description} --input people.csv -o reports.jsonl",
     ]
     title = f"clique-release, privacy level {chosen.privacy_level:.6g}, written to {output}"
-    print_table(title, ["table", "cells", "drawn"], rows)
-    whole = len(chosen.tables.cliques) == 1 and len(chosen.tables.cliques[0]) == len(field.variables)
-    click.echo("each device tells its whole record" if whole else "each device tells one of these tables")
+    card = Card(title, rows, {**content, "treewidth": field.treewidth, "memory": memory}, ("table", "cells", "drawn"))
+    show(card, below=below)
 
 
-def _read_pilot(field: RandomField, path: Path) -> FieldFit:
-    from askance.estimation.results.field_fit import FieldFit
-    from askance.formats import load
-
-    fit = load(path)
-    if not isinstance(fit, FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
+def _read_pilot(field: lib.RandomField, path: Path) -> lib.FieldFit:
+    fit = lib.load(path)
+    if not isinstance(fit, lib.FieldFit) or fit.field.purpose != field.purpose or fit.field.cliques != field.cliques:
         raise InputError(
             f"--pilot-fit {path} holds no fit of this field.",
             remedy="Fit the pilot's reports with `askance estimate … --field` and the same description.",
@@ -303,7 +268,7 @@ def _read_pilot(field: RandomField, path: Path) -> FieldFit:
     return fit
 
 
-def _cell(field: RandomField, text: str | None) -> dict[str, Any] | None:
+def _cell(field: lib.RandomField, text: str | None) -> dict[str, Any] | None:
     """VARIABLE=LABEL,… as a cell; labels may be numbers, and are compared with how they are written."""
     from askance.survey.record_tables import label_of
 
@@ -320,7 +285,7 @@ def _cell(field: RandomField, text: str | None) -> dict[str, Any] | None:
         known = field.categories[name]
         label = label_of(typed, known)
         if label is None:
-            written = [str(each) for each in known]
+            written = [str(label) for label in known]
             raise LabelError(
                 f"--target asks for {name} = {typed!r}; labels are {', '.join(written)}.",
                 remedy=did_you_mean(typed, written, "Give one of these."),

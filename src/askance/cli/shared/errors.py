@@ -12,9 +12,9 @@ import click
 from askance._checks import did_you_mean
 from askance._words import Either, Part, Place
 from askance.cli import NO_MEMORY
-from askance.cli.shared.numbers import flag_of
+from askance.cli.shared.options import flag_of
 from askance.cli.shared.process import flush_output, stop, stop_for_output
-from askance.errors import AskanceError
+from askance.errors import AskanceError, InputError
 
 _Error = TypeVar("_Error", bound=AskanceError)
 
@@ -24,8 +24,7 @@ _LIKE_A_FLAG = 0.7
 _EXTRA = re.compile(r"^(Got unexpected extra arguments?) \(.*\)", re.DOTALL)
 # Arguments that commands have under other flags than their own names.
 _FLAGS = {
-    "n": "--respondents",
-    "interval_width": "--width",
+    "n_respondents": "--respondents",
     "channels": "--channel",
     "x": "--x",
     "may_miscount": "--miscounts",
@@ -69,6 +68,23 @@ def in_flags(error: _Error, flags: Mapping[str, str]) -> _Error:
     return error.spelled(spelling)
 
 
+def the_one(what: str, values: Mapping[str, object], remedy: str) -> str:
+    """The option that was given, of those of which exactly one must be.
+
+    >>> the_one("guesses", {"theta": "5,-1", "fit": None}, "Write --theta 5,-1.")
+    'theta'
+    """
+    flags = {name: f"--{name.replace('_', '-')}" for name in values}
+    chosen = [name for name, value in values.items() if value is not None and value is not False]
+    if len(chosen) != 1:
+        raise InputError(
+            f"{what} given: {', '.join(flags[name] for name in chosen) or 'none'}; allowed: exactly one of "
+            f"{', '.join(flags.values())}.",
+            remedy=remedy,
+        )
+    return chosen[0]
+
+
 def run_or_exit(command: Callable[..., Any]) -> None:
     """Run a command; every refusal becomes one line on standard error."""
     try:
@@ -102,8 +118,6 @@ def _one_line(error: click.ClickException) -> str:
         return f"`{path}` has no option {error.option_name!r}. {advice}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return f"{_missing(error.param)} is missing. {see}"
-    if isinstance(error, click.BadParameter) and isinstance(getattr(error.param, "type", None), click.Choice):
-        return _no_choice(error, see)
     text = " ".join(error.format_message().split())
     if context is not None and any(param.name == "record" for param in context.command.params):
         text = _EXTRA.sub(r"\1", text)
@@ -117,14 +131,3 @@ def _missing(param: click.Parameter) -> str:
         return str(param.human_readable_name)
     names = " / ".join(param.opts)
     return f"{names} ({param.help})" if param.help else names
-
-
-def _no_choice(error: click.BadParameter, see: str) -> str:
-    """What was given instead of one of a few words."""
-    param = error.param
-    assert param is not None
-    assert isinstance(param.type, click.Choice)
-    known = [str(choice) for choice in param.type.choices]
-    given = re.match(r"'(.*)' is not one of", error.message, re.DOTALL)
-    value = given[1] if given else ""
-    return f"{flag_of(param)} is {value!r}; allowed: {', '.join(known)}. {did_you_mean(value, known, see)}"

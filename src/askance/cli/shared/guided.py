@@ -22,7 +22,7 @@ class GuidedCommand(click.Command):
     """A command whose help ends with examples.
 
     Args:
-        given: as for `click.Command`.
+        positional: as for `click.Command`, as are those that are not listed here.
         examples: command lines that can be typed as they are.
         sections: titles, and what belongs below them: names of options, or of commands where it is a group. What is not
             named stands first, below the usual title.
@@ -32,14 +32,14 @@ class GuidedCommand(click.Command):
 
     def __init__(
         self,
-        *given: Any,
+        *positional: Any,
         examples: Sequence[str] = (),
         sections: Mapping[str, Sequence[str]] | None = None,
         needs: Mapping[str, Sequence[str]] | None = None,
         apart: Mapping[str, Sequence[str]] | None = None,
         **named: Any,
     ) -> None:
-        super().__init__(*given, **named)
+        super().__init__(*positional, **named)
         self.needs, self.apart = dict(needs or {}), dict(apart or {})
         self.examples, self.sections = tuple(examples), dict(sections or {})
 
@@ -92,9 +92,9 @@ class GuidedGroup(GuidedCommand, click.Group):
 
     command_class = GuidedCommand
 
-    def __init__(self, *given: Any, respelt: Callable[[list[str]], list[str]] = list, **named: Any) -> None:
+    def __init__(self, *positional: Any, respelt: Callable[[list[str]], list[str]] = list, **named: Any) -> None:
         """`respelt` turns what was typed as it was spelt before into what is spelt now."""
-        super().__init__(*given, **named)
+        super().__init__(*positional, **named)
         self.respelt = respelt
 
     def resolve_command(
@@ -132,10 +132,10 @@ def _write_sections(
     named = {name for names in sections.values() for name in names}
     parts = {title: [name for name in rows if name not in named], **sections}
     for heading, names in parts.items():
-        found = [rows[name] for name in names if name in rows]
-        if found:
+        listed = [rows[name] for name in names if name in rows]
+        if listed:
             with formatter.section(heading):
-                formatter.write_dl(found)
+                formatter.write_dl(listed)
 
 
 def _continued(line: str, width: int, indent: int) -> str:

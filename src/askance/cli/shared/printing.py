@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from askance.cli.shared.options import JSON_ASKED
+from askance.cli.shared.progress import warnings_told
+
 # Between columns.
 _GAP = 2
 
@@ -18,35 +21,62 @@ class Card(NamedTuple):
 
     Attributes:
         title: above it.
-        rows: for people: a name and a value each.
+        rows: for people: a name and a value each, or a cell for each of `columns`.
         content: the same for programs.
-        notes: below, each on a line of its own.
+        columns: their names.
+        others: cards that people see below this one.
     """
 
     title: str
-    rows: Sequence[tuple[str, str]]
+    rows: Iterable[Sequence[str]]
     content: Mapping[str, Any]
-    notes: Sequence[str] = ()
+    columns: Sequence[str] = ("", "")
+    others: Sequence[Card] = ()
 
 
-def show(result: Any, as_json: bool, *arguments: Any, **more: Any) -> None:
-    """Print a result: a `Card`, or whatever has `summary` and `to_json`.
+class Text(NamedTuple):
+    """What a command has to say, for people and for programs."""
+
+    text: str
+    content: Mapping[str, Any]
+
+    def summary(self) -> str:
+        """For people."""
+        return self.text
+
+    def to_json(self) -> Mapping[str, Any]:
+        """For programs."""
+        return self.content
+
+
+def show(result: Any, *arguments: Any, below: Iterable[str] = (), **more: Any) -> None:
+    """Print a result: as JSON where --json was given, as text elsewhere.
 
     Args:
-        result: what was found.
-        as_json: whether to print JSON.
+        result: a `Card`, or whatever has `summary` and `to_json`.
         arguments: of `summary` and `to_json`, such as a confidence.
-        more: for programs, after what the result itself says, such as `warnings`.
+        below: lines for people, after the result.
+        more: for programs, after what the result itself says; warnings of the work come last.
     """
     card = result if isinstance(result, Card) else None
-    if as_json:
-        print_json({**(card.content if card else result.to_json(*arguments)), **more})
-    elif card is None:
+    if wants_json():
+        from askance.tables import as_json
+
+        content = result.to_json(*arguments) if card is None else card.content
+        print_json(as_json({**content, **more, **warnings_told()}))
+        return
+    if card is None:
         click.echo(result.summary(*arguments))
     else:
-        print_table(card.title, ["", ""], card.rows)
-        for note in card.notes:
-            click.echo(f"note: {note}")
+        for part in (card, *card.others):
+            print_table(part.title, part.columns, part.rows)
+    for line in below:
+        click.echo(line)
+
+
+def wants_json() -> bool:
+    """Whether --json was given."""
+    return bool(click.get_current_context().meta.get(JSON_ASKED))
 
 
 def print_json(content: Any) -> None:
@@ -65,21 +95,17 @@ def print_file(text: str) -> None:
     click.echo(text if in_memory else text.encode("utf-8"), nl=False)
 
 
-def terminal_width() -> int:
-    """Of the terminal, in characters; 80 where there is none."""
-    from rich.console import Console
-
-    return Console().width
-
-
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: bool = False) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, folded: str | None = None
+) -> None:
     """A plain table that fits the terminal; without column names when they are all empty.
 
     Args:
         title: above it, if any.
         columns: their names.
         rows: of texts.
-        whole: no cell is broken or cut, even where lines become longer than the terminal is wide.
+        folded: the column whose cells are broken over lines where the terminal is narrow, "" for none; where that is
+            not enough, lines become longer than the terminal is wide. Default: all but the first.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -87,16 +113,20 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(columns), header_style="bold")
+    cells, widths = list(rows), []
     for i, column in enumerate(columns):
-        table.add_column(Text(column), no_wrap=whole or i == 0)  # names and flags stay whole
-    cells = list(rows)
+        stays = i == 0 if folded is None else column != folded  # names and flags stay whole
+        table.add_column(Text(column), no_wrap=stays, overflow="fold")
+        texts = [line[i] for line in (columns, *cells)]
+        widths.append(
+            _GAP + max(cell_len(part) for text in texts for part in ([text] if stays else [*text.split(), ""]))
+        )
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
     if title:
         console.print(Text(title, style="italic"))
-    if whole:
-        widths = [max(cell_len(line[i]) for line in (columns, *cells)) for i in range(len(columns))]
-        console = Console(highlight=False, width=max(console.width, sum(widths) + _GAP * len(widths)))
+    if folded is not None:
+        console = Console(highlight=False, width=max(console.width, sum(widths)))
     console.print(table)
     console.print()

@@ -11,37 +11,43 @@ import click
 
 # Work that takes longer than this many seconds says that it is still at it.
 _PATIENCE = 2.0
+# Where the context of a command keeps what it was warned of.
+_TOLD = "askance.warnings"
 
 
 @contextmanager
-def one_line_warnings() -> Iterator[list[str]]:
-    """Warnings as single lines on standard error, after the work; the list holds them from then on, for --json."""
+def working(step: str = "working", *, in_json: bool = True) -> Iterator[Callable[[str], None]]:
+    """`progress`, and warnings as single lines on standard error after the work; `show` puts them into JSON, too."""
     told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield told
+        with progress(step) as doing:
+            yield doing
     told += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
+    if in_json:
+        click.get_current_context().meta[_TOLD] = told
     for text in told:
         click.echo(f"askance: warning: {text}", err=True)
 
 
-@contextmanager
-def working(step: str = "working") -> Iterator[tuple[list[str], Callable[[str], None]]]:
-    """Both: the list of warnings, and what is called with every further step of the work."""
-    with one_line_warnings() as told, progress() as doing:
-        doing(step)
-        yield told, doing
+def warnings_told() -> dict[str, list[str]]:
+    """For programs: what `working` warned of; nothing where it did not run."""
+    meta = click.get_current_context().meta
+    return {"warnings": meta[_TOLD]} if _TOLD in meta else {}
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Say on standard error what is being done, once it has taken long enough to wonder."""
+def progress(start: str = "working") -> Iterator[Callable[[str], None]]:
+    """Say on standard error what is being done, once it has taken long enough to wonder.
+
+    What is yielded is called with every further step of the work.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
-    status = console.status("working")
+    status = console.status(start)
     late = threading.Event()
-    step = ["working"]
+    step = [start]
 
     def speak_up() -> None:
         late.set()

@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from askance.cli.devices.channel_options import PURPOSE_OF_UNNAMED_OPTION
+import askance as lib
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, confidence_option, option
-from askance.cli.shared.progress import one_line_warnings, working
+from askance.cli.shared.options import (
+    FILE,
+    JSON,
+    NAMES,
+    PURPOSE_OF_UNNAMED_OPTION,
+    confidence_option,
+    method_option,
+    option,
+)
+from askance.cli.shared.printing import wants_json
+from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import OutputFile
 from askance.cli.survey.state_results import show_estimate, show_fit, show_unbiased
 from askance.errors import InputError, NotIdentifiedError
 
 if TYPE_CHECKING:
     from askance.estimation.results.mean_statistics import MeanStatistics
-    from askance.evidence import Tally
-    from askance.models.enumerated import Enumerated
 
 _METHODS = {
     "one-step": "as precise as the likelihood",
@@ -30,6 +37,15 @@ _METHODS = {
     "unbiased": "shares as they come out of the channel: quick, and below 0 where an answer is rare",
     "ridge": "with --field",
 }
+_OF_MODELS = ("one-step", "marginal", "moments", "projection", "supervised")
+# What is estimated, and the methods that it has.
+_METHODS_OF = {
+    "a field": ("moments", "ridge", "one-step", "marginal"),
+    "a model": _OF_MODELS,
+    "a state of noised statistics": ("moments", "unbiased"),
+    "a state of answers": (*_OF_MODELS, "unbiased"),
+}
+_DEFAULTS = "  [default: one-step; moments for fields and statistics; unbiased for over 256 answers]"
 # A distribution of more answers than this is not fitted unless asked for: time grows with the cube of their number.
 _MANY_ANSWERS = 256
 
@@ -48,21 +64,16 @@ _MANY_ANSWERS = 256
 )
 @click.argument("states", metavar="STATE...", nargs=-1, required=True, type=FILE)
 @option("--model FILE", "fit the model of this JSON file, as for `askance optimal` and `askance plan model`", FILE)
-@option(
-    "--method",
-    "; ".join(f"{name}: {what}" for name, what in _METHODS.items())
-    + "  [default: one-step; moments for fields and statistics; unbiased for over 256 answers]",
-    click.Choice(list(_METHODS)),
-)
+@method_option(_METHODS, _DEFAULTS)
 @confidence_option()
-@option("--names A,B,…", "what the statistics are called, in the order of the channel")
+@option("--names A,B,…", "what the statistics are called, in the order of the channel", NAMES)
 @PURPOSE_OF_UNNAMED_OPTION
 @option("--save FILE", "keep the fit", OutputFile("fit"))
 @option("--field", "fit a random field; the state is one of clique-release")
 @option("--variables FILE", "with --field: the TOML file of names and labels that was planned with", FILE)
 @option("--tables FILE", "with --field: where its tables go (.csv, .json)", OutputFile("text", ".csv", ".json"))
 @JSON
-def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confidence: float, **given: Any) -> None:
+def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confidence: float, **flags: Any) -> None:
     """Estimate from STATE, or from several together: what the respondents would have told without noise.
 
     States of answers give the share of every answer; those of several channels are pooled. States of statistics give
@@ -70,113 +81,114 @@ def estimate_command(states: tuple[Path, ...], purpose_of_unnamed: str, confiden
 
     Private linear regressions are for `askance fit-linear`, tables with covariates for `askance fit`.
     """
-    from askance.estimation.results.fit import normal_quantile
     from askance.evidence.tally import of_statistics
     from askance.formats.states import read_states
 
-    normal_quantile(confidence)  # refused before any work is done
     evidence = read_states(states, purpose_of_unnamed=purpose_of_unnamed)
-    if given["field"]:
-        _field(states[0], evidence, confidence, given)
-    elif given["model"] is not None:
-        _model(evidence, confidence, given)
+    if flags["field"]:
+        what, run = "a field", _field
+    elif flags["model"] is not None:
+        what, run = "a model", _model
     elif of_statistics(evidence):
-        _means(evidence, confidence, given)
+        what, run = "a state of noised statistics", _means
     else:
-        _shares(evidence, confidence, given)
+        what, run = "a state of answers", _shares
+    if flags["method"] not in (None, *_METHODS_OF[what]):
+        raise InputError(
+            f"--method is {flags['method']} for {what}; allowed: {', '.join(_METHODS_OF[what])}.",
+            remedy="Leave --method out, or add --field." if flags["method"] == "ridge" else "Leave --method out.",
+        )
+    run(evidence, confidence, flags)
 
 
-def _field(state: Path, evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
+def _fitted(model: Any, evidence: lib.Tally[Any], method: str | None, save: Path | None) -> Any:
+    """The fit, which is kept where that is asked for."""
+    from askance.formats import files
+
+    with working("fitting"):
+        fit = lib.estimate(model, evidence, method)
+    if save is not None:
+        files.save(fit, save)
+    return fit
+
+
+def _field(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The random field whose tables a state holds sums of."""
-    from askance.estimation.field import estimate_field
     from askance.evidence.tally import of_statistics
     from askance.formats.field_fit_file import field_for, write_field_tables
-    from askance.formats.files import save
 
     if not of_statistics(evidence):
         raise InputError(
-            f"{state} is no state of noised tables; allowed with --field: one of clique-release.",
+            f"this is a state of {evidence.channel.kind}; allowed with --field: one of clique-release.",
             remedy="Leave --field out.",
         )
-    with working("fitting the field") as (told, _):
-        fit = estimate_field(field_for(evidence.channel, given["variables"]), evidence, given["method"])
-    if given["save"] is not None:
-        save(fit, given["save"])
-    if given["tables"] is not None:
-        write_field_tables(fit, given["tables"], confidence)
-    show_estimate(fit, evidence, confidence, given["as_json"], told)
+    fit = _fitted(field_for(evidence.channel, flags["variables"]), evidence, flags["method"], flags["save"])
+    if flags["tables"] is not None:
+        write_field_tables(fit, flags["tables"], confidence)
+    show_estimate(fit, evidence, confidence, alarm=fit.alarm)
 
 
-def _means(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
+def _means(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The means of noised statistics."""
-    from askance.estimation import estimate_mean
-
-    if given["method"] not in (None, "moments", "unbiased"):
-        raise InputError(
-            f"--method is {given['method']} for a state of noised statistics; allowed: moments, unbiased.",
-            remedy="Leave --method out.",
-        )
-    if given["save"] is not None:
+    if flags["save"] is not None:
         raise InputError(
             "--save is given for a state of noised statistics.", remedy="Keep the state itself, or use --json."
         )
-    with one_line_warnings() as told:
-        means = _named(estimate_mean(evidence), given["names"], evidence.channel.purpose)
-    if evidence.channel.purpose and not given["as_json"]:
+    with working():
+        means = _named(lib.estimate_mean(evidence), flags["names"], evidence.channel.purpose)
+    if evidence.channel.purpose and not wants_json():
         click.echo(f"purpose: {evidence.channel.purpose}")
-    show_estimate(means, evidence, confidence, given["as_json"], told)
+    show_estimate(means, evidence, confidence, alarm=means.alarm)
 
 
-def _named(means: MeanStatistics, names: str | None, purpose: str) -> MeanStatistics:
+def _named(means: MeanStatistics, names: list[str] | None, purpose: str) -> MeanStatistics:
     """The means under names of the user's own, or those of the columns, where the purpose is a list of them."""
-    columns = tuple(purpose.split(","))
+    columns = purpose.split(",")
     are_names = len(columns) == len(means.names) and ":" not in purpose and purpose != ""
     if names is None:
-        return dataclasses.replace(means, names=columns) if are_names else means
-    own = tuple(name.strip() for name in names.split(","))
-    if len(own) != len(means.names):
+        return dataclasses.replace(means, names=tuple(columns)) if are_names else means
+    if len(names) != len(means.names):
         raise InputError(
-            f"--names has {len(own)} names; allowed: {len(means.names)}.", remedy="Name every statistic, in order."
+            f"--names has {len(names)} names; allowed: {len(means.names)}.", remedy="Name every statistic, in order."
         )
-    if are_names and own != columns and set(own) == set(columns):
+    if are_names and names != columns and set(names) == set(columns):
         raise InputError(
-            f"--names is {names}, and the reports are of the columns {purpose}, in this order.",
+            f"--names is {','.join(names)}, and the reports are of the columns {purpose}, in this order.",
             remedy="Leave --names out.",
         )
-    return dataclasses.replace(means, names=own)
+    return dataclasses.replace(means, names=tuple(names))
 
 
-def _shares(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
+def _shares(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The share of every answer: of the distribution that fits, or as it comes out of the channel."""
-    from askance.estimation import estimate_mean
-    from askance.models import Enumerated
-
-    if given["names"] is not None:
+    if flags["names"] is not None:
         raise InputError("--names is given for a state of answers, which have names.", remedy="Leave it out.")
-    many = given["method"] is None and given["save"] is None and len(evidence.channel.outputs) > _MANY_ANSWERS
+    method, save, outputs = flags["method"], flags["save"], evidence.channel.outputs
+    many = method is None and save is None and len(outputs) > _MANY_ANSWERS
     try:
-        if given["method"] != "unbiased" and not many:
-            _fit(Enumerated.saturated(evidence.channel.outputs), evidence, given["method"], confidence, given)
+        if method != "unbiased" and not many:
+            fit = _fitted(lib.Enumerated.saturated(outputs), evidence, method, save)
+            show_fit(fit, evidence, confidence, parameters=False)
             return
-        if given["save"] is not None:
+        if save is not None:
             raise InputError(
                 "--save is given for unbiased shares, which are no fit.", remedy="Keep the state itself, or use --json."
             )
-        with one_line_warnings() as told:
-            means = estimate_mean(evidence)
+        with working():
+            means = lib.estimate_mean(evidence)
     except NotIdentifiedError as error:
         raise NotIdentifiedError(
             error.message, remedy="A model with fewer parameters may be possible: give it with --model model.json."
         ) from None
     many_answers = f"over {_MANY_ANSWERS} answers: a distribution of all of them takes minutes, with --method one-step"
-    show_unbiased(means, evidence, confidence, given["as_json"], told, [many_answers] if many else [])
+    show_unbiased(means, evidence, confidence, [many_answers] if many else [])
 
 
-def _model(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> None:
+def _model(evidence: lib.Tally[Any], confidence: float, flags: dict[str, Any]) -> None:
     """The model that a JSON file describes: its parameters, and the shares of its outputs."""
     from askance.planning.model_file import read_model
 
-    model, method = read_model(given["model"]), given["method"]
+    model, method = read_model(flags["model"]), flags["method"]
     if method is None and not _has_unbiased_beta(model, evidence):
         click.echo(
             f"askance: note: through {evidence.channel.kind} no unbiased β exists for this model, so that one-step and "
@@ -184,10 +196,10 @@ def _model(evidence: Tally[Any], confidence: float, given: dict[str, Any]) -> No
             err=True,
         )
         method = "marginal"
-    _fit(model, evidence, method, confidence, given)
+    show_fit(_fitted(model, evidence, method, flags["save"]), evidence, confidence, parameters=True)
 
 
-def _has_unbiased_beta(model: Enumerated, evidence: Tally[Any]) -> bool:
+def _has_unbiased_beta(model: lib.Enumerated, evidence: lib.Tally[Any]) -> bool:
     """Whether one-step and moments can be used; sums of noised statistics are moments already."""
     from askance.evidence.tally import of_answers
 
@@ -198,15 +210,3 @@ def _has_unbiased_beta(model: Enumerated, evidence: Tally[Any]) -> bool:
     except NotIdentifiedError:
         return False
     return True
-
-
-def _fit(model: Enumerated, evidence: Tally[Any], method: Any, confidence: float, given: dict[str, Any]) -> None:
-    """Fit, keep and show."""
-    from askance.estimation import estimate
-    from askance.formats import save
-
-    with working("fitting") as (told, _):
-        fit = estimate(model, evidence, method)
-    if given["save"] is not None:
-        save(fit, given["save"])
-    show_fit(fit, evidence, confidence, given["as_json"], told, parameters=given["model"] is not None)

@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+import askance as lib
 from askance._checks import shorten
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import JSON, confidence_option, option
-from askance.cli.shared.printing import print_json
+from askance.cli.shared.printing import Text, show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE, OutputFile
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError
 
 if TYPE_CHECKING:
-    from askance.estimation.checks.channel_fit import ChannelTest
-    from askance.estimation.results.regression_fit import RegressionFit
     from askance.estimation.results.results import Prevalence
+
+
+# What --json tells of a fit, and of each of its coefficients.
+_ABOUT = ("method", "n", "privacy_level", "converged", "log_likelihood", "confidence", "messages")
+_FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
 
 
 @command(
@@ -41,9 +43,7 @@ if TYPE_CHECKING:
 @option("--plot FILE", "draw the coefficients (.png, .svg, .pdf)", PICTURE)
 @option("--by COLUMN", "shares by the groups of this column of the formula too (repeatable)", multiple=True)
 @JSON
-def fit_command(
-    confidence: float, save: Path | None, plot: Path | None, by: tuple[str, ...], as_json: bool, **survey: Any
-) -> None:
+def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tuple[str, ...], **survey: Any) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
     DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav. The formula names the column of reports,
@@ -54,37 +54,39 @@ def fit_command(
 
     Reports that have been added up to a state, without covariates, are for `askance estimate`.
     """
-    from askance.estimation.checks.channel_fit import channel_fit_test
-    from askance.estimation.results.fit import normal_quantile
+    from askance.formats import files
 
-    normal_quantile(confidence)  # refused before any work is done
-    with working() as (told, doing):
+    with working() as doing:
         result = fit_survey(doing, **survey)
         doing("averaging over respondents")
         shares = _shares(result, by, confidence)
         doing("testing the design")
         assert result.evidence is not None
-        test = channel_fit_test(result.evidence)
+        test = lib.channel_fit_test(result.evidence)
         if save is not None:
-            from askance.formats import save as save_file
-
-            save_file(result, save)
+            files.save(result, save)
         if plot is not None:
             from askance.survey.plots import plot_coefficients
 
             doing("drawing")
             plot_coefficients(result, plot, confidence)
-    if as_json:
-        print_json(_as_json(result, shares, confidence, test, told))
-        return
-    click.echo(result.summary(confidence))
-    for table in shares:
-        click.echo(f"\n{table.summary()}")
+    below = [f"\n{table.summary()}" for table in shares]
     if test.p_value < 1:
-        click.echo(f"fit of the design: {test.shown_p_value}; {test.message}")
+        below.append(f"fit of the design: {test.shown_p_value}; {test.message}")
+    content = result.to_json(confidence)
+    named = zip(result.parameter_names, content["parameters"], strict=True)
+    more = {
+        "covariance": result.covariance_kind,
+        "channel_test": test.to_json(),
+        "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
+        "prevalence": shares[0].to_json(),
+        "prevalence_by": {str(table.by): table.to_json() for table in shares[1:]},
+    }
+    content = {key: value for key, value in content.items() if key in _ABOUT}
+    show(Text(result.summary(confidence), {**content, **more}), below=below)
 
 
-def _shares(fit: RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
+def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
     """Prevalence over all respondents, and by group where asked.
 
     The errors are those of the population: what a reader takes an interval of a survey for.
@@ -98,35 +100,3 @@ def _shares(fit: RegressionFit, by: Sequence[str], confidence: float) -> list[Pr
                 remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
             )
     return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
-
-
-def _as_json(
-    fit: RegressionFit, shares: Sequence[Prevalence], confidence: float, test: ChannelTest, told: list[str]
-) -> dict[str, Any]:
-    """What `--json` prints; what is not finite becomes null."""
-    from askance.tables import as_json
-
-    columns = (
-        fit.model.parameter_names,
-        fit.theta,
-        fit.standard_errors,
-        *fit.confidence_interval(confidence),
-        fit.p_values,
-    )
-    fields = ("name", "estimate", "std_error", "lower", "upper", "p_value")
-    found = {
-        "method": fit.method,
-        "n": fit.n_observations,
-        "privacy_level": fit.privacy_level,
-        "converged": bool(fit.converged),
-        "log_likelihood": fit.log_likelihood,
-        "covariance": fit.covariance_kind,
-        "confidence": confidence,
-        "messages": [*fit.alarms, *fit.diagnostics.messages],
-        "channel_test": test.to_json(),
-        "coefficients": [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)],
-        "prevalence": shares[0].to_json(),
-        "prevalence_by": {str(table.by): table.to_json() for table in shares[1:]},
-        "warnings": told,
-    }
-    return as_json(found)  # type: ignore[no-any-return]

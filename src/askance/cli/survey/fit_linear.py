@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import askance as lib
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, confidence_option, option
-from askance.cli.shared.printing import print_json, print_table
-from askance.cli.shared.progress import one_line_warnings, working
+from askance.cli.shared.printing import Card, show
+from askance.cli.shared.progress import working
 from askance.cli.survey.state_results import show_estimate
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.evidence import Tally
 
 
 @command(
@@ -31,40 +28,34 @@ if TYPE_CHECKING:
 @option("--release FILE", "what devices did: the file of `askance plan regression`", FILE, required=True)
 @confidence_option()
 @JSON
-def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: float, as_json: bool) -> None:
+def fit_linear_command(states: tuple[Path, ...], release: Path, confidence: float) -> None:
     """Fit the linear regression whose noised moments STATE holds sums of; several states are added up.
 
     Of a pilot (`askance plan regression --pilot`), print the centres and scales that it found.
     """
-    from askance.channels.statistics.scale_pilot import ScalePilot
-    from askance.estimation.linear import estimate_linear
-    from askance.estimation.results.fit import normal_quantile
     from askance.evidence.tally import of_statistics
     from askance.formats.release_file import read_release
     from askance.formats.states import read_states
 
-    normal_quantile(confidence)  # refused before any work is done
     planned, evidence = read_release(release), read_states(states)
     if not of_statistics(evidence):
         raise InputError(
             f"{states[0]} is no state of noised statistics; allowed: one of the reports of {release}.",
             remedy="Make one with `askance aggregate REPORTS`.",
         )
-    if isinstance(planned, ScalePilot):
-        _show_scales(planned, evidence, as_json)
+    if isinstance(planned, lib.ScalePilot):
+        _show_scales(planned, evidence)
         return
-    with working("fitting") as (told, _):
-        fit = estimate_linear(planned, evidence)
-    show_estimate(fit, evidence, confidence, as_json, told)
+    with working("fitting"):
+        fit = lib.estimate(planned, evidence)
+    show_estimate(fit, evidence, confidence, alarm=fit.alarm)
 
 
-def _show_scales(pilot: ScalePilot, evidence: Tally[Any], as_json: bool) -> None:
-    with one_line_warnings() as told:
-        found = pilot.estimate(evidence)
-    rows = list(zip(pilot.field.names, found.centres.tolist(), found.scales.tolist(), strict=True))
-    if as_json:
-        columns = [{"name": name, "centre": centre, "scale": scale} for name, centre, scale in rows]
-        print_json({"model": "scale-pilot", "n": found.n_observations, "columns": columns, "warnings": told})
-        return
+def _show_scales(pilot: lib.ScalePilot, evidence: lib.Tally[Any]) -> None:
+    with working():
+        scales = pilot.estimate(evidence)
+    names, n = ("name", "centre", "scale"), scales.n_observations
+    rows = list(zip(pilot.field.names, scales.centres.tolist(), scales.scales.tolist(), strict=True))
+    content = {"model": "scale-pilot", "n": n, "columns": [dict(zip(names, row, strict=True)) for row in rows]}
     shown = [(name, f"{centre:.5g}", f"{scale:.5g}") for name, centre, scale in rows]
-    print_table(f"pilot of {found.n_observations:,} reports", ["column", "centre", "scale"], shown)
+    show(Card(f"pilot of {n:,} reports", shown, content, ("column", *names[1:])))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import click
-
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import JSON, option
-from askance.cli.shared.printing import print_json
+from askance.cli.shared.options import JSON, Choice, Read, option, read_pair
+from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
@@ -36,7 +33,7 @@ from askance.errors import InputError
     "--behaviour",
     "what they do instead: tell the truth, always give the report that points least to a yes (refuse), or report "
     "at random (repeatable)  [default: all three]",
-    click.Choice(["truth", "refuse", "random"]),
+    Choice(["truth", "refuse", "random"]),
     multiple=True,
 )
 @option(
@@ -47,20 +44,14 @@ from askance.errors import InputError
     "--bias NAME=SHIFT",
     "a probability of the design that is off by SHIFT, as in truth=-0.05; the other outcomes of the same throw "
     "make up for it in proportion, and the table shows them (repeatable)",
+    Read(read_pair, "NAME=SHIFT", "Write, for example, truth=-0.05."),
     multiple=True,
 )
 @option("--plot FILE", "draw a coefficient (.png, .svg, .pdf)", PICTURE)
 @option("--coefficient NAME", "with --plot: the one to draw  [default: the first but the intercept]")
 @JSON
 def sensitivity_command(
-    share: tuple[str, ...],
-    behaviour: tuple[Any, ...],
-    refuse_as: str | None,
-    bias: tuple[str, ...],
-    coefficient: str | None,
-    plot: Path | None,
-    as_json: bool,
-    **given: Any,
+    share: tuple[str, ...], behaviour: tuple[Any, ...], bias: tuple[tuple[str, str], ...], **flags: Any
 ) -> None:
     """Fit the table DATA as planned, and as if some respondents had ignored the design or the device was biased.
 
@@ -70,16 +61,14 @@ def sensitivity_command(
     """
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 
+    refuse_as, coefficient, plot = (flags.pop(name) for name in ("refuse_as", "coefficient", "plot"))
     if refuse_as is not None and behaviour and "refuse" not in behaviour:
         raise InputError("--refuse-as is given without --behaviour refuse.", remedy="Add it, or leave both out.")
     biases: dict[str, list[str]] = {}
-    for text in bias:
-        name, equals, shift = text.partition("=")
-        if not equals:
-            raise InputError(f"--bias is {text!r}; allowed: NAME=SHIFT.", remedy="Write, for example, truth=-0.05.")
-        biases.setdefault(name.strip().replace("-", "_"), []).append(shift.strip())
-    with working() as (told, doing):
-        planned = fit_survey(doing, **given)
+    for name, shift in bias:
+        biases.setdefault(name.replace("-", "_"), []).append(shift)
+    with working() as doing:
+        planned = fit_survey(doing, **flags)
         assert planned.evidence is not None
         doing("reading the answers in other ways")
         table = sensitivity(
@@ -95,8 +84,5 @@ def sensitivity_command(
             names = [name for name in table.parameter_names if not name.endswith("Intercept")] or table.parameter_names
             plot_sensitivity(table, coefficient or names[0], plot)
     test = table.scenarios[0].test
-    if as_json:
-        print_json({**table.to_json(), "channel_test": test.to_json(), "warnings": told})
-        return
-    click.echo(table.summary())
-    click.echo(f"fit of the design as planned: {test.shown_p_value}; {test.message}")
+    said = f"fit of the design as planned: {test.shown_p_value}; {test.message}"
+    show(table, below=[said], channel_test=test.to_json())

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from askance._checks import did_you_mean
+import askance as lib
+from askance._checks import one_of
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
-from askance.cli.shared.options import FILE, missing_option, option, options
+from askance.cli.shared.options import FILE, Function, method_option, missing_option, option, options
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.estimation.results.regression_fit import RegressionFit
 
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
@@ -37,7 +35,7 @@ DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains t
 
 def design_arguments() -> list[str]:
     """What the parameters of all designs are called inside."""
-    return list(dict.fromkeys(_argument(each.name) for entry in registry.entries() for each in entry.parameters))
+    return list(dict.fromkeys(_argument(known.name) for entry in registry.entries() for known in entry.parameters))
 
 
 def _design_flag(name: str) -> str:
@@ -49,20 +47,20 @@ def _argument(name: str) -> str:
     return f"of_design_{name}"
 
 
-def _design_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _design_options(command: Function) -> Function:
     """Add the flags of all designs; texts are read when the design is known."""
-    found: dict[str, list[tuple[registry.ChannelEntry, registry.Parameter]]] = {}
+    designs: dict[str, list[tuple[str, registry.Parameter]]] = {}
     for entry in registry.entries():
         for parameter in entry.parameters:
-            found.setdefault(parameter.name, []).append((entry, parameter))
-    for name, uses in reversed(found.items()):
-        kinds = [entry.kind for entry, _ in uses]
-        text = uses[0][1].description if len({use[1].description for use in uses}) == 1 else uses[-1][1].description
+            designs.setdefault(parameter.name, []).append((entry.kind, parameter))
+    flags = []
+    for name, uses in designs.items():
+        kinds, (first, *others) = [kind for kind, _ in uses], [parameter for _, parameter in uses]
+        differ = any(other.description != first.description for other in others)
         where = ", ".join(kinds) if len(kinds) < 5 else "most designs"
-        placeholder = uses[0][1].kind.placeholder
-        option = click.option(_design_flag(name), _argument(name), metavar=placeholder, help=f"{where}: {text}")
-        command = option(command)
-    return command
+        text = f"{where}: {others[-1].description if differ else first.description}"
+        flags.append(option(f"{_design_flag(name)} {first.kind.placeholder}", text, name=_argument(name)))
+    return options(*flags)(command)
 
 
 #: The data, the formula, the design with its flags, and how to fit.
@@ -79,68 +77,50 @@ survey_options = options(
     missing_option("what to do about rows with gaps: stop, or leave them out"),
     option("--weights COLUMN", "column of sampling weights"),
     option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
-    option(
-        "--method",
-        "; ".join(f"{name}: {what}" for name, what in _METHODS.items()),
-        click.Choice(list(_METHODS)),
-        default="one-step",
-    ),
+    method_option(_METHODS, default="one-step"),
     _design_options,
 )
 
 
-def fit_survey(doing: Callable[[str], None], **given: Any) -> RegressionFit:
+def fit_survey(doing: Callable[[str], None], **flags: Any) -> lib.RegressionFit:
     """Fit what the options of `survey_options` describe."""
-    from askance.survey import read_table, regress
+    from askance.survey import read_table
 
-    flags = {name: given.pop(name) for name in list(given) if name.startswith(_argument(""))}
-    data, formula = given.pop("data"), given.pop("formula")
-    design = {name.removeprefix(_argument("")): value for name, value in flags.items()}
-    channel = _read_design(given.pop("design"), given.pop("channel"), design)
+    values = {name: flags.pop(name) for name in list(flags) if name.startswith(_argument(""))}
+    data, formula = flags.pop("data"), flags.pop("formula")
+    design = {name.removeprefix(_argument("")): text for name, text in values.items() if text is not None}
+    channel = _read_design(flags.pop("design"), flags.pop("channel"), design)
     doing(f"reading {data}")
     table = read_table(data)
-    doing(f"fitting {len(table):,} rows by {given['method']}")
-    return regress(formula, table, channel, **given)
+    doing(f"fitting {len(table):,} rows by {flags['method']}")
+    return lib.regress(formula, table, channel, **flags)
 
 
-def _read_design(kind: str | None, path: Path | None, given: dict[str, Any]) -> FiniteChannel:
+def _read_design(kind: str | None, path: Path | None, texts: dict[str, str]) -> FiniteChannel:
     """The channel of --design and its flags, or of --channel."""
-    given = {name: value for name, value in given.items() if value is not None}
-    if kind is not None and path is not None:
-        raise InputError("--design and --channel are both given; allowed: one of them.", remedy="Leave one out.")
-    if kind is None and path is None:
+    designs = [entry.kind for entry in registry.entries()]
+    if (kind is None) == (path is None):
+        said = "neither --design nor --channel is given" if kind is None else "--design and --channel are both given"
         raise InputError(
-            "neither --design nor --channel is given; allowed: one of them.",
-            remedy=f"Designs: {', '.join(entry.kind for entry in registry.entries())}.",
+            f"{said}; allowed: one of them.",
+            remedy=f"Designs: {', '.join(designs)}." if kind is None else "Leave one out.",
         )
     if path is not None:
         from askance.formats import read_answer_channel
 
-        if given:
+        if texts:
             raise InputError(
-                f"{', '.join(map(_design_flag, given))} belong to --design, not to --channel.",
+                f"{', '.join(map(_design_flag, texts))} belong to --design, not to --channel.",
                 remedy=f"Write the parameters into {path}.",
             )
         return read_answer_channel(path)
-    entry = _answer_design(str(kind))
+    entry = registry.entry(one_of(kind, designs, "--design", "See `askance channels`."))
     known = {parameter.name: parameter for parameter in entry.parameters}
-    foreign = [_design_flag(name) for name in given if name not in known]
+    foreign = [_design_flag(name) for name in texts if name not in known]
     if foreign:
         raise InputError(
             f"{entry.kind} has no {', '.join(foreign)}; allowed: {', '.join(map(_design_flag, known))}.",
             remedy=f"See `askance channels {entry.kind}`.",
         )
-    read = {name: known[name].kind.read(text) for name, text in given.items()}
-    built: FiniteChannel = build_from_flags(entry, read)
+    built: FiniteChannel = build_from_flags(entry, {name: known[name].kind.read(text) for name, text in texts.items()})
     return built
-
-
-def _answer_design(kind: str) -> registry.ChannelEntry:
-    """The design of that name; channels for numbers are none."""
-    known = [entry.kind for entry in registry.entries()]
-    if kind not in known:
-        raise InputError(
-            f"--design is {kind!r}; allowed: {', '.join(known)}.",
-            remedy=did_you_mean(kind, known, "See `askance channels`."),
-        )
-    return registry.entry(kind)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, confidence_option
-from askance.cli.shared.printing import print_json, print_table
+from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
 from askance.cli.text.labelled_options import refuse_idle, span_options, tag_column_option
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.text.io.annotation_spans import Scheme
 
 # Rows of the table of mistakes.
 _MOST_CONFUSIONS = 10
@@ -35,29 +32,19 @@ _MOST_CONFUSIONS = 10
 @span_options
 @confidence_option("confidence of the interval of the accuracy, above 0 and below 1")
 @JSON
-def evaluate_command(
-    model: Path,
-    gold: Path,
-    tag_column: str | None,
-    scheme: Scheme | None,
-    outside: str | None,
-    confidence: float,
-    as_json: bool,
-) -> None:
+def evaluate_command(model: Path, gold: Path, confidence: float, **labels_as: Any) -> None:
     """Tag the sentences of GOLD with MODEL and compare with their true tags.
 
     GOLD is .tsv, .conllu or .jsonl, or a file of an annotation tool, read as `askance train --labelled` reads it. The
     interval of the accuracy takes sentences as drawn at random: the words of one are right or wrong together.
     """
-    from askance.estimation.results.fit import normal_quantile
     from askance.text.io.training_files import LabelledFiles
     from askance.text.tagger.tagger import CountTagger
 
-    normal_quantile(confidence)  # refused before any work is done
-    with working(f"reading {model}") as (told, doing):
+    with working(f"reading {model}") as doing:
         tagger = CountTagger.load(model)
         doing(f"reading {gold}")
-        labels = LabelledFiles(tag_column, scheme, outside)
+        labels = LabelledFiles(**labels_as)
         corpus = labels.read(gold, tagger.tagset)
         refuse_idle(labels)
         doing("tagging")
@@ -67,15 +54,12 @@ def evaluate_command(
                 remedy="Give words and their tags in columns that are separated by tabs (.tsv); plain text (.txt) has "
                 "no tags.",
             )
-        found = tagger.evaluate(corpus)
-    if as_json:
-        print_json({**found.to_json(confidence), "left_out": labels.left_out, "warnings": told})
-        return
+        scores = tagger.evaluate(corpus)
     left_out = [("left out", f"{labels.left_out:,} annotations")] if labels.left_out else []
-    print_table(f"{model} on {gold}", ["", ""], [*found.rows(confidence), *left_out])
-    print_table("by tag", ["tag", "precision", "recall", "F1", "tokens"], found.tag_rows())
-    mistakes = [(true, told, f"{count:,}") for true, told, count in found.confusions[:_MOST_CONFUSIONS]]
+    content = {**scores.to_json(confidence), "left_out": labels.left_out}
+    mistakes = [(true, told, f"{count:,}") for true, told, count in scores.confusions[:_MOST_CONFUSIONS]]
+    others = [Card("by tag", scores.tag_rows(), {}, ("tag", "precision", "recall", "F1", "tokens"))]
     if mistakes:
-        print_table("most frequent mistakes", ["true", "given", "tokens"], mistakes)
-    for message in labels.messages:
-        click.echo(f"note: {message}")
+        others.append(Card("most frequent mistakes", mistakes, {}, ("true", "given", "tokens")))
+    card = Card(f"{model} on {gold}", [*scores.rows(confidence), *left_out], content, others=others)
+    show(card, below=[f"note: {message}" for message in labels.messages])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from askance.cli.shared.options import Decorator, option, options
+from askance.cli.shared.options import Choice, Decorator, option, options
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ span_options = options(
         "--scheme",
         "how spans of annotation tools become tags of words: bio (B-X first, then I-X) or plain (X)  "
         "[default: bio where all known tags are B-…, I-… or O, else plain]",
-        click.Choice(["bio", "plain"]),
+        Choice(["bio", "plain"]),
     ),
     option(
         "--outside TAG", "tag of words without a span, in files of annotation tools  [default: O with bio, else none]"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.numbers import WholeNumber
-from askance.cli.shared.options import FILE, JSON_SUMMARY, option, seed_option
+from askance.cli.shared.options import FILE, JSON_SUMMARY, NAMES, WholeNumber, option, seed_option
 from askance.cli.shared.printing import Card, show
-from askance.cli.shared.progress import one_line_warnings, working
-from askance.cli.shared.write_guards import OutputFile, refuse_other, refuse_replacing, require_writable
+from askance.cli.shared.progress import working
+from askance.cli.shared.write_guards import OutputFile
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ _TO_ASK = ("window", "n", "per_sentence", "tagger", "not_in", "seed", "tags", "r
 _TO_SHARE = ("annotators", "twice", "semicolons")
 _WITHOUT_REST = "without --rest every word must have one of these tags; if words may have none, add --rest other"
 _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
+_SHEET = OutputFile("sheet", ".csv", unless="answers in it would be lost")
 
 
 @command(
@@ -52,14 +51,14 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
 @option("--tagger MODEL", "ask where this tagger doubts most, instead of at random places", FILE)
 @option("--not-in SHEET", "no sentence that stands in this sheet (repeatable)", FILE, multiple=True)
 @seed_option()
-@option("--tags A,B,…", "the tags that are counted  [default: those of --tagger]")
+@option("--tags A,B,…", "the tags that are counted  [default: those of --tagger]", NAMES)
 @option(
     "--rest NAME",
     "words may have none of these tags, and are then called NAME; left out: every word has one of them. With "
     "--read: for sheets that were made without it",
 )
 @option("--asked K", "ask K of the tags, drawn anew for each stretch  [default: all]", WholeNumber(1))
-@option("--annotators A,B,…", "names of people: each gets a sheet, such as sheet-ann.csv")
+@option("--annotators A,B,…", "names of people: each gets a sheet, such as sheet-ann.csv", NAMES)
 @option(
     "--twice N", "how many stretches two of them count: that tells how often people miscount", WholeNumber(0), default=0
 )
@@ -68,7 +67,7 @@ _TO_READ = ("may_miscount", "empty_is_zero", "skip_bad")
 @option("--may-miscount", "accept counts that do not fit together, for `askance train --miscounts`")
 @option("--empty-is-zero", "in rows with numbers every empty cell means none")
 @option("--skip-bad", "leave bad rows out and count them, instead of stopping at the first")
-def questions_command(files: tuple[Path, ...], output: Path, as_json: bool, read: bool, **given: Any) -> None:
+def questions_command(files: tuple[Path, ...], output: Path, read: bool, **flags: Any) -> None:
     """Make a sheet of questions from TEXT: how many words of these five have this tag?
 
     TEXT has one sentence a line, words separated by blanks (.txt), or is .tsv, .conllu or .jsonl, whose tags are not
@@ -79,16 +78,13 @@ def questions_command(files: tuple[Path, ...], output: Path, as_json: bool, read
     some cells are empty is taken if the others add up to the words of its stretch (the empty ones are 0 then), and
     refused otherwise.
     """
-    if read:
-        _read(files, output, as_json, given)
-    else:
-        _ask(files, output, as_json, given)
+    (_read if read else _ask)(files, output, flags)
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, Any]) -> None:
+def _ask(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
     import numpy as np
 
     from askance.text.corpus.corpus import Corpus
@@ -101,113 +97,94 @@ def _ask(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, 
             f"{tables[0]} is a table; allowed as TEXT: .txt, .tsv, .conllu and .jsonl.",
             remedy="Is it a filled sheet? Then say --read.",
         )
-    tags, people = _listed(given["tags"], "--tags"), _listed(given["annotators"], "--annotators")
-    if not tags and given["tagger"] is None:
+    tags, people, rest, twice = flags["tags"] or [], flags["annotators"] or [], flags["rest"], flags["twice"]
+    if not tags and flags["tagger"] is None:
         raise InputError("--tags is missing.", remedy="Say what is counted: --tags NOUN,VERB, for example.")
-    require_writable(output, "-o", (".csv",))
+    _SHEET.require_place(output)
     own = [output.with_name(f"{output.stem}-{checked_name(name)}{output.suffix}") for name in people]
     for place in own or [output]:
-        refuse_replacing(place, "answers in it would be lost")
-    with working("reading text") as (_, doing):
+        _SHEET.check(place)
+    with working("reading text", in_json=False) as doing:
         corpus = Corpus.join([read_sentences(path) for path in files])
-        rng = np.random.default_rng(given["seed"])
+        rng = np.random.default_rng(flags["seed"])
         doing("choosing stretches")
-        stretches, known = _chosen(corpus, given, rng)
-        written = write_sheet(
-            output,
-            corpus,
-            stretches,
-            tags or list(known),
-            rest=given["rest"],
-            asked=given["asked"],
-            rng=rng,
-            annotators=people,
-            twice=given["twice"],
-            separator=";" if given["semicolons"] else ",",
-        )
-    names = tags or list(known)
-    asked = "all" if given["asked"] is None else f"{given['asked']}, drawn anew for each stretch,"
-    every = "has one of these tags" if given["rest"] is None else f"has one of these tags, or is {given['rest']}"
+        stretches, known = _chosen(corpus, flags, rng)
+        names, separator = tags or list(known), ";" if flags["semicolons"] else ","
+        of_sheet = {"rest": rest, "asked": flags["asked"], "annotators": people, "twice": twice, "separator": separator}
+        written = write_sheet(output, corpus, stretches, names, rng=rng, **of_sheet)
+    asked = "all" if flags["asked"] is None else f"{flags['asked']}, drawn anew for each stretch,"
     rows = [
         ("stretches", f"{len(stretches):,}, of {len(corpus):,} sentences"),
-        ("counted twice", f"{given['twice']:,}"),
+        ("counted twice", f"{twice:,}"),
         ("asked", f"{asked} of {len(names)} tags: {', '.join(names)}"),
-        ("every word", every),
+        ("every word", "has one of these tags" if rest is None else f"has one of these tags, or is {rest}"),
     ]
-    summary = {"stretches": len(stretches), "sentences": len(corpus), "tags": names, "rest": given["rest"]}
-    content = {**summary, "twice": given["twice"], "output": [str(path) for path in written]}
-    notes = [] if not tags or given["rest"] is not None else [_WITHOUT_REST]
-    show(Card(f"questions written to {', '.join(map(str, written))}", rows, content, notes), as_json)
+    content = {
+        "stretches": len(stretches),
+        "sentences": len(corpus),
+        "tags": names,
+        "rest": rest,
+        "twice": twice,
+        "output": [str(path) for path in written],
+    }
+    below = [f"note: {_WITHOUT_REST}"] if tags and rest is None else []
+    show(Card(f"questions written to {', '.join(map(str, written))}", rows, content), below=below)
 
 
-def _chosen(corpus: Corpus, given: dict[str, Any], rng: Any) -> tuple[list[Stretch], tuple[str, ...]]:
+def _chosen(corpus: Corpus, flags: dict[str, Any], rng: Any) -> tuple[list[Stretch], tuple[str, ...]]:
     """The stretches, and the tags of the tagger that chose them, if any."""
     from askance.text.sheets.filled_sheet import sentences_of_sheet
     from askance.text.sheets.questions import draw_stretches, next_stretches
     from askance.text.tagger.tagger import CountTagger
 
-    before = {words for path in given["not_in"] for words in sentences_of_sheet(path)}
+    before = {words for path in flags["not_in"] for words in sentences_of_sheet(path)}
     without = [number for number, words in enumerate(corpus.sentences()) if words in before] if before else []
-    if given["tagger"] is None:
-        window, size, m = given["window"], given["n"], given["per_sentence"]
+    if flags["tagger"] is None:
+        window, size, m = flags["window"], flags["n"], flags["per_sentence"]
         return draw_stretches(corpus, window=window, n=size, per_sentence=m, without=without, rng=rng), ()
-    if given["per_sentence"] > 1:
+    if flags["per_sentence"] > 1:
         raise InputError(
             "--per-sentence is given with --tagger, which takes one stretch of a sentence.", remedy="Leave it out."
         )
-    tagger = CountTagger.load(given["tagger"])
-    size = 50 if given["n"] is None else given["n"]
-    return next_stretches(tagger, corpus, size, window=given["window"], without=without), tagger.tagset
-
-
-def _listed(text: str | None, flag: str) -> list[str]:
-    """Names separated by commas; those with commas in double quotes, as in CSV."""
-    if text is None:
-        return []
-    try:
-        return [name.strip() for name in next(csv.reader([text], strict=True))]
-    except csv.Error as error:
-        raise InputError(
-            f"{flag} is {text!r} ({error}); allowed: names separated by commas.",
-            remedy="Put a name with a comma or quote into double quotes, as in CSV.",
-        ) from None
+    tagger = CountTagger.load(flags["tagger"])
+    size = 50 if flags["n"] is None else flags["n"]
+    return next_stretches(tagger, corpus, size, window=flags["window"], without=without), tagger.tagset
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _read(files: tuple[Path, ...], output: Path, as_json: bool, given: dict[str, Any]) -> None:
+def _read(files: tuple[Path, ...], output: Path, flags: dict[str, Any]) -> None:
     from askance.text.io.region_file import write_regions
     from askance.text.sheets.filled_sheet import read_sheet
 
-    require_writable(output, "-o", (".jsonl",))
-    refuse_other(output, "file of regions")
-    with one_line_warnings() as told:
-        found = read_sheet(files, **{name: given[name] for name in ("rest", *_TO_READ)})
-    write_regions(output, found.regions)
-    regions = found.regions
+    OutputFile("file of regions", ".jsonl").check(output)
+    with working():
+        sheet = read_sheet(files, **{name: flags[name] for name in ("rest", *_TO_READ)})
+    regions = sheet.regions
+    write_regions(output, regions)
     whole = regions.closed
     fitting = int((regions.is_possible & whole).sum())
     content = {
         "regions": len(regions),
-        "unanswered": found.unanswered,
-        "left_out": found.refused,
-        "repeated": found.repeated,
+        "unanswered": sheet.unanswered,
+        "left_out": sheet.refused,
+        "repeated": sheet.repeated,
         "every_tag_counted": int(whole.sum()),
         "adding_up": fitting,
-        "tagset": list(regions.tagset),
-        "annotators": list(regions.annotators),
+        "tagset": regions.tagset,
+        "annotators": regions.annotators,
         "output": str(output),
-        "warnings": told,
     }
     rows = [
         ("answered", f"{len(regions):,}"),
-        ("not answered", f"{found.unanswered:,}"),
-        ("left out", f"{found.refused:,}"),
+        ("not answered", f"{sheet.unanswered:,}"),
+        ("left out", f"{sheet.refused:,}"),
         ("tags", ", ".join(regions.tagset)),
     ]
     if whole.any():
         rows.append(("every tag counted", f"in {int(whole.sum()):,}, which add up to their words in {fitting:,}"))
     if regions.annotators:
         rows.append(("annotators", ", ".join(regions.annotators)))
-    show(Card(f"regions written to {output}", rows, content, (*found.messages, *found.notes)), as_json)
+    notes = [f"note: {note}" for note in (*sheet.messages, *sheet.notes)]
+    show(Card(f"regions written to {output}", rows, content), below=notes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, option
+from askance.cli.shared.options import FILE, Choice, option
 from askance.cli.shared.printing import print_file
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import OutputFile
@@ -50,13 +50,13 @@ _FORMATS_OF: dict[str, tuple[TextFormat, ...]] = {
     "--to",
     "format of the output: TSV, CoNLL-U (tags as UPOS), JSON lines, or what an annotation tool imports  "
     "[default: by FILE's name, or tsv]",
-    click.Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
+    Choice(["tsv", "conllu", "jsonl", *_TOOLS]),
     name="target",
 )
 @option(
     "--format",
     "format of INPUT  [default: by its name, JSON also by its fields; text on standard input]",
-    click.Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
+    Choice(["text", "tsv", "conllu", "jsonl", *_TOOLS]),
     name="kind",
 )
 @option("--json", "print one JSON object a sentence, as --to jsonl", name="as_json")
@@ -75,7 +75,7 @@ def tag_command(
     if as_json and target not in (None, "jsonl"):
         raise InputError(f"--json is given with --to {target}; allowed: one of them.", remedy="Leave --json out.")
     written = _written_format(output, target or ("jsonl" if as_json else None))
-    with working(f"reading {model}") as (_, doing):
+    with working(f"reading {model}") as doing:
         tagger = CountTagger.load(model)
         doing("tagging sentences")
         text = "".join(_tagged(tagger, input, kind, written))

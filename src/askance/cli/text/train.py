@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.numbers import NUMBER, WholeNumber, read_number
-from askance.cli.shared.options import FILE, JSON, option
+from askance.cli.shared.options import FILE, JSON, NUMBER, Number, Read, WholeNumber, option, read_number
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import OutputFile
@@ -20,10 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from askance.text.counts.miscounts import Miscounts
-    from askance.text.tagger.tagger import CountTagger
 
-# Weights of labels beyond this are refused.
-_HEAVIEST = 1e12
+
+def _read_miscounts(text: str) -> Miscounts | Literal["estimate"]:
+    """Two probabilities, or `estimate`."""
+    from askance.text.counts.miscounts import Miscounts
+
+    if text == "estimate":
+        return "estimate"
+    missed, extra = map(read_number, text.split(","))
+    return Miscounts(missed, extra)
+
+
+_MISCOUNTS = Read(
+    _read_miscounts,
+    "two probabilities such as 0.05,0.02, or 'estimate'",
+    "Give how often a token is missed, and how often one is counted too many.",
+)
+_CLASSES = Read(
+    lambda text: () if text == "none" else tuple(int(size) for size in text.split(",")),
+    "whole numbers such as 10 or 40,150, or 'none'",
+    "Leave it out.",
+)
 
 
 @command(
@@ -31,14 +48,7 @@ _HEAVIEST = 1e12
     "Train a tagger from counts of tags.",
     sections={
         "More to learn from": [
-            "labelled",
-            "labelled_weight",
-            "bare",
-            "bare_weight",
-            "classes",
-            "tag_column",
-            "scheme",
-            "outside",
+            *("labelled", "labelled_weight", "bare", "bare_weight", "classes", "tag_column", "scheme", "outside")
         ],
         "How it is learned": ["method", "miscounts", "radius", "edges", "l2", "l1"],
     },
@@ -62,7 +72,11 @@ _HEAVIEST = 1e12
 @option("--skip-bad", "leave bad lines out and count them, instead of stopping at the first")
 @JSON
 @option("--labelled FILE", "labelled sentences to learn from as well (repeatable)", FILE, multiple=True)
-@option("--labelled-weight W", "how many regions each label counts for, 0 or more  [default: 1]", NUMBER)
+@option(
+    "--labelled-weight W",
+    "how many regions each label counts for, 0 or more  [default: 1]",
+    Number(low=0, high=1e12, remedy="1 is usual."),
+)
 @option(
     "--bare FILE",
     "text without tags (repeatable): a chain puts words into classes by the company they keep",
@@ -73,6 +87,7 @@ _HEAVIEST = 1e12
 @option(
     "--classes N,…",
     "how many such classes: one number, several (coarse and fine), or none  [default: 40,150 with --bare, else none]",
+    _CLASSES,
 )
 @tag_column_option("labelled files with the tags")
 @span_options
@@ -86,6 +101,7 @@ _HEAVIEST = 1e12
     "--miscounts M,Q",
     "counts may be wrong: a token is missed with probability M, one counted too many with Q; or `estimate`, from "
     "regions that were counted twice",
+    _MISCOUNTS,
 )
 @option(
     "--radius N",
@@ -101,28 +117,32 @@ _HEAVIEST = 1e12
 @option(
     "--l1 μ", "strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0", NUMBER, default=0.0
 )
-def train_command(
-    regions: tuple[Path, ...], output: Path, dev: Path | None, skip_bad: bool, as_json: bool, **given: Any
-) -> None:
+def train_command(regions: tuple[Path, ...], output: Path, dev: Path | None, skip_bad: bool, **flags: Any) -> None:
     """Train a tagger on REGIONS, files of counts (regions/1, JSON lines).
 
     A region is a stretch of a sentence with the number of times that tags appear in it. `askance questions --read`
     makes such files from filled sheets, `askance regions` from labelled text. `askance tag` uses the tagger, `askance
     evaluate` measures it. There is no chance in training: the same files give the same tagger.
     """
+    from askance.text.corpus.word_classes import WORD_CLASSES
     from askance.text.io.region_file import read_regions
     from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
+    from askance.text.tagger.tagger import CountTagger
     from askance.text.tagger.training import left_open, training_as_json, training_rows
 
-    _refuse_combinations(dev, given)
-    tagger = _new_tagger(given)
+    _refuse_combinations(dev, flags)
+    if flags["classes"] is None:
+        flags["classes"] = WORD_CLASSES if flags["bare"] else ()
+    weights = {name: 1.0 if flags[name] is None else flags[name] for name in ("labelled_weight", "bare_weight")}
+    named = {name: flags[name] for name in ("l2", "l1", "radius", "edges", "miscounts", "classes")}
+    tagger = CountTagger(flags["method"], **named, bare_weight=weights["bare_weight"])
     require_region_files(regions)
-    labels = LabelledFiles(given["tag_column"], given["scheme"], given["outside"], skip_bad)
-    may_miscount = given["miscounts"] is not None
-    weight = 1.0 if given["labelled_weight"] is None else given["labelled_weight"]
-    with working("reading regions") as (told, doing):
+    labels = LabelledFiles(flags["tag_column"], flags["scheme"], flags["outside"], skip_bad)
+    may_miscount = flags["miscounts"] is not None
+    with working("reading regions") as doing:
         read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
-        known = join_known(read, labels, given["labelled"], given["bare"], weight=weight, doing=doing)
+        files = flags["labelled"], flags["bare"]
+        known = join_known(read, labels, *files, weight=weights["labelled_weight"], doing=doing)
         held_out = None if dev is None else held_out_regions(dev, labels, read, skip_bad, may_miscount)
         refuse_idle(labels)
         tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
@@ -130,76 +150,24 @@ def train_command(
         tagger.save(output)
         unsettled = left_open(known)
     left_out = read.n_bad + labels.left_out
-    content = {"output": str(output), "left_out": left_out, **training_as_json(tagger, unsettled), "warnings": told}
+    content = {"output": str(output), "left_out": left_out, **training_as_json(tagger, unsettled)}
     rows = [*training_rows(tagger, unsettled), ("left out", f"{left_out:,}")]
-    show(Card(f"tagger written to {output}", rows, content, (*read.messages, *labels.messages)), as_json)
+    notes = [f"note: {message}" for message in (*read.messages, *labels.messages)]
+    show(Card(f"tagger written to {output}", rows, content), below=notes)
 
 
-def _new_tagger(given: dict[str, Any]) -> CountTagger:
-    """The tagger that the options describe, not trained yet."""
-    from askance.text.tagger.tagger import CountTagger
-
-    return CountTagger(
-        given["method"],
-        l2=given["l2"],
-        l1=given["l1"],
-        radius=given["radius"],
-        edges=given["edges"],
-        miscounts=_read_miscounts(given["miscounts"]),
-        classes=_read_classes(given["classes"], bool(given["bare"])),
-        bare_weight=1.0 if given["bare_weight"] is None else given["bare_weight"],
-    )
-
-
-def _read_miscounts(text: str | None) -> Miscounts | Literal["estimate"] | None:
-    """`--miscounts`: two probabilities, `estimate`, or nothing."""
-    from askance.text.counts.miscounts import Miscounts
-
-    if text is None:
-        return None
-    if text == "estimate":
-        return "estimate"
-    try:
-        missed, extra = map(read_number, text.split(","))
-        return Miscounts(missed, extra)
-    except InputError as error:
-        raise InputError(f"--miscounts is {text!r}: {error.message}", remedy=error.remedy) from None
-    except ValueError:
-        raise InputError(
-            f"--miscounts is {text!r}; allowed: two probabilities such as 0.05,0.02, or 'estimate'.",
-            remedy="Give how often a token is missed, and how often one is counted too many.",
-        ) from None
-
-
-def _read_classes(text: str | None, bare: bool) -> tuple[int, ...]:
-    """`--classes`: numbers, `none`, or nothing, which is the usual ones where there is bare text."""
-    from askance.text.corpus.word_classes import WORD_CLASSES
-
-    if text is None or text == "none":
-        return WORD_CLASSES if bare and text is None else ()
-    try:
-        return tuple(int(size) for size in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--classes is {text!r}; allowed: whole numbers such as 10 or 40,150, or 'none'.", remedy="Leave it out."
-        ) from None
-
-
-def _refuse_combinations(dev: Path | None, given: dict[str, Any]) -> None:
-    """Options that would do nothing, alone or beside others."""
-    method = given["method"]
-    other = "--method moments" if method == "moments" else "--edges cheap" if given["edges"] == "cheap" else None
+def _refuse_combinations(dev: Path | None, flags: dict[str, Any]) -> None:
+    """Options that would do nothing beside others."""
+    method = flags["method"]
+    other = "--method moments" if method == "moments" else "--edges cheap" if flags["edges"] == "cheap" else None
     if dev is not None and other is not None:
         raise InputError(f"--dev is given with {other}, which stops by itself.", remedy="Leave --dev out.")
-    unused = {"radius": (None,), "edges": (None,), "l1": (0,), "bare": ((),), "classes": (None, "none")}
-    idle = [name for name, values in unused.items() if given[name] not in values]
+    unused = {"radius": None, "edges": None, "l1": 0, "bare": (), "classes": ()}
+    idle = [name for name, value in unused.items() if flags[name] not in (None, value)]
     if idle and method in ("node", "moments"):
         raise InputError(
             f"--{idle[0]} is given with --method {method}, which is no chain.", remedy="Leave it out, or train a chain."
         )
-    weight = given["labelled_weight"]
-    if weight is not None and not 0 <= weight <= _HEAVIEST:
-        raise InputError(f"--labelled-weight is {weight:g}; allowed: 0 to {_HEAVIEST:g}.", remedy="1 is usual.")
 
 
 def _by_tenths(doing: Callable[[str], None]) -> Callable[[str, float], None]:

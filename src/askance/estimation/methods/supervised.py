@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from askance._words import words
+from askance._words import Either, words
 from askance.errors import IncompatibleEvidenceError
 from askance.estimation.methods.common import choose_covariance_kind
 from askance.estimation.methods.moments import fit_moments
@@ -24,10 +24,14 @@ def fit_supervised(
         prior_scale: standard deviation of the weak prior, used only when some output never occurred.
     """
     if not problem.is_direct():
+        names = [channel.in_words for channel in problem.channels]
+        through = Either(", ".join(map(str, names)), ", ".join(name.command_line for name in names))
         raise IncompatibleEvidenceError(
-            f"the evidence came through {', '.join(map(repr, problem.channels))}; supervised fits need the outputs "
-            "themselves.",
-            remedy=words("Use Direct(outputs) as the channel where the truth was told, or {method=one-step}."),
+            words("the evidence came through {0}; supervised fits need the outputs themselves.", through),
+            remedy=words(
+                "Use {0} as the channel where the truth was told, or {method=one-step}.",
+                Either("Direct(outputs)", "direct"),
+            ),
         )
     kind = choose_covariance_kind(problem, covariance, ("expected", "robust"))
     return replace(fit_moments(problem, covariance=kind, prior_scale=prior_scale), method="supervised")

@@ -13,6 +13,7 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import as_count, as_floats, shown
+from askance._words import Either, words
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.coordinate_release import CoordinateRelease
@@ -233,7 +234,10 @@ def _require_width(field: RandomField, width: int, what: str) -> None:
     if width != field.offsets[-1]:
         raise IncompatibleEvidenceError(
             f"the field's cliques have {field.offsets[-1]} cells, {what} has {width}.",
-            remedy="Noise field.statistics(records), or build the field with the cliques that were noised.",
+            remedy=words(
+                "{0}, or describe the field with the cliques that were noised.",
+                Either("Noise field.statistics(records)", "Noise records with `askance randomize records`"),
+            ),
         )
 
 

@@ -60,14 +60,29 @@ class WaldTest:
 
 
 @dataclass(frozen=True)
-class ProbabilityTable:
-    """Estimated probability of every output with its interval; arrays of shape (m,)."""
+class ProbabilityTable(Tabulated):
+    """Estimated probability of every output with its interval; arrays of shape (m,).
+
+    Attributes:
+        unbiased: where `estimate` is something else, such as the mean of a posterior.
+    """
 
     labels: tuple[Any, ...]
     estimate: FloatArray
     standard_error: FloatArray
     lower: FloatArray
     upper: FloatArray
+    confidence: float = 0.95
+    unbiased: FloatArray | None = None
+
+    def table(self) -> Table:
+        """The share of every answer, with its error and interval; all of them are shown."""
+        figures = [self.estimate, self.standard_error, self.lower, self.upper]
+        columns = [Column("answer"), *estimate_columns(self.confidence, "share", "decimal")]
+        if self.unbiased is not None:
+            figures, columns = [*figures, self.unbiased], [*columns, Column("unbiased", "decimal")]
+        rows = list(zip(self.labels, *(values.tolist() for values in figures), strict=True))
+        return Table(columns, rows, notes=[f"{100 * self.confidence:g} % intervals"], most_rows=len(rows))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -299,11 +314,11 @@ class DistributionFit(Fit):
             possible = shares.clip(0.0, 1.0)
             lower, upper = share_interval(possible, errors, normal_quantile(confidence), self.n_observations)
             ends = np.minimum(lower, p), np.maximum(upper, p)
-            return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, *ends)
+            return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, *ends, confidence, shares)
         slopes = p[:, None] * (self.model.table.T - self.statistics)
         errors = np.sqrt(np.einsum("yi,ij,yj->y", slopes, self.covariance, slopes))
         lower, upper = share_interval(p, errors, normal_quantile(confidence), self.n_observations)
-        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper)
+        return ProbabilityTable(tuple(self.model.outputs.labels), p, errors, lower, upper, confidence)
 
     @cached_property
     def unbiased_shares(self) -> tuple[FloatArray, FloatArray] | None:

@@ -30,7 +30,7 @@ def prevalence_table(shares: Prevalence) -> Table:
         *estimate_columns(shares.confidence, "share", "percent"),
     )
     rows = [
-        (output, str(group), count, *figures)
+        (output, group, count, *figures)
         for output, j in _shown_outputs(shares.outputs)
         for group, count, figures in zip(shares.groups, shares.n_respondents, _figures(shares, j), strict=True)
     ]
@@ -117,10 +117,10 @@ def _figures(table: Prevalence | MarginalEffects | Predictions | Posteriors, j: 
     return list(zip(*(array[:, j].tolist() for array in arrays), strict=True))
 
 
-def _shown_outputs(outputs: Sequence[Any]) -> Iterator[tuple[str, int]]:
+def _shown_outputs(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
     """All answers and their places, but of two only the second: the first is what remains."""
     first = 1 if len(outputs) == 2 else 0
-    return ((str(output), j) for j, output in enumerate(outputs) if j >= first)
+    return ((output, j) for j, output in enumerate(outputs) if j >= first)
 
 
 def _by_answer(

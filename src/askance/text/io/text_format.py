@@ -129,9 +129,9 @@ def column_of(
         listed = [columns[i] for i in free] if columns else []
         numbers = f"numbers {free[0] + 1} to {width}" if len(free) > 1 else f"number {width}" if free else "none"
         raise InputError(
-            f"tag_column is {shown(wanted)}, which is no column of tags in {name}; allowed: "
-            + ", ".join([*map(repr, listed), numbers])
-            + ".",
+            f"is {shown(wanted)}, which is no column of tags in {name}",
+            argument="tag_column",
+            allowed=", ".join([*map(repr, listed), numbers]),
             remedy=did_you_mean(wanted, listed, "Name a column of the header line, or count from 1."),
         )
     return column
