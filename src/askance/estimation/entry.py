@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, shown
 from askance._threads import one_thread
+from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.channels.statistics.scale_pilot import ScalePilot, Scales
@@ -41,16 +43,15 @@ from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally, of_answers
+from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
 Method: TypeAlias = Callable[..., Outcome]
-TableEvidence: TypeAlias = StatisticsTally | Reports | NoisyTables
+TableEvidence: TypeAlias = Tally[StatisticsChannel] | Reports | NoisyTables
 
 METHODS: dict[str, Method] = {
     "one-step": fit_one_step,
@@ -91,7 +92,7 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
 
 @overload
 def estimate(
-    model: Enumerated, evidence: Tally | StatisticsTally | Together, method: str | None = ..., **options: Any
+    model: Enumerated, evidence: Tally[Any] | Together, method: str | None = ..., **options: Any
 ) -> DistributionFit: ...
 
 
@@ -107,24 +108,26 @@ def estimate(model: RandomField, evidence: TableEvidence, method: str | None = .
 
 @overload
 def estimate(
-    model: RandomField, evidence: FieldResponses, method: str | None = ..., **options: Any
+    model: RandomField, evidence: Responses[CliqueRelease], method: str | None = ..., **options: Any
 ) -> ConditionalFieldFit: ...
 
 
 @overload
 def estimate(
-    model: MomentRelease, evidence: Reports | StatisticsTally, method: str | None = ..., **options: Any
+    model: MomentRelease, evidence: Reports | Tally[StatisticsChannel], method: str | None = ..., **options: Any
 ) -> LinearFit: ...
 
 
 @overload
-def estimate(model: ScalePilot, evidence: StatisticsTally, method: str | None = ..., **options: Any) -> Scales: ...
+def estimate(
+    model: ScalePilot, evidence: Tally[StatisticsChannel], method: str | None = ..., **options: Any
+) -> Scales: ...
 
 
 @overload
 def estimate(
     model: Enumerated | Softmax,
-    evidence: Tally | StatisticsTally | Responses | Together,
+    evidence: Tally[Any] | Responses | Together,
     method: str | None = ...,
     **options: Any,
 ) -> Fit: ...

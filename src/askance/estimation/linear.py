@@ -12,7 +12,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_floats, as_probability, require_generator
 from askance._threads import one_thread
-from askance.channels.statistics.base import Calibration
+from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.moment_release import Encoding, MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.channels.statistics.scale_pilot import ScalePilot, Scales
@@ -22,7 +22,7 @@ from askance.estimation.entry import estimate
 from askance.estimation.fits import linear_fit
 from askance.estimation.problems.moment_repair import STRENGTH, Repair, repair_design
 from askance.estimation.results.linear_fit import LinearFit
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.linear import LinearModel
 
 #: Share of the respondents that a pilot takes.
@@ -31,7 +31,7 @@ PILOT_SHARE = "1/5"
 
 def estimate_linear(
     release: MomentRelease,
-    evidence: Reports | StatisticsTally,
+    evidence: Reports | Tally[StatisticsChannel],
     *,
     repair: Repair = "auto",
     strength: float = STRENGTH,
@@ -175,5 +175,5 @@ def pilot_first(
     if not asked:
         return field, None, order
     pilot, first = ScalePilot(field, privacy_level), order[:asked]
-    found = estimate(pilot, StatisticsTally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
+    found = estimate(pilot, Tally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
     return field.with_scales((found.centres, found.scales)), found, order[asked:]

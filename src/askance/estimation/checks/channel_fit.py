@@ -89,11 +89,11 @@ def channel_fit_test(
         replicates: number of simulated surveys; 0 for the bound alone, as always for noised statistics.
         rng: their generator (default: a fixed one, so that results repeat).
 
-    >>> from askance import ForcedResponse, PerValue, StatisticsTally, Tally
+    >>> from askance import ForcedResponse, PerValue, Tally
     >>> result = channel_fit_test(Tally(ForcedResponse("2/3", "1/6"), [930, 70]))
     >>> result.shown_p_value, result.shares.round(2).tolist()
     ('p ≤ 0.001', [1.0, 0.0])
-    >>> all_ones = channel_fit_test(StatisticsTally(PerValue(128, 4, l1_norm=1), [5] * 128, 5))
+    >>> all_ones = channel_fit_test(Tally(PerValue(128, 4, l1_norm=1), [5] * 128, 5))
     >>> all_ones.worst, all_ones.bound
     ('all bits together: 100 % of them are set, where the channel gives 12.5 %', 1e-300)
     """

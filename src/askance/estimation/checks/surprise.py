@@ -31,11 +31,11 @@ from askance.errors import ImpossibleReportsWarning, InputError
 from askance.estimation.outcome import Notice, tell
 from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.pooled import PooledChannel, taken_apart
-from askance.evidence.responses import FieldResponses, Responses
-from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.responses import Responses
+from askance.evidence.tally import Tally
 
 #: What a channel and reports through it are tested with.
-TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | FieldResponses
+TestedEvidence: TypeAlias = Tally[Any] | Responses[Any] | Reports
 
 #: Reports of which this is more than their probability, whatever the truth, are called impossible.
 IMPOSSIBLE = 1e-6
@@ -91,8 +91,8 @@ def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
 def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
     """Why reports cannot have come through their channel; empty where they can.
 
-    >>> from askance import PerValue, StatisticsTally
-    >>> alarm, = alarms_of(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
+    >>> from askance import PerValue, Tally
+    >>> alarm, = alarms_of(Tally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
     >>> alarm.text.split(":")[0]
     'these reports cannot have come through this channel'
     """

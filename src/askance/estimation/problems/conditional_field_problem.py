@@ -19,7 +19,7 @@ from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, Fiel
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
 from askance.estimation.solvers.lbfgs import descend
-from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import Responses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
 
@@ -49,7 +49,7 @@ class ConditionalFieldProblem:
         design: FieldDesign,
         rows: list[CliqueRows],
         x: FloatArray,
-        tested: FieldResponses,
+        tested: Responses[CliqueRelease],
     ) -> None:
         self.dimension = field.dimension
         self.field, self.channel, self.design, self.rows, self.x = field, channel, design, rows, x
@@ -58,7 +58,7 @@ class ConditionalFieldProblem:
         self.field_moments = FieldMoments(self.tilted, rows, channel.tables.shapes)
 
     @classmethod
-    def of(cls, field: RandomField, evidence: FieldResponses) -> Self:
+    def of(cls, field: RandomField, evidence: Responses[CliqueRelease]) -> Self:
         """The problem of a field with covariates and reports with theirs; refused where they do not fit."""
         if not field.terms:
             raise InputError(

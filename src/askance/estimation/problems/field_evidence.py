@@ -19,7 +19,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence.tally import StatisticsTally, of_statistics
+from askance.evidence.tally import Tally, of_statistics
 from askance.models.random_field import RandomField
 
 #: Gives Cov φ of the measured statistics under the model, shape (m, m), to who needs it.
@@ -132,7 +132,7 @@ class NoisyTables(TableEvidence):
 class FromChannel(TableEvidence):
     """Tables from sums of reports."""
 
-    def __init__(self, tally: StatisticsTally, cliques: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], cliques: Sequence[tuple[int, ...]]) -> None:
         self.cliques, self.tally = tuple(cliques), tally
         self.statistics, self.standard_errors = tally.mean(), tally.standard_errors()
         self.n_observations = tally.n_observations
@@ -142,7 +142,7 @@ class FromChannel(TableEvidence):
 class CliqueEvidence(FromChannel):
     """Sums of clique release: tables of different respondents, so that noise is independent between tables."""
 
-    def __init__(self, tally: StatisticsTally, channel: CliqueRelease) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], channel: CliqueRelease) -> None:
         super().__init__(tally, channel.tables.cliques)
         self._channel = channel
 
@@ -159,7 +159,7 @@ class CliqueEvidence(FromChannel):
 class BitEvidence(FromChannel):
     """Sums of per-value release: every respondent sends a bit of every cell of every table."""
 
-    def __init__(self, tally: StatisticsTally, channel: PerValue, cliques: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], channel: PerValue, cliques: Sequence[tuple[int, ...]]) -> None:
         super().__init__(tally, cliques)
         self._flips = channel.flips
 
@@ -178,7 +178,7 @@ class CoordinateEvidence(FromChannel):
         return BlockMatrix([1 / self.standard_errors**2])
 
 
-def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | NoisyTables) -> TableEvidence:
+def read_evidence(field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> TableEvidence:
     """Evidence about a field; refused where it is about other tables.
 
     Clique release may have measured any tables of the field's variables. Of per-value and coordinate release the
@@ -190,7 +190,7 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
         seen.cliques = field.cliques
         return seen
     if isinstance(evidence, Reports):
-        evidence = StatisticsTally(evidence.channel).add(evidence)
+        evidence = Tally(evidence.channel).add(evidence)
     if not of_statistics(evidence):
         raise InputError(
             f"evidence is {shown(evidence)}; allowed with a field: a Tally of noised tables, Reports or NoisyTables.",

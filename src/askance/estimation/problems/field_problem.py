@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
@@ -19,7 +20,7 @@ from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLos
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.solvers.inverse_root import inverse_root
 from askance.estimation.solvers.lbfgs import descend
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
 
@@ -81,7 +82,7 @@ class FieldProblem:
         evidence: TableEvidence,
         prior_scale: float,
         dense: bool,
-        source: StatisticsTally | Reports | None = None,
+        source: Tally[StatisticsChannel] | Reports | None = None,
     ) -> None:
         self.measured, self.evidence, self.dense, self._source = measured, evidence, dense, source
         self.prior_scale, self.precision = prior_scale, 1 / prior_scale**2
@@ -89,7 +90,7 @@ class FieldProblem:
         self.tested = evidence.tally if isinstance(evidence, FromChannel) else None
 
     @classmethod
-    def of(cls, field: RandomField, evidence: StatisticsTally | Reports | NoisyTables) -> Self:
+    def of(cls, field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> Self:
         """The problem of a field without covariates and evidence about its tables."""
         if field.terms:
             raise InputError(

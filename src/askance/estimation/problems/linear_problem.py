@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from askance._arrays import FloatArray
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError
-from askance.evidence.tally import StatisticsTally, of_statistics
+from askance.evidence.tally import Tally, of_statistics
 
 
 class LinearProblem:
@@ -19,9 +20,9 @@ class LinearProblem:
         tested: sums of the reports.
     """
 
-    def __init__(self, release: MomentRelease, evidence: Reports | StatisticsTally) -> None:
+    def __init__(self, release: MomentRelease, evidence: Reports | Tally[StatisticsChannel]) -> None:
         self.release = release
-        self.tested = evidence if of_statistics(evidence) else StatisticsTally(release.channel).add(evidence)
+        self.tested = evidence if of_statistics(evidence) else Tally(release.channel).add(evidence)
 
     @cached_property
     def gram(self) -> FloatArray:

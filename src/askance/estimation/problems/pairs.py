@@ -20,7 +20,7 @@ from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.tally import Tally
 from askance.evidence.together import whole_of
 from askance.models.enumerated import Enumerated
 from askance.models.random_field import RandomField
@@ -59,15 +59,15 @@ class Pair(NamedTuple):
 
 PAIRS = (
     Pair(Enumerated, Tally, False, TallyProblem, TallyProblem),
-    Pair(Enumerated, StatisticsTally, True, StatisticsProblem, StatisticsProblem),
+    Pair(Enumerated, Tally, True, StatisticsProblem, StatisticsProblem),
     Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
-    Pair(RandomField, StatisticsTally, True, FieldProblem, FieldProblem.of),
+    Pair(RandomField, Tally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
     Pair(RandomField, Responses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
-    Pair(MomentRelease, StatisticsTally, True, LinearProblem, LinearProblem),
+    Pair(MomentRelease, Tally, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
-    Pair(ScalePilot, StatisticsTally, True, PilotProblem, PilotProblem),
+    Pair(ScalePilot, Tally, True, PilotProblem, PilotProblem),
 )
 
 # How evidence of a model is collected.

@@ -30,8 +30,8 @@ def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
     Returns:
         the combined means; `channel` is {"kind": "combined", "parts": […]}, `privacy_level` the largest of the parts.
 
-    >>> from askance import PerValue, StatisticsTally, estimate_mean
-    >>> tallies = [StatisticsTally(PerValue(2, level), [600, 500], 1000) for level in (1, 2)]
+    >>> from askance import PerValue, Tally, estimate_mean
+    >>> tallies = [Tally(PerValue(2, level), [600, 500], 1000) for level in (1, 2)]
     >>> first, second = map(estimate_mean, tallies)
     >>> both = combine_means([first, second])
     >>> bool((both.standard_errors < second.standard_errors).all()), both.n_observations

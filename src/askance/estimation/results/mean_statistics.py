@@ -17,7 +17,7 @@ from askance.errors import EmptyDataError, InputError, NotIdentifiedError
 from askance.estimation.checks.surprise import told_alarm
 from askance.estimation.results.fit import Interval, normal_quantile
 from askance.estimation.results.fit_table import level_text
-from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
+from askance.evidence.tally import Tally, of_answers, of_statistics
 from askance.models.enumerated import Enumerated
 from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
@@ -83,7 +83,7 @@ class MeanStatistics(Tabulated):
         return content
 
 
-def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
+def estimate_mean(evidence: Tally[Any], averaging: Averaging = "within") -> MeanStatistics:
     """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
 
     Nothing is repaired: shares add up to 1 and have the right mean and error, however many there are, but those of rare
@@ -94,14 +94,14 @@ def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "wit
         averaging: of noised statistics, "within" what was drawn, or as "printed".
 
     >>> import numpy as np
-    >>> from askance import CoordinateRelease, StatisticsTally
+    >>> from askance import CoordinateRelease, Tally
     >>> channel = CoordinateRelease(2, 1)
     >>> truth = np.tile([0.25, 1.0], (50_000, 1))
-    >>> tally = StatisticsTally(channel).add(channel.simulate(truth, np.random.default_rng(3)))
+    >>> tally = Tally(channel).add(channel.simulate(truth, np.random.default_rng(3)))
     >>> lower, upper = estimate_mean(tally).confidence_interval(0.999)
     >>> bool((lower < truth[0]).all() and (truth[0] < upper).all())
     True
-    >>> from askance import RandomizedResponse, Tally
+    >>> from askance import RandomizedResponse
     >>> few = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"]), [650, 200, 150])
     >>> estimate_mean(few).mean.round(4)
     array([ 0.9667,  0.0667, -0.0333])
