@@ -23,7 +23,7 @@ from askance.estimation.methods.moments import fit_moments
 from askance.estimation.outcome import Diagnostics, LocalMaximum, Notice, Outcome
 from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
-from askance.estimation.solvers.lbfgs import descend
+from askance.estimation.solvers.lbfgs import minimise
 from askance.estimation.solvers.newton import Solution, newton
 
 #: How one start is climbed from.
@@ -237,10 +237,10 @@ def climb_lbfgs(problem: Problem, start: FloatArray) -> Solution:
         theta = standard.to_parameters(scaled)
         return likelihood.value(theta), standard.gradient(likelihood.gradient(theta))
 
-    found = descend(value_and_gradient, standard.matrix @ start, 1e-10, 5000)
+    found = minimise(value_and_gradient, standard.matrix @ start, flat=1e-10, max_iterations=5000)
     theta = standard.to_parameters(found.point)
     gone = problem.ran_off(theta)
-    return Solution(theta, found.value, found.slope < 1e-6 and not gone, gone, found.steps)
+    return Solution(theta, found.value, found.slope < 1e-6 and not gone, gone, found.iterations)
 
 
 _SOLVERS: dict[str, Callable[[Problem, FloatArray], Solution]] = {

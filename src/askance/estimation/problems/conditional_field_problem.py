@@ -18,7 +18,7 @@ from askance.estimation.problems.field_design import CONSTANT, CliqueRows, Field
 from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, FieldOptimum, FieldPosterior
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
-from askance.estimation.solvers.lbfgs import descend
+from askance.estimation.solvers.lbfgs import minimise
 from askance.evidence.responses import Responses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
@@ -142,9 +142,9 @@ class ConditionalFieldProblem:
                 value, gradient = function(origin + root @ z)
                 return value, root.T @ gradient
 
-            found = descend(rounded, np.zeros(len(eta)), tolerance, _STEPS)
+            found = minimise(rounded, np.zeros(len(eta)), flat=tolerance, max_iterations=_STEPS)
             eta, evaluations = origin + root @ found.point, evaluations + found.evaluations
-            if found.slope <= tolerance:
+            if found.converged:
                 return FieldOptimum(eta, True, evaluations)
         return FieldOptimum(eta, False, evaluations)
 

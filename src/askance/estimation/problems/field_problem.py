@@ -19,7 +19,7 @@ from askance.estimation.problems.field_evidence import FromChannel, NoisyTables,
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.solvers.inverse_root import inverse_root
-from askance.estimation.solvers.lbfgs import descend
+from askance.estimation.solvers.lbfgs import minimise
 from askance.evidence.tally import Tally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
@@ -201,7 +201,7 @@ class FieldProblem:
             value = measured.log_partition(theta) - float(target @ theta) + 0.5 * ridge * float(theta @ theta)
             return value, _times(root, gradient)
 
-        found = descend(value_and_gradient, np.zeros(len(free)), tolerance * noise, 500)
+        found = minimise(value_and_gradient, np.zeros(len(free)), flat=tolerance * noise, max_iterations=500)
         return FieldOptimum(theta_of(found.point), found.slope <= 10 * tolerance * noise, found.evaluations)
 
     def _root_at_zero(self, free: IntArray, ridge: float) -> FloatArray:
@@ -258,7 +258,7 @@ class FieldProblem:
             value, gradient = self.value_and_gradient(loss, origin + _times(root.T, z))
             return value, _times(root, gradient)
 
-        found = descend(value_and_gradient, np.zeros(self.dimension), arrived, _STEPS)
+        found = minimise(value_and_gradient, np.zeros(self.dimension), flat=arrived, max_iterations=_STEPS)
         return origin + _times(root.T, found.point), found.evaluations, found.slope
 
     def _root(self, loss: TableLoss, theta: FloatArray) -> FloatArray:

@@ -217,7 +217,7 @@ class _LabelJob:
     _cast: dict[str, dict[int, AnyArray]] = field(default_factory=dict)
 
     def __call__(self, potentials: ChainPotentials, into: Gradient) -> None:
-        from askance.text.node.tables import dot
+        from askance.estimation.solvers.large_tables import dot
 
         dtype = potentials.edges.dtype
         if dtype.str not in self._cast:

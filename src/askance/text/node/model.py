@@ -22,9 +22,10 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike
 from askance._checks import as_count, as_floats, shown
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.estimation.solvers.large_tables import add_multiple, dot
+from askance.estimation.solvers.lbfgs import minimise
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import minimise
-from askance.text.node.tables import add_multiple, dot, row_maxima
+from askance.text.node.tables import row_maxima
 
 if TYPE_CHECKING:
     from scipy import sparse
