@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import Tally
+from askance import Tally, estimate
 from askance.channels.statistics.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.design.regression_release import predicted_noise, regression_release
@@ -257,6 +257,19 @@ def test_too_few_reports_are_said_to_be_too_few_with_the_number_that_would_do() 
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*some combination of")  # about x, not about reports
         estimate_linear(release, tally)
+
+
+@every_encoding
+def test_a_model_alone_is_told_its_release_by_the_purpose_of_the_reports(encoding: Encoding) -> None:
+    rng = np.random.default_rng(8)
+    release = released(encoding)
+    reports = release.simulate(*people(20_000, rng), rng)
+    whole, alone = estimate(release, reports), estimate(FIELD, Tally(release.channel).add(reports))
+    np.testing.assert_array_equal(alone.theta, whole.theta)
+    np.testing.assert_array_equal(alone.covariance, whole.covariance)
+    with pytest.raises(IncompatibleEvidenceError, match="of no release of") as refusal:
+        estimate(FIELD.with_scales(([0, 0, 0], [1, 1, 2])), reports)
+    assert "estimate(release, evidence)" in str(refusal.value)
 
 
 def test_evidence_that_is_refused() -> None:

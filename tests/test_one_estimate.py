@@ -56,6 +56,8 @@ def _pairs() -> list[tuple[object, object]]:
         (FIELD, reports),
         (FIELD, NoisyTables([0.4, 0.1, 0.2, 0.3], 0.01, 500)),
         (with_x, Responses(CELLS).add(x, reports)),
+        (LINEAR, Tally(release.channel).add(sent)),
+        (LINEAR, sent),
         (release, Tally(release.channel).add(sent)),
         (release, sent),
         (pilot, Tally(pilot.channel).add(pilot.simulate(x, x[:, 0], rng))),

@@ -140,9 +140,7 @@ class MomentRelease:
                 f"weights are {shown(self.weights.tolist())}; allowed: above 0, finite.", remedy="Leave them."
             )
         #: Bound to columns, bounds and scales: reports of another release are refused.
-        self.channel: StatisticsChannel = channel.for_purpose(
-            purpose_of("regression", [field.specification(), self.encoding, self.weights.tolist()])
-        )
+        self.channel: StatisticsChannel = channel.for_purpose(release_purpose(field, self.encoding, self.weights))
         self.pilot_observations = as_count(pilot_observations, "pilot_observations")
 
     @property
@@ -300,6 +298,11 @@ class MomentRelease:
 
     def __repr__(self) -> str:
         return f"MomentRelease({self.field!r}, {self.encoding} at level {self.privacy_level:.4g})"
+
+
+def release_purpose(field: LinearModel, encoding: Encoding, weights: FloatArray) -> str:
+    """What channels of a release are for: the same columns, bounds, scales, encoding and weights."""
+    return purpose_of("regression", [field.specification(), encoding, weights.tolist()])
 
 
 def longest_vector(field: LinearModel, encoding: Encoding, weights: FloatArray) -> float:

@@ -28,7 +28,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.trials import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
-from askance.estimation.outcome import Notice, tell
+from askance.estimation.outcome import Notice
 from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.pooled import PooledChannel, taken_apart
 from askance.evidence.responses import Responses
@@ -98,13 +98,6 @@ def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
     """
     found = surprise(evidence)
     return () if found.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(found)),)
-
-
-def told_alarm(evidence: TestedEvidence) -> str:
-    """The alarm, of which the caller is warned; empty where there is none."""
-    alarms = alarms_of(evidence)
-    tell(alarms)
-    return alarms[0].text if alarms else ""
 
 
 def in_words(found: Surprise) -> str:

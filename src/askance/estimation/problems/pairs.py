@@ -23,6 +23,7 @@ from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.evidence.together import whole_of
 from askance.models.enumerated import Enumerated
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
@@ -65,6 +66,8 @@ PAIRS = (
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
     Pair(RandomField, Responses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
+    Pair(LinearModel, Tally, True, LinearProblem, LinearProblem),
+    Pair(LinearModel, Reports, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Tally, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
     Pair(ScalePilot, Tally, True, PilotProblem, PilotProblem),
@@ -75,6 +78,7 @@ _COLLECTED = {
     Enumerated: "Tally(channel).add(reports)",
     Softmax: "Responses(channel).add(x, reports)",
     RandomField: "Tally(channel).add(reports)",
+    LinearModel: "Tally(release.channel).add(reports)",
     MomentRelease: "Tally(release.channel).add(reports)",
     ScalePilot: "Tally(pilot.channel).add(reports)",
 }
@@ -97,8 +101,8 @@ def pair_of(model: object, evidence: object) -> Pair:
     if not rows:
         swapped = isinstance(evidence, tuple(_COLLECTED))
         raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, a RandomField, or the MomentRelease "
-            "or ScalePilot of a linear model.",
+            f"model is {shown(model)}; allowed: an Enumerated, a Softmax or a LinearModel, a RandomField, or the "
+            "MomentRelease or ScalePilot of a linear model.",
             remedy="Give the model first, then the evidence: estimate(model, tally)."
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",
