@@ -11,7 +11,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_fraction, as_parameter, as_positive_level, require_generator, shown
+from askance._checks import (
+    Number,
+    as_count,
+    as_fraction,
+    as_parameter,
+    as_positive_level,
+    number,
+    require_generator,
+    shown,
+)
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.statistics.choices import require_choice
@@ -131,12 +140,8 @@ class TwoStage:
         self._level = as_positive_level(privacy_level)
         self.model, self.privacy_level = _require_model(model), float(self._level)
         fraction = as_fraction(pilot_fraction, "pilot_fraction")
-        if not 0 < fraction < 1:
-            raise InputError(
-                f"pilot_fraction is {shown(fraction)}; allowed: above 0, below 1.",
-                remedy="Give the share of people in the pilot, such as 0.1; without a second stage there is estimate.",
-            )
-        self.pilot_fraction = fraction
+        remedy = "Give the share of people in the pilot, such as 0.1; without a second stage there is estimate."
+        self.pilot_fraction = number(fraction, "pilot_fraction", 0, 1, open=True, remedy=remedy)
         require_choice(target, "target", ("likelihood", "moments"))
         require_choice(spread, "spread", ("estimate", "posterior"))
         self.target, self.spread = target, spread

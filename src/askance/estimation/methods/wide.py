@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import number
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
@@ -47,8 +48,7 @@ def fit_wide(
             argument="method",
             remedy="Choose one of them, or use fewer covariates.",
         )
-    if not 0 <= ridge < np.inf:
-        raise InputError(f"ridge is {ridge}; allowed: 0 or more, finite.", remedy="The default is 0.04.")
+    number(ridge, "ridge", 0, remedy="The default is 0.04.")
     equations = problem.moments(weighting)
     penalty = np.tile([0.0 if term == "Intercept" else ridge for term in problem.model.terms], problem.rows.n_free)
     penalty /= problem.n_observations

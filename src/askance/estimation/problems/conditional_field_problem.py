@@ -11,10 +11,11 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import shown
 from askance.channels.statistics.clique_release import CliqueRelease
-from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, ShapeError
+from askance.errors import InputError, NotIdentifiedError, ShapeError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.problems.field_evidence import require_sizes
 from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, FieldOptimum, FieldPosterior
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
@@ -66,12 +67,7 @@ class ConditionalFieldProblem:
                 remedy="Build the field with covariates=…, or give the Reports alone.",
             )
         channel = evidence.channel
-        if channel.tables.sizes != field.sizes:
-            raise IncompatibleEvidenceError(
-                f"the field has variables of {shown(list(field.sizes))} values, the channel of "
-                f"{shown(list(channel.tables.sizes))}.",
-                remedy="Build both from the same variables, in the same order.",
-            )
+        require_sizes(field, channel)
         measured = {v for clique in channel.tables.cliques for v in clique}
         missing = [name for v, name in enumerate(field.variables) if v not in measured]
         if missing:

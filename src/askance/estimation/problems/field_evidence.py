@@ -200,12 +200,7 @@ def read_evidence(field: RandomField, evidence: Tally[StatisticsChannel] | Repor
     if not evidence.n_observations:
         raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
     if isinstance(channel, CliqueRelease):
-        if channel.tables.sizes != field.sizes:
-            raise IncompatibleEvidenceError(
-                f"the field has variables of {shown(list(field.sizes))} values, the channel of "
-                f"{shown(list(channel.tables.sizes))}.",
-                remedy="Build both from the same variables, in the same order.",
-            )
+        require_sizes(field, channel)
         require_purpose(field, channel)
         return CliqueEvidence(evidence, channel)
     _require_width(field, channel.dimension, channel.kind)
@@ -217,6 +212,16 @@ def read_evidence(field: RandomField, evidence: Tally[StatisticsChannel] | Repor
         f"{channel!r} does not noise the cells of tables as zeros and ones.",
         remedy="Take CliqueRelease, or PerValue of field.statistics(records).",
     )
+
+
+def require_sizes(field: RandomField, channel: CliqueRelease) -> None:
+    """Refuse reports about variables with other numbers of values."""
+    if channel.tables.sizes != field.sizes:
+        raise IncompatibleEvidenceError(
+            f"the field has variables of {shown(list(field.sizes))} values, the channel of "
+            f"{shown(list(channel.tables.sizes))}.",
+            remedy="Build both from the same variables, in the same order.",
+        )
 
 
 def require_purpose(field: RandomField, channel: StatisticsChannel) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
-from askance._checks import is_missing, shorten, shown
+from askance._checks import is_missing, shape, shorten, shown
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
@@ -72,10 +72,7 @@ class Sample:
         if weights is None:
             return cls((Piece(x, ones, ones, None),))
         given = np.asarray(weights, dtype=np.float64)
-        if given.shape != ones.shape:
-            raise ShapeError(
-                f"weights has shape {given.shape} for {len(ones)} rows of x.", remedy="Give one weight per row."
-            )
+        shape(given, ones.shape, "weights", "Give one weight per row.", f"for {len(ones)} rows of x")
         if not (np.isfinite(given).all() and (given > 0).all()):
             raise InputError(
                 f"weights are between {given.min()} and {given.max()}; allowed: above 0, finite.",
@@ -145,11 +142,8 @@ def read_matrix(x: Any, model: Softmax) -> Covariates:
             values = matrix = np.asarray(x, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError("x holds something that is not a number.", remedy="Give numbers only.") from None
-    if matrix.ndim != 2 or matrix.shape[1] != len(model.terms):
-        raise ShapeError(
-            f"x has shape {matrix.shape}; allowed: (rows, {len(model.terms)}), the columns {shorten(model.terms)}.",
-            remedy="Give one column per term, in this order; a single respondent is a table of one row.",
-        )
+    remedy = "Give one column per term, in this order; a single respondent is a table of one row."
+    shape(matrix, ("rows", len(model.terms)), "x", remedy, f"the columns {shorten(model.terms)}")
     if not matrix.shape[0]:
         raise EmptyDataError("x has no rows.", remedy="Give at least one respondent.")
     if not np.isfinite(values).all():
