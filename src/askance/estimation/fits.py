@@ -43,8 +43,8 @@ def fit_of(problem: Any, outcome: Outcome, alarm: str = "") -> Any:
     raise TypeError(f"no fit is made of a {type(problem).__name__}")
 
 
-@fit_of.register
-def _(problem: DistributionProblem, outcome: Outcome, alarm: str = "") -> DistributionFit:
+@fit_of.register(DistributionProblem)
+def _(problem: DistributionProblem[Any], outcome: Outcome, alarm: str = "") -> DistributionFit:
     outcome = with_unbiased_moments(outcome, lambda: problem.moments("best"))
     return DistributionFit(
         model=problem.model,
@@ -55,7 +55,7 @@ def _(problem: DistributionProblem, outcome: Outcome, alarm: str = "") -> Distri
     )
 
 
-def _shared(problem: DistributionProblem | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
+def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
     """What fits with and without covariates have."""
     return {
         "theta": outcome.theta,

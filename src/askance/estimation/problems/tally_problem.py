@@ -19,7 +19,7 @@ from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.likelihood import MarginalLikelihood
 from askance.estimation.problems.matching import MomentMatching, is_outside
-from askance.estimation.protocols import CovarianceKind
+from askance.estimation.protocols import CovarianceKind, MomentEquations
 from askance.estimation.solvers.noisy import NoisyMoments
 from askance.evidence.pooled import PooledChannel
 from askance.evidence.tally import Tally
@@ -51,7 +51,7 @@ class DistributionProblem(ABC, Generic[C]):
         self.standard = Standard.of_model(model.statistic_ranges, information)
 
     @abstractmethod
-    def moments(self, weighting: Weighting) -> DistributionMoments:
+    def moments(self, weighting: Weighting) -> MomentEquations:
         """The moment equations."""
 
     @abstractmethod
