@@ -12,7 +12,7 @@ from askance._arrays import FloatArray
 from askance.estimation.field import estimate_field
 from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
-from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import Responses
 from askance.models.random_field import RandomField
 
 TREE = RandomField([2, 3, 2, 2], [[0, 1], [1, 2], [1, 3]], covariates=["income", "year"])
@@ -68,7 +68,7 @@ def fields_covariates(rng: np.random.Generator, simulations: int) -> Iterator[Fi
         repaired, ratios = dict.fromkeys(methods, 0), []
         for _ in range(count):
             x = _people(rng)
-            seen = FieldResponses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
+            seen = Responses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
             for method in methods:
                 fit = estimate_field(field, seen, method)
                 covered[method] += _hits(fit, truth) / count

@@ -19,7 +19,6 @@ from askance import (
     MatrixChannel,
     PerValue,
     RandomizedResponse,
-    StatisticsTally,
     Tally,
     asymptotics,
     estimate,
@@ -96,7 +95,7 @@ def _on_statistics(name: str, model: Enumerated, theta: FloatArray, channel: Sta
     sums = np.array([channel.sums(reports[i : i + 1]) for i in range(len(reports))])
 
     def moments(counts: IntArray) -> FloatArray:
-        return estimate(model, StatisticsTally(channel, counts @ sums, int(counts.sum())), "moments").theta
+        return estimate(model, Tally(channel, counts @ sums, int(counts.sum())), "moments").theta
 
     yield Prediction(f"{name}, moments", frequencies, moments, limit.moments)
     assert limit.marginal is not None

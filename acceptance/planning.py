@@ -19,7 +19,6 @@ from askance import (
     RandomizedResponse,
     Responses,
     Softmax,
-    StatisticsTally,
     Tally,
     UnrelatedQuestion,
     estimate,
@@ -211,7 +210,7 @@ def _field() -> Iterator[Survey]:
         channel = row.channel
         assert isinstance(channel, StatisticsChannel)
         reports = channel.simulate(field.sample(theta, row.n, rng), rng)
-        return estimate_field(field, StatisticsTally(channel).add(reports), covariance=False).statistics
+        return estimate_field(field, Tally(channel).add(reports), covariance=False).statistics
 
     for name in ("cliques", "records"):
         planned = plan(field, name, theta, privacy_level=2, standard_error=0.008)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.check import Figure, check
-from askance import CliqueRelease, CoordinateRelease, PerValue, StatisticsTally
+from askance import CliqueRelease, CoordinateRelease, PerValue, Tally
 from askance._arrays import FloatArray, IntArray
 from askance.channels import StatisticsChannel
 from askance.estimation.field import estimate_field
@@ -76,7 +76,7 @@ def _measure(
     method: FieldMethod = "moments",
 ) -> float:
     given = records if isinstance(channel, CliqueRelease) else field.statistics(records).astype(np.uint8)
-    tally = StatisticsTally(channel).add(channel.simulate(given, rng))
+    tally = Tally(channel).add(channel.simulate(given, rng))
     return _distance(estimate_field(field, tally, method, covariance=False).statistics, truth, field)
 
 

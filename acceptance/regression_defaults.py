@@ -24,7 +24,7 @@ from askance.design.regression_release import regression_release
 from askance.errors import RepairWarning
 from askance.estimation.linear import simulate_linear
 from askance.estimation.problems.moment_repair import repair_design
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.linear import LinearModel
 
 NAME = "private-regression-defaults"
@@ -44,7 +44,7 @@ _SIZE, _SURVEYS, _MOST_POPULATIONS = 8_000, 30, 40
 _REAL = 8
 
 
-class DrawnTally(StatisticsTally):
+class DrawnTally(Tally[StatisticsChannel]):
     """A tally whose means were drawn, not summed."""
 
     def __init__(self, channel: StatisticsChannel, mean: FloatArray, errors: FloatArray, n: int) -> None:

@@ -16,8 +16,8 @@ from askance import (
     Hypercube,
     PerValue,
     QuadraticRelease,
-    StatisticsTally,
     SubsetSelection,
+    Tally,
     estimate,
     estimate_mean,
 )
@@ -54,7 +54,7 @@ def statistics(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
             covered = np.zeros(channel.dimension)
             for _ in range(simulations):
                 people = population[rng.integers(len(population), size=RESPONDENTS)]
-                tally = StatisticsTally(channel).add(channel.simulate(people, rng))
+                tally = Tally(channel).add(channel.simulate(people, rng))
                 lower, upper = estimate_mean(tally).confidence_interval()
                 covered += (lower <= truth) & (truth <= upper)
             note = (
@@ -82,7 +82,7 @@ def statistics_fit(rng: np.random.Generator, simulations: int) -> Iterator[Figur
             for _ in range(simulations):
                 y = PAPER.sample(theta, 20_000, rng)
                 truth = y if isinstance(channel, SubsetSelection) else PAPER.statistics(y)
-                fit = estimate(PAPER, StatisticsTally(channel).add(channel.simulate(truth, rng)))
+                fit = estimate(PAPER, Tally(channel).add(channel.simulate(truth, rng)))
                 lower, upper = fit.confidence_interval()
                 covered += (lower <= theta) & (theta <= upper)
             for parameter, share in zip(PAPER.parameter_names, covered / simulations, strict=True):

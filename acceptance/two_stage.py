@@ -18,7 +18,6 @@ from askance.design.covariances import asymptotics, marginal_information
 from askance.design.statistics_covariances import report_matrix, truths_of
 from askance.errors import RepairWarning
 from askance.estimation.two_stage import TwoStage
-from askance.evidence import StatisticsTally
 
 MODEL = Enumerated([[0, 0, 1, 1], [0, 1, 0, 1]])
 THETA = np.array([5.0, -1.0])
@@ -101,7 +100,7 @@ def _rival_spreads(
                 estimates.setdefault(method, []).append(estimate(MODEL, Tally(channel, counts), method).theta)
             if name == "coordinate release":
                 # Possible reports are listed coordinate by coordinate; sums have all zeros first, then all ones.
-                sums = StatisticsTally(release, counts.reshape(2, 2).T.ravel(), n)
+                sums = Tally(release, counts.reshape(2, 2).T.ravel(), n)
                 estimates.setdefault("within coordinates", []).append(estimate(MODEL, sums).theta)
         for method, found in estimates.items():
             spreads[f"{name} ({method})"] = _spread(found, n)

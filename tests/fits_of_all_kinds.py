@@ -19,7 +19,6 @@ from askance import (
     CliqueRelease,
     CountTagger,
     Enumerated,
-    FieldResponses,
     ForcedResponse,
     LinearModel,
     Prior,
@@ -27,7 +26,6 @@ from askance import (
     RandomizedResponse,
     Responses,
     Softmax,
-    StatisticsTally,
     Tally,
     Warner,
     estimate,
@@ -113,14 +111,14 @@ def fields() -> Iterator[tuple[str, Any]]:
     records[:, 1:] = np.where(rng.random((30_000, 5)) < 0.5, records[:, :-1], records[:, 1:])
     reports = channel.simulate(records, rng)
     for method in _METHODS:
-        fit = estimate_field(field, StatisticsTally(channel).add(reports), method)
+        fit = estimate_field(field, Tally(channel).add(reports), method)
         yield f"field, {method}", fit
         yield f"tables of a field, {method}", fit.marginal([0, 1]).standard_error
     small = RandomField([2, 3, 2], [[0, 1], [1, 2]], covariates=["u", "v"])
     channel = CliqueRelease(small.sizes, small.cliques, 3)
     x = rng.normal(size=(9_000, 2))
     told = np.column_stack([x[:, 0] > 0, rng.integers(0, 3, 9_000), x[:, 1] > 0]).astype(np.int64)
-    evidence = FieldResponses(channel).add(x, channel.simulate(told, rng))
+    evidence = Responses(channel).add(x, channel.simulate(told, rng))
     for method in _METHODS:
         yield f"field with covariates, {method}", estimate_field(small, evidence, method)
 

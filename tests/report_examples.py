@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import PerValue, StatisticsTally, Tally
+from askance import PerValue, Tally
 from askance._arrays import AnyArray
 from askance.channels import AnyChannel, Reports, StatisticsChannel, entries
 
@@ -51,9 +51,9 @@ def same(left: Any, right: Any) -> bool:
     return bool(left.dtype == right.dtype) and np.array_equal(left, right)
 
 
-def evidence_of(channel: AnyChannel, reports: Any) -> Tally | StatisticsTally:
+def evidence_of(channel: AnyChannel, reports: Any) -> Tally[Any]:
     if isinstance(channel, StatisticsChannel):
-        return StatisticsTally(channel).add(reports)
+        return Tally(channel).add(reports)
     return Tally(channel).add(reports)
 
 

@@ -12,7 +12,6 @@ from askance import (
     MatrixChannel,
     PerValue,
     RandomizedResponse,
-    StatisticsTally,
     SubsetSelection,
     Tally,
     Warner,
@@ -79,7 +78,7 @@ def test_every_refusal_says_it(tmp_path: Path) -> None:
     assert repr(first) == repr(second)
     told = r"They differ in statistic_bound \(3\.0, not 2\.0\)"
     with pytest.raises(IncompatibleEvidenceError, match=told):
-        StatisticsTally(first).merge(StatisticsTally(second))
+        Tally(first).merge(Tally(second))
     with pytest.raises(IncompatibleEvidenceError, match=told):
         first.sums(second.simulate(np.zeros((2, 60)), rng))
     answers = [RandomizedResponse(p, outputs=LABELS) for p in ("1/2", "1/4")]

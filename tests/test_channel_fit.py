@@ -18,7 +18,6 @@ from askance import (
     CliqueRelease,
     CoordinateRelease,
     Enumerated,
-    FieldResponses,
     ForcedResponse,
     Hybrid,
     Hypercube,
@@ -30,7 +29,6 @@ from askance import (
     RandomizedResponse,
     Responses,
     Softmax,
-    StatisticsTally,
     SubsetSelection,
     Tally,
     TripleRelease,
@@ -56,8 +54,8 @@ DESIGN = ForcedResponse("2/3", "1/6")
 LABELS = PerValue(128, 1, l1_norm=1)
 
 
-def all_ones(n: int) -> StatisticsTally:
-    return StatisticsTally(LABELS, np.full(128, n), n)
+def all_ones(n: int) -> Tally[StatisticsChannel]:
+    return Tally(LABELS, np.full(128, n), n)
 
 
 # -- never where they can have -----------------------------------------------------------------------------------------
@@ -127,7 +125,7 @@ def test_bounds_hold_whatever_the_statistics_are(name: str) -> None:
             for step, p in zip(each, probabilities[:, truth].tolist(), strict=True):
                 law[step] += p
             laws.append(law)
-        assert_bounds_hold(law_of_sums(laws), lambda sums: surprise(StatisticsTally(channel, sums, n)).bound)
+        assert_bounds_hold(law_of_sums(laws), lambda sums: surprise(Tally(channel, sums, n)).bound)
 
 
 @pytest.mark.parametrize("name", CHANNELS)
@@ -135,12 +133,12 @@ def test_honest_reports_raise_no_alarm(name: str) -> None:
     """False alarms: at most 1e-6 each, as is proved."""
     channel, rng = CHANNELS[name], np.random.default_rng(11)
     for truth in (truths_for(channel, 2000, rng), np.repeat(truths_for(channel, 1, rng), 2000, axis=0)):
-        tally = StatisticsTally(channel).add(channel.simulate(truth, rng))
+        tally = Tally(channel).add(channel.simulate(truth, rng))
         result = channel_fit_test(tally)
         assert result.bound >= IMPOSSIBLE
         assert result.p_value == result.bound
         assert result.p_value_is_bound
-    assert surprise(StatisticsTally(channel)).bound == 1
+    assert surprise(Tally(channel)).bound == 1
 
 
 # -- found for every channel -------------------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ SWAPPED: dict[str, tuple[StatisticsChannel, StatisticsChannel, Callable[[int], A
 def test_other_probabilities_than_the_stated_ones(name: str) -> None:
     real, stated, truth_of, n = SWAPPED[name]
     sums = real.sums(real.simulate(truth_of(n), np.random.default_rng(7)))
-    result = channel_fit_test(StatisticsTally(stated, sums, n))
+    result = channel_fit_test(Tally(stated, sums, n))
     assert result.bound < IMPOSSIBLE
     assert result.worst
     assert result.worst in result.message
@@ -238,11 +236,11 @@ def test_the_same_function_in_both_places_and_two_kinds_of_p_values() -> None:
         channel_fit_test(tally, replicates=5)
     with pytest.raises(InputError, match="evidence is 3"):
         channel_fit_test(3)  # type: ignore[arg-type]
-    for empty in (Tally(DESIGN), Responses(DESIGN), StatisticsTally(LABELS)):
+    for empty in (Tally(DESIGN), Responses(DESIGN), Tally(LABELS)):
         with pytest.raises(EmptyDataError):
             channel_fit_test(empty)
     reports = LABELS.simulate(np.eye(128), np.random.default_rng(0))
-    assert channel_fit_test(reports).bound == channel_fit_test(StatisticsTally(LABELS).add(reports)).bound
+    assert channel_fit_test(reports).bound == channel_fit_test(Tally(LABELS).add(reports)).bound
 
 
 # -- estimates say so first --------------------------------------------------------------------------------------------
@@ -279,9 +277,9 @@ def test_estimates_of_fields(tmp_path: Path) -> None:
     field, rng = RandomField([2, 2], [[0], [1]]), np.random.default_rng(2)
     channel = CliqueRelease(field.sizes, field.cliques, 2)
     reports = channel.simulate(np.zeros((400, 2), dtype=int), rng)
-    biased = StatisticsTally(channel).add(reports).sums.copy()
+    biased = Tally(channel).add(reports).sums.copy()
     biased[:2], biased[2:] = [300, 95], [3, 2, 395, 5]
-    tally = StatisticsTally(channel, biased, 400)
+    tally = Tally(channel, biased, 400)
     with pytest.warns(ImpossibleReportsWarning, match="clique 0: 98.8 % of reports"):
         fit = estimate_field(field, tally)
     assert fit.summary().startswith("ALARM")
@@ -296,7 +294,7 @@ def test_estimates_of_fields_with_covariates() -> None:
     rng = np.random.default_rng(4)
     reports = real.simulate(np.zeros((500, 2), dtype=int), rng)
     same = type(reports)(stated, reports.columns)
-    evidence = FieldResponses(stated).add(rng.normal(size=(500, 1)), same)
+    evidence = Responses(stated).add(rng.normal(size=(500, 1)), same)
     with pytest.warns((ImpossibleReportsWarning, RepairWarning)) as caught:
         fit = estimate_field(field, evidence)
     assert caught[0].category is ImpossibleReportsWarning
@@ -311,7 +309,7 @@ def test_estimates_of_private_regressions() -> None:
     vectors = np.tile([1.0, 0.0, 0.0], (2000, 1))
     sums = devices.sums(devices.simulate(vectors, np.random.default_rng(1)))
     with pytest.warns((ImpossibleReportsWarning, RepairWarning)) as caught:
-        fit = estimate_linear(release, StatisticsTally(release.channel, sums, 2000))
+        fit = estimate_linear(release, Tally(release.channel, sums, 2000))
     assert caught[0].category is ImpossibleReportsWarning
     assert fit.summary().startswith("ALARM")
     assert fit.to_json()["messages"][0] == fit.alarm
@@ -326,7 +324,7 @@ def test_estimates_of_private_regressions() -> None:
     ],
     ids=["statistics", "answers", "unbiased"],
 )
-def test_the_command_says_so_first(tally: Tally | StatisticsTally, options: list[str], tmp_path: Path) -> None:
+def test_the_command_says_so_first(tally: Tally[Any], options: list[str], tmp_path: Path) -> None:
     save(tally, tmp_path / "a.state")
     command = ["estimate", str(tmp_path / "a.state"), *options]
     plain = call(*command)

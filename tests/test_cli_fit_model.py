@@ -13,7 +13,6 @@ from askance import (
     Enumerated,
     PerValue,
     RandomizedResponse,
-    StatisticsTally,
     Tally,
     estimate,
     estimate_mean,
@@ -90,12 +89,12 @@ def test_tallies_of_one_channel_are_added() -> None:
 
 def test_sums_of_one_channel_are_added_and_others_refused() -> None:
     channel, rng = PerValue(2, 2), np.random.default_rng(0)
-    parts = [StatisticsTally(channel).add(channel.simulate(rng.integers(0, 2, (50, 2)), rng)) for _ in range(2)]
+    parts = [Tally(channel).add(channel.simulate(rng.integers(0, 2, (50, 2)), rng)) for _ in range(2)]
     for name, part in zip(("a.state", "b.state"), parts, strict=True):
         save(part, name)
     content = parsed(call("estimate", "a.state", "b.state", "--json"))
     assert numbers(content["statistics"], "mean") == estimate_mean(parts[0] + parts[1]).mean.tolist()
-    save(StatisticsTally(PerValue(2, 1)), "c.state")
+    save(Tally(PerValue(2, 1)), "c.state")
     assert_one_line(call("estimate", "a.state", "c.state"), ("c.state", "another channel", "a.state"))
     assert_one_line(call("estimate", "lax.state", "a.state"), ("lax.state counts answers", "a.state"))
 
@@ -148,7 +147,7 @@ def test_the_likelihood_where_there_is_no_unbiased_beta() -> None:
 def test_a_model_of_noised_statistics() -> None:
     channel, rng = PerValue(2, 4), np.random.default_rng(0)
     y = MODEL.sample([1.0, -1.0], 5000, rng)
-    sums = StatisticsTally(channel).add(channel.simulate(MODEL.statistics(y), rng))
+    sums = Tally(channel).add(channel.simulate(MODEL.statistics(y), rng))
     save(sums, "sums.state")
     expect(parsed(call("estimate", "sums.state", "--model", "model.json", "--json")), estimate(MODEL, sums))
 

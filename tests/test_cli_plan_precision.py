@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from askance.estimation.field import estimate_field
-from askance.evidence import StatisticsTally
+from askance.evidence import Tally
 from askance.formats import save
 from askance.formats.field_fit_file import read_field
 from askance.formats.release_file import read_regression
@@ -75,7 +75,7 @@ def test_the_pilot_of_a_field() -> None:
 
     model, rng = read_field("field.toml"), np.random.default_rng(0)
     channel = field_release(model, 3)
-    tally = StatisticsTally(channel).add(channel.simulate(rng.integers(0, model.sizes, (4000, 3)), rng))
+    tally = Tally(channel).add(channel.simulate(rng.integers(0, model.sizes, (4000, 3)), rng))
     fit = estimate_field(model, tally)
     save(fit, "pilot.fit")
     found = field("--privacy-level", "2", "--respondents", "9000", "--pilot-fit", "pilot.fit", "--channel", "cliques")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import CliqueRelease, ForcedResponse, StatisticsTally, Tally, save
+from askance import CliqueRelease, ForcedResponse, Tally, save
 from askance.cli.command import askance as root
 from askance.estimation.field import estimate_field
 from askance.formats import channel_to_toml
@@ -84,7 +84,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     (folder / "forced.toml").write_text(channel_to_toml(FORCED))
     (folder / "cliques.toml").write_text(channel_to_toml(CLIQUES))
     save(Tally(FORCED, [40, 20]), folder / "answers.state")
-    tally = StatisticsTally(CLIQUES).add(CLIQUES.simulate(rng.integers(0, 2, (900, 2)), rng))
+    tally = Tally(CLIQUES).add(CLIQUES.simulate(rng.integers(0, 2, (900, 2)), rng))
     save(tally, folder / "cliques.state")
     save(estimate_field(field_for(CLIQUES, folder / "field.toml"), tally), folder / "people.field")
     corpus = Corpus.of([["a", "dog", "barks"], ["a", "cat"]] * 9, [["D", "N", "V"], ["D", "N"]] * 9)

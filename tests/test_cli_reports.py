@@ -12,8 +12,8 @@ import click
 import numpy as np
 import pytest
 
-from askance import PerValue, StatisticsTally, Tally, Warner, load
-from askance.channels import AnyChannel, ChannelEntry, StatisticsChannel, build_channel, entries
+from askance import PerValue, Tally, Warner, load
+from askance.channels import AnyChannel, ChannelEntry, build_channel, entries
 from askance.channels.purposes import purpose_of_columns
 from askance.cli.command import askance as root
 from askance.cli.shared import progress as progress_module
@@ -88,10 +88,10 @@ def test_a_table_becomes_a_state(entry: ChannelEntry, example: dict[str, Any], t
     result = parsed(call("aggregate", lines, rows, "-o", state, "--json"))
     assert (result["reports"], result["refused"]) == (60, {})
     evidence = load(state)
-    assert isinstance(evidence, StatisticsTally if isinstance(channel, StatisticsChannel) else Tally)
+    assert isinstance(evidence, Tally)
     assert evidence.n_observations == 60
     parts = [read_reports(lines), read_reports(rows)]
-    empty: Any = StatisticsTally(channel) if isinstance(channel, StatisticsChannel) else Tally(channel)
+    empty: Any = Tally(channel)
     assert evidence == empty.add(parts[0]).add(parts[1])
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from askance import CliqueRelease, PerValue, StatisticsTally, save
+from askance import CliqueRelease, PerValue, Tally, save
 from askance.categories import LabelSet
+from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.devices.synth import synth_command
 from askance.errors import FormatError, InputError
 from askance.estimation.field import estimate_field
@@ -38,9 +39,9 @@ CHANNEL = CliqueRelease([2, 3, 2], [[0, 1], [1, 2]], 3)
 
 
 @pytest.fixture(scope="module")
-def tally() -> StatisticsTally:
+def tally() -> Tally[StatisticsChannel]:
     rng = np.random.default_rng(0)
-    return StatisticsTally(CHANNEL).add(CHANNEL.simulate(rng.integers(0, [2, 3, 2], (5000, 3)), rng))
+    return Tally(CHANNEL).add(CHANNEL.simulate(rng.integers(0, [2, 3, 2], (5000, 3)), rng))
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def description(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fit(tally: StatisticsTally, description: Path) -> FieldFit:
+def fit(tally: Tally[StatisticsChannel], description: Path) -> FieldFit:
     return estimate_field(field_for(CHANNEL, description), tally)
 
 
@@ -62,7 +63,7 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.mark.parametrize("covariance", [True, False])
-def test_a_fit_is_read_as_it_was_written(tally: StatisticsTally, tmp_path: Path, covariance: bool) -> None:
+def test_a_fit_is_read_as_it_was_written(tally: Tally[StatisticsChannel], tmp_path: Path, covariance: bool) -> None:
     labels: dict[str, LabelSet] = {
         "smokes": ["no", "yes"],
         "age": ["young", "middle", "old"],
@@ -162,7 +163,7 @@ def test_fields_from_channels_and_descriptions(description: Path, tmp_path: Path
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def test_fit_prints_saves_and_writes_tables(tally: StatisticsTally, description: Path, tmp_path: Path) -> None:
+def test_fit_prints_saves_and_writes_tables(tally: Tally[StatisticsChannel], description: Path, tmp_path: Path) -> None:
     state, saved, tables = (tmp_path / name for name in ("all.state", "people.field", "tables.csv"))
     save(tally, state)
     fields = ("estimate", str(state), "--field")
@@ -214,7 +215,7 @@ def test_synth_refuses(fit: FieldFit, tmp_path: Path, options: list[object], tex
         raise result.exception or AssertionError(result.output)
 
 
-def test_synth_refuses_what_is_no_field(tmp_path: Path, tally: StatisticsTally) -> None:
+def test_synth_refuses_what_is_no_field(tmp_path: Path, tally: Tally[StatisticsChannel]) -> None:
     from askance import save
 
     save(tally, tmp_path / "tally")
@@ -227,7 +228,7 @@ def test_a_state_becomes_a_field_and_synthetic_records(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     channel = CliqueRelease([2, 3], [[0, 1]], 2)
     state, kept, tables, made = (str(tmp_path / name) for name in ("a.state", "a.field", "t.csv", "s.csv"))
-    save(StatisticsTally(channel).add(channel.simulate(rng.integers(0, [2, 3], (20_000, 2)), rng)), state)
+    save(Tally(channel).add(channel.simulate(rng.integers(0, [2, 3], (20_000, 2)), rng)), state)
     (tmp_path / "v.toml").write_text('[variables]\nsmokes = ["no", "yes"]\nage = ["young", "middle", "old"]\n')
     named = ("--variables", str(tmp_path / "v.toml"))
     outcome = call("estimate", state, "--field", *named, "--save", kept, "--tables", tables)

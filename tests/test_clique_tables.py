@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askance import (
-    FieldResponses,
     MatrixChannel,
     RandomField,
     RandomizedResponse,
-    StatisticsTally,
+    Responses,
+    Tally,
     build_channel,
     certify,
     estimate_field,
@@ -269,7 +269,7 @@ def test_fits_are_those_of_subset_selection(method: Any) -> None:
     np.testing.assert_allclose(found.theta, expected.theta, atol=1e-9)
     np.testing.assert_allclose(found.covariance, expected.covariance, atol=1e-9)
     # Sums of listed tables hold the likelihood; those of subsets of two cells do not.
-    from_sums = estimate_field(field, StatisticsTally(listed).add(same), method=method)
+    from_sums = estimate_field(field, Tally(listed).add(same), method=method)
     np.testing.assert_allclose(from_sums.theta, expected.theta, atol=1e-9)
 
 
@@ -280,7 +280,7 @@ def test_fits_with_covariates_are_those_of_subset_selection(method: Any) -> None
     rng = np.random.default_rng(11)
     x = rng.normal(size=(1500, 1))
     reports = plain.simulate(field.sample(0.5 * rng.normal(size=field.dimension), len(x), rng, x), rng)
-    evidence = FieldResponses(plain).add(x, reports), FieldResponses(listed).add(x, as_observations(reports, listed))
+    evidence = Responses(plain).add(x, reports), Responses(listed).add(x, as_observations(reports, listed))
     expected, found = (estimate_field(field, each, method=method) for each in evidence)
     assert found.converged
     np.testing.assert_allclose(found.theta, expected.theta, atol=1e-8)
@@ -320,7 +320,7 @@ def test_effects_of_covariates_with_one_optimal_table(method: Any) -> None:
     channel = CliqueRelease(field.sizes, field.cliques, 3, table_channels=[optimum(3), None])
     rng = np.random.default_rng(16)
     theta, x = 0.4 * rng.normal(size=field.dimension), rng.normal(size=(8000, 1))
-    evidence = FieldResponses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
+    evidence = Responses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
     fit = estimate_field(field, evidence, method=method, prior_scale=10.0)
     assert fit.converged
     for v in range(3):
@@ -370,7 +370,7 @@ def test_everything_is_written_and_read_again(tmp_path: Path) -> None:
     for suffix in ("jsonl", "parquet"):
         write_reports(tmp_path / f"reports.{suffix}", reports)
         assert read_reports(tmp_path / f"reports.{suffix}") == reports
-    tally = StatisticsTally(MIXED).add(reports)
+    tally = Tally(MIXED).add(reports)
     save(tally, tmp_path / "sums.state")
     assert load(tmp_path / "sums.state") == tally
     fit = estimate_field(RandomField([2, 2, 3], [[0, 1], [1, 2]]), tally)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from askance import CoordinateRelease, PerValue, StatisticsTally, SubsetSelection, estimate_mean
+from askance import CoordinateRelease, PerValue, SubsetSelection, Tally, estimate_mean
 from askance.channels import StatisticsChannel
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
 from askance.estimation import MeanStatistics, combine_means
@@ -21,7 +21,7 @@ TRUTH = np.array([0.7, 0.2, 0.1])
 def means_of(channel: StatisticsChannel, n: int, seed: int) -> MeanStatistics:
     rng = np.random.default_rng(seed)
     people = np.eye(3, dtype=np.uint8)[rng.choice(3, n, p=TRUTH)]
-    return estimate_mean(StatisticsTally(channel).add(channel.simulate(people, rng)))
+    return estimate_mean(Tally(channel).add(channel.simulate(people, rng)))
 
 
 SEVERAL = [means_of(PerValue(3, 1, l1_norm=1), 4_000, 1), means_of(CoordinateRelease(3, 2), 9_000, 2)]
@@ -71,6 +71,6 @@ def test_what_does_not_belong_together_is_refused() -> None:
     with pytest.raises(InputError, match=r"means\[1\] is 3"):
         combine_means([SEVERAL[0], 3])  # type: ignore[list-item]
     labels = SubsetSelection(["a", "b", "c"], 1)
-    others = estimate_mean(StatisticsTally(labels).add(labels.simulate(["a", "b"], np.random.default_rng(1))))
+    others = estimate_mean(Tally(labels).add(labels.simulate(["a", "b"], np.random.default_rng(1))))
     with pytest.raises(IncompatibleEvidenceError, match=r"means\[1\] about 'a', 'b', 'c'"):
         combine_means([SEVERAL[0], others])

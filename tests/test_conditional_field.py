@@ -26,7 +26,7 @@ from askance.estimation.problems.conditional_losses import FieldMoments, MomentL
 from askance.estimation.problems.field_design import CliqueRows, FieldDesign, rows_by_clique
 from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.problems.tilted_field import TiltedField
-from askance.evidence.field_responses import FieldResponses
+from askance.evidence.responses import Responses
 from askance.models.random_field import RandomField
 
 CHAIN = RandomField([2, 3, 2], [[0, 1], [1, 2]], covariates=["income", "age"])
@@ -46,9 +46,9 @@ def _x(n: int, rng: np.random.Generator) -> FloatArray:
 
 def _evidence(
     field: RandomField, channel: CliqueRelease, theta: FloatArray, x: FloatArray, seed: int = 0
-) -> FieldResponses:
+) -> Responses[CliqueRelease]:
     rng = np.random.default_rng(seed)
-    return FieldResponses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
+    return Responses(channel).add(x, channel.simulate(field.sample(theta, len(x), rng, x), rng))
 
 
 def _problem(
@@ -223,7 +223,7 @@ def test_without_noise_it_is_logistic_regression(method: FieldMethod) -> None:
     channel = CliqueRelease(field.sizes, field.cliques, 30)
     records = field.sample(_theta(field), len(x), rng, x)
     reports = channel.simulate(records, rng)
-    fit = estimate_field(field, FieldResponses(channel).add(x, reports), method, prior_scale=1000.0)
+    fit = estimate_field(field, Responses(channel).add(x, reports), method, prior_scale=1000.0)
     for v in range(2):  # maximum likelihood: Σ (1, x) (1[y] − p) = 0 over those who reported v
         own = reports.columns["clique"] == v
         error = np.eye(field.sizes[v])[records[own, v]] - field.marginal(fit.theta, [v], x[own])
@@ -244,10 +244,10 @@ def test_covariates_that_say_nothing_change_nothing() -> None:
     before = estimate_field(plain, reports, prior_scale=30.0)
     # A constant column: the same moments and no others.
     constant = RandomField(plain.sizes, plain.cliques, covariates=1)
-    same = estimate_field(constant, FieldResponses(channel).add(np.full((15_000, 1), 3.0), reports), prior_scale=30.0)
+    same = estimate_field(constant, Responses(channel).add(np.full((15_000, 1), 3.0), reports), prior_scale=30.0)
     assert same.diagnostics.parameters == before.diagnostics.parameters
     # Noise: further moments, which say little about the tables.
-    noise = estimate_field(CHAIN, FieldResponses(channel).add(rng.normal(size=(15_000, 2)), reports), prior_scale=30.0)
+    noise = estimate_field(CHAIN, Responses(channel).add(rng.normal(size=(15_000, 2)), reports), prior_scale=30.0)
     for clique in plain.cliques:
         table = before.marginal(clique)
         found = same.marginal(clique)
@@ -263,7 +263,7 @@ def test_covariates_that_say_nothing_change_nothing() -> None:
 def test_units_and_origin_of_covariates_do_not_matter(method: FieldMethod) -> None:
     x, channel = _x(4000, np.random.default_rng(8)), CliqueRelease(CHAIN.sizes, CHAIN.cliques, 3)
     seen = _evidence(CHAIN, channel, _theta(CHAIN, scale=0.5), x)
-    moved = FieldResponses(channel).add(x * np.array([100.0, 0.5]) + np.array([0.0, 2016.0]), seen.chunks[0].reports)
+    moved = Responses(channel).add(x * np.array([100.0, 0.5]) + np.array([0.0, 2016.0]), seen.chunks[0].reports)
     first, second = estimate_field(CHAIN, seen, method), estimate_field(CHAIN, moved, method)
     np.testing.assert_allclose(second.effects(1).estimate, first.effects(1).estimate / [[100.0], [0.5]], rtol=1e-5)
     np.testing.assert_allclose(
@@ -294,7 +294,7 @@ def test_parts_merge_to_the_same_fit() -> None:
     x, channel = _x(2000, np.random.default_rng(10)), CliqueRelease(CHAIN.sizes, CHAIN.cliques, 3)
     whole = _evidence(CHAIN, channel, _theta(CHAIN), x)
     reports = whole.chunks[0].reports
-    parts = [FieldResponses(channel).add(x[i : i + 500], reports[i : i + 500]) for i in range(0, 2000, 500)]
+    parts = [Responses(channel).add(x[i : i + 500], reports[i : i + 500]) for i in range(0, 2000, 500)]
     merged = sum(parts[1:], start=parts[0])
     assert merged.n_observations == 2000
     np.testing.assert_array_equal(estimate_field(CHAIN, merged).theta, estimate_field(CHAIN, whole).theta)
@@ -378,13 +378,13 @@ def test_a_clique_that_nobody_drew_is_left_to_the_prior() -> None:
 
 CHANNEL = CliqueRelease(CHAIN.sizes, CHAIN.cliques, 1)
 REPORTS = CHANNEL.simulate(np.zeros((4, 3), dtype=np.int64), np.random.default_rng(0))
-SEEN = FieldResponses(CHANNEL).add(np.eye(4, 2), REPORTS)
+SEEN = Responses(CHANNEL).add(np.eye(4, 2), REPORTS)
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "another channel": (lambda: FieldResponses(PerValue(3, 1)), InputError, "CliqueRelease"),  # type: ignore[arg-type]
+    "another channel": (lambda: Responses(PerValue(3, 1)), InputError, "CliqueRelease"),
     "no reports": (lambda: SEEN.add(np.eye(4, 2), [1, 2, 3, 4]), InputError, "Reports"),
     "other reports": (
-        lambda: FieldResponses(CliqueRelease(CHAIN.sizes, CHAIN.cliques, 2)).add(np.eye(4, 2), REPORTS),
+        lambda: Responses(CliqueRelease(CHAIN.sizes, CHAIN.cliques, 2)).add(np.eye(4, 2), REPORTS),
         AskanceError,
         "clique-release|channel",
     ),
@@ -395,7 +395,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "missing": (lambda: SEEN.add([[1.0, 2], [0, 1], [0, None], [1, 1]], REPORTS), MissingValueError, "row 2"),
     "infinite": (lambda: SEEN.add(np.full((4, 2), np.inf), REPORTS), MissingValueError, "finite"),
     "texts": (lambda: SEEN.add([["a", "b"]] * 4, REPORTS), InputError, "numbers"),
-    "empty": (lambda: estimate_field(CHAIN, FieldResponses(CHANNEL)), EmptyDataError, "no reports"),
+    "empty": (lambda: estimate_field(CHAIN, Responses(CHANNEL)), EmptyDataError, "no reports"),
     "reports without x": (lambda: estimate_field(CHAIN, REPORTS), InputError, "Responses"),
     "a field without x": (
         lambda: estimate_field(RandomField(CHAIN.sizes, CHAIN.cliques), SEEN), InputError, "field has none",
@@ -410,7 +410,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "an unseen variable": (
         lambda: estimate_field(
             CHAIN,
-            FieldResponses(CliqueRelease(CHAIN.sizes, [[0, 1]], 1)).add(
+            Responses(CliqueRelease(CHAIN.sizes, [[0, 1]], 1)).add(
                 np.ones((1, 2)), CliqueRelease(CHAIN.sizes, [[0, 1]], 1).simulate([[0, 0, 0]], np.random.default_rng(0))
             ),
         ),
@@ -420,7 +420,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "too many parameters": (
         lambda: estimate_field(
             RandomField(CHAIN.sizes, CHAIN.cliques, covariates=400),
-            FieldResponses(CHANNEL).add(np.ones((4, 400)), REPORTS),
+            Responses(CHANNEL).add(np.ones((4, 400)), REPORTS),
         ),
         InputError,
         "at most 2,000",

@@ -12,7 +12,6 @@ from scipy import sparse
 from askance import (
     CliqueRelease,
     ConditionalFieldFit,
-    FieldResponses,
     ForcedResponse,
     RandomField,
     RegressionFit,
@@ -199,7 +198,7 @@ def test_covariates_of_a_field_far_from_zero(method: FieldMethod) -> None:
     reports = channel.simulate(records, np.random.default_rng(6))
 
     def fit(x: Any) -> ConditionalFieldFit:
-        return estimate_field(field, FieldResponses(channel).add(np.column_stack([x, U]), reports), method)
+        return estimate_field(field, Responses(channel).add(np.column_stack([x, U]), reports), method)
 
     plain = fit(X)
     for origin in (1e8, 1e10):

@@ -26,7 +26,7 @@ from askance.channels.statistics.ranked import limit_gain, ranked_choice, top_su
 from askance.channels.thresholds import exp_rounded_down
 from askance.design import certify
 from askance.errors import AskanceError, InputError, ProbabilityError
-from askance.evidence import StatisticsTally
+from askance.evidence import Tally
 
 Z_BOUND = float(stats.norm.isf(0.5e-8))
 BOTH = [BallRelease, QuadraticRelease]
@@ -404,9 +404,9 @@ def test_compiled_and_plain_paths_agree(kind: Both, dim: int, monkeypatch: pytes
 def test_every_split_gives_the_same_sums(kind: Both) -> None:
     channel = kind(3, 1, candidates=16)
     reports = channel.simulate(ball(5000, 3, 1.0, 19), np.random.default_rng(20))
-    whole = StatisticsTally(channel).add(reports)
-    parts = [StatisticsTally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
-    assert sum(reversed(parts), start=StatisticsTally(channel)) == whole
+    whole = Tally(channel).add(reports)
+    parts = [Tally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
+    assert sum(reversed(parts), start=Tally(channel)) == whole
     assert whole.mean().shape == whole.standard_errors().shape == (channel.dimension,)
 
 

@@ -8,8 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from askance import CliqueRelease, CoordinateRelease, PerValue, StatisticsTally
+from askance import CliqueRelease, CoordinateRelease, PerValue, Tally
 from askance.channels.statistics import Hypercube
+from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import AskanceError, EmptyDataError, IncompatibleEvidenceError, InputError, RepairWarning
 from askance.estimation.field import estimate_field
 from askance.estimation.parameter_scale import Standard
@@ -39,9 +40,9 @@ def _records(field: RandomField, n: int, seed: int = 0) -> np.ndarray:
     return field.sample(0.5 * rng.normal(size=field.dimension), n, rng)
 
 
-def _tally(field: RandomField, level: float, n: int, seed: int = 0) -> StatisticsTally:
+def _tally(field: RandomField, level: float, n: int, seed: int = 0) -> Tally[StatisticsChannel]:
     channel = CliqueRelease(field.sizes, field.cliques, level)
-    return StatisticsTally(channel).add(channel.simulate(_records(field, n, seed), np.random.default_rng(seed + 1)))
+    return Tally(channel).add(channel.simulate(_records(field, n, seed), np.random.default_rng(seed + 1)))
 
 
 # -- without noise -----------------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def test_methods_agree_where_there_are_many_reports(level: float) -> None:
 def test_the_likelihood_of_sums_is_that_of_reports_where_subsets_have_one_cell() -> None:
     channel = CliqueRelease(LOOP.sizes, LOOP.cliques, 4)
     reports = channel.simulate(_records(LOOP, 5000), np.random.default_rng(4))
-    tally = StatisticsTally(channel).add(reports)
+    tally = Tally(channel).add(reports)
     here, there = (estimate_field(LOOP, each, "marginal") for each in (reports, tally))
     np.testing.assert_allclose(here.statistics, there.statistics, atol=1e-6)
     assert here.log_likelihood == pytest.approx(there.log_likelihood)
@@ -155,7 +156,7 @@ def test_losses_have_the_derivatives_they_say(kind: str) -> None:
 def test_bits_of_all_cells_serve_as_well(channel: PerValue | CoordinateRelease) -> None:
     records = _records(LOOP, 60_000)
     bits = LOOP.statistics(records).astype(np.uint8)
-    tally = StatisticsTally(channel).add(channel.simulate(bits, np.random.default_rng(3)))
+    tally = Tally(channel).add(channel.simulate(bits, np.random.default_rng(3)))
     fit = estimate_field(LOOP, tally)
     errors = np.concatenate([table.standard_error.ravel() for table in fit.tables().values()])
     # 16 normal deviates beyond 5.5: once in a million times.
@@ -176,7 +177,7 @@ def test_a_wrong_model_is_noticed() -> None:
     same = rng.integers(0, 3, 40_000)
     records = np.stack([same, rng.integers(0, 2, 40_000), same % 2], axis=1)
     channel = CliqueRelease([3, 2, 2], [[0, 1], [1, 2], [0, 2]], 3)
-    tally = StatisticsTally(channel).add(channel.simulate(records, rng))
+    tally = Tally(channel).add(channel.simulate(records, rng))
     tree = RandomField([3, 2, 2], [[0, 1], [1, 2]])
     fit = estimate_field(tree, tally)
     assert fit.diagnostics.p_value < 1e-6
@@ -239,7 +240,7 @@ def test_structural_zeros_stay_zeros() -> None:
     )
     records = np.repeat([[0, 0], [1, 0], [1, 1]], [5000, 4000, 1000], axis=0)
     channel = CliqueRelease(field.sizes, field.cliques, 2)
-    tally = StatisticsTally(channel).add(channel.simulate(records, np.random.default_rng(0)))
+    tally = Tally(channel).add(channel.simulate(records, np.random.default_rng(0)))
     fit = estimate_field(field, tally)
     table = fit.tables()["sex", "pregnant"]
     assert table.estimate[0, 1] == table.lower[0, 1] == table.upper[0, 1] == 0
@@ -291,7 +292,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no field": (lambda: estimate_field("field", _tally(LOOP, 1, 10)), InputError, "RandomField"),  # type: ignore[call-overload]
     "no evidence": (lambda: estimate_field(LOOP, [1, 2]), InputError, "Tally"),  # type: ignore[call-overload]
     "no reports": (
-        lambda: estimate_field(LOOP, StatisticsTally(CliqueRelease(LOOP.sizes, LOOP.cliques, 1))),
+        lambda: estimate_field(LOOP, Tally(CliqueRelease(LOOP.sizes, LOOP.cliques, 1))),
         EmptyDataError,
         "no reports",
     ),

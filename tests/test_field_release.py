@@ -46,12 +46,12 @@ def test_what_is_refused() -> None:
 
 
 def test_reports_of_other_variables_are_refused() -> None:
-    from askance import StatisticsTally, estimate_field
+    from askance import Tally, estimate_field
     from askance.errors import IncompatibleEvidenceError
 
     here = RandomField({"a": ["no", "yes"], "b": ["no", "yes"]}, [["a", "b"]])
     channel = field_release(here, 4)
-    tally = StatisticsTally(channel).add(channel.simulate([[0, 1], [1, 1]], np.random.default_rng(0)))
+    tally = Tally(channel).add(channel.simulate([[0, 1], [1, 1]], np.random.default_rng(0)))
     for variables in ({"b": ["no", "yes"], "a": ["no", "yes"]}, {"a": ["yes", "no"], "b": ["no", "yes"]}):
         with pytest.raises(IncompatibleEvidenceError, match="their names, labels or order differ"):
             estimate_field(RandomField(variables, [[0, 1]]), tally)
@@ -59,13 +59,13 @@ def test_reports_of_other_variables_are_refused() -> None:
 
 
 def test_ridge_and_unbiased_tables_come_from_whole_records() -> None:
-    from askance import StatisticsTally, estimate_field
+    from askance import Tally, estimate_field
 
     rng = np.random.default_rng(1)
     theta = rng.normal(size=PAIRS.dimension)
     records = PAIRS.sample(theta, 50_000, rng)
     channel = field_release(PAIRS, 6, channel="records")
-    tally = StatisticsTally(channel).add(channel.simulate(records, rng))
+    tally = Tally(channel).add(channel.simulate(records, rng))
     fit = estimate_field(PAIRS, tally, "ridge")
     assert np.abs(fit.statistics - PAIRS.mean_statistics(theta)).max() < 0.02
     assert np.abs(fit.unbiased(["2", "0"]) - PAIRS.marginal(theta, ["2", "0"])).max() < 0.02

@@ -8,7 +8,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from askance import CliqueRelease, StatisticsTally
+from askance import CliqueRelease, Tally
+from askance.channels.statistics.base import StatisticsChannel
 from askance.estimation.field import estimate_field
 from askance.estimation.problems import field_problem
 from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
@@ -32,11 +33,11 @@ FIELDS = {
 }
 
 
-def _tally(field: RandomField, n: int = 20_000) -> StatisticsTally:
+def _tally(field: RandomField, n: int = 20_000) -> Tally[StatisticsChannel]:
     rng = np.random.default_rng(0)
     channel = CliqueRelease(field.sizes, field.cliques, 4)
     records = field.sample(0.5 * rng.normal(size=field.dimension), n, rng)
-    return StatisticsTally(channel).add(channel.simulate(records, rng))
+    return Tally(channel).add(channel.simulate(records, rng))
 
 
 # -- stacks ------------------------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import pytest
 
 from askance import (
     CliqueRelease,
-    FieldResponses,
     ForcedResponse,
     RandomField,
     RegressionFit,
+    Responses,
     Softmax,
     estimate_field,
     load,
@@ -119,7 +119,7 @@ def test_a_loaded_field_with_covariates_asks_for_them(tmp_path: Path) -> None:
     field, rng = RandomField([2, 2], [[0, 1]], covariates=["age"]), np.random.default_rng(3)
     channel, x = CliqueRelease([2, 2], [[0, 1]], 4), rng.normal(size=(800, 1))
     records = rng.integers(0, 2, (800, 2))
-    fit = estimate_field(field, FieldResponses(channel).add(x, channel.simulate(records, rng)))
+    fit = estimate_field(field, Responses(channel).add(x, channel.simulate(records, rng)))
     save(fit, tmp_path / "a.fit")
     again = load(tmp_path / "a.fit")
     assert isinstance(again, ConditionalFieldFit)

@@ -20,7 +20,7 @@ from askance.channels.statistics.hybrid import best_sampled
 from askance.channels.statistics.staircase import Staircase, best_staircase
 from askance.channels.thresholds import exp_rounded_down
 from askance.errors import EmptyDataError, InputError, MissingValueError, ProbabilityError, ShapeError
-from askance.evidence import StatisticsTally
+from askance.evidence import Tally
 
 LEVELS = ("1/1000", "1/10", "1/2", "3/4", "1", "2", "3", "4", "6", "8", "12", "20", "30")
 
@@ -325,7 +325,7 @@ def test_estimates_of_many_respondents() -> None:
     for level, averaging in ((1, "within"), (4, "printed")):
         channel = Hybrid(20, level, lower=-2, statistic_bound=4)
         truth = rng.uniform(-2, 2, size=(100_000, 20)) * rng.random(20)
-        tally = StatisticsTally(channel).add(channel.simulate(truth, rng))
+        tally = Tally(channel).add(channel.simulate(truth, rng))
         errors = tally.standard_errors(averaging)  # type: ignore[arg-type]
         deviations = tally.mean(averaging) - truth.mean(axis=0)  # type: ignore[arg-type]
         assert (np.abs(deviations) <= 5.6 * errors).all()
@@ -337,9 +337,9 @@ def test_sums_are_the_same_in_every_split() -> None:
     channel = Hybrid(9, 5)
     rng = np.random.default_rng(2)
     reports = channel.simulate(rng.random((5000, 9)), rng)
-    whole = StatisticsTally(channel).add(reports)
+    whole = Tally(channel).add(reports)
     assert whole.sums.sum() == 5000 * channel.sampled
-    parts = [StatisticsTally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
+    parts = [Tally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
     assert sum(parts[1:], parts[0]) == whole
     assert sum(parts[::-1][1:], parts[-1]) == whole
     assert Reports.join([reports[:10], reports[10:]]) == reports

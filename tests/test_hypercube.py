@@ -18,7 +18,7 @@ from askance.channels.randomness import WordSource
 from askance.channels.statistics import CoordinateRelease, Hypercube, Reports
 from askance.channels.statistics import hypercube as module
 from askance.errors import InputError, MissingValueError, ShapeError
-from askance.evidence import StatisticsTally
+from askance.evidence import Tally
 
 DIMENSIONS = (1, 2, 3, 4, 5)
 
@@ -220,7 +220,7 @@ def test_estimates_of_many_respondents() -> None:
         channel = Hypercube(d, 1, lower=-2, statistic_bound=4)
         truth = rng.uniform(-2, 2, size=(n, d)) * rng.random(d)
         reports = channel.simulate(truth, rng)
-        tally = StatisticsTally(channel).add(reports)
+        tally = Tally(channel).add(reports)
         # the truth of these very people: the deviation is smaller than the standard error, never larger
         assert (np.abs(tally.mean() - truth.mean(axis=0)) <= 5.6 * tally.standard_errors()).all()
         expected = np.sqrt(np.diag(channel.mean_covariance(truth)) / n)
@@ -232,8 +232,8 @@ def test_sums_are_the_same_in_every_split() -> None:
     channel = Hypercube(70, 2)
     rng = np.random.default_rng(2)
     reports = channel.simulate(rng.random((5000, 70)), rng)
-    whole = StatisticsTally(channel).add(reports)
-    parts = [StatisticsTally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
+    whole = Tally(channel).add(reports)
+    parts = [Tally(channel).add(reports[i : i + 700]) for i in range(0, 5000, 700)]
     assert sum(parts[1:], parts[0]) == whole
     assert sum(parts[::-1][1:], parts[-1]) == whole
     assert Reports.join([reports[:10], reports[10:]]) == reports

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import StatisticsTally
+from askance import Tally, estimate
 from askance.channels.statistics.moment_release import ENCODINGS, Encoding, MomentRelease
 from askance.channels.statistics.scale_pilot import ScalePilot
 from askance.design.regression_release import predicted_noise, regression_release
@@ -44,7 +44,7 @@ def test_moments_are_unbiased(encoding: Encoding) -> None:
     rng = np.random.default_rng(1)
     x, y = people(6000, rng)
     release = released(encoding)
-    tally = StatisticsTally(release.channel).add(release.simulate(x, y, rng))
+    tally = Tally(release.channel).add(release.simulate(x, y, rng))
     z = FIELD.standardise(x, y).z
     errors = np.maximum(release.standard_errors(tally), 1e-12)
     assert (np.abs(release.moments(tally) - FIELD.moments_of(z).mean(axis=0)) < BOUND * errors).all()
@@ -58,7 +58,7 @@ def test_shrunk_respondents_are_weighted() -> None:
     encoded = release.encode(x, y)
     assert encoded.shrunk > 2000
     assert "were shrunk to the radius" in encoded.message
-    tally = StatisticsTally(release.channel).add(release.simulate(x, y, rng))
+    tally = Tally(release.channel).add(release.simulate(x, y, rng))
     wanted = (encoded.rows / release.weights).T @ (encoded.rows / release.weights) / len(x)
     errors = FIELD.gram(release.standard_errors(tally))
     assert (np.abs(release.gram(tally) - wanted) < BOUND * errors).all()
@@ -69,7 +69,7 @@ def test_shrunk_respondents_are_weighted() -> None:
 def test_covariances_have_the_variances_seen_and_are_those_of_a_vector(encoding: Encoding) -> None:
     rng = np.random.default_rng(3)
     release = released(encoding)
-    tally = StatisticsTally(release.channel).add(release.simulate(*people(3000, rng), rng))
+    tally = Tally(release.channel).add(release.simulate(*people(3000, rng), rng))
     covariance = release.covariance(tally)
     np.testing.assert_allclose(np.sqrt(np.diag(covariance)), release.standard_errors(tally), rtol=1e-9)
     assert np.linalg.eigvalsh(covariance).min() > -1e-9
@@ -79,7 +79,7 @@ def test_covariances_of_very_many_moments_are_diagonal(monkeypatch: pytest.Monke
     monkeypatch.setattr("askance.channels.statistics.moment_release._MOST_COVARIANCES", 5)
     rng = np.random.default_rng(3)
     release = released("coordinate-release")
-    tally = StatisticsTally(release.channel).add(release.simulate(*people(2000, rng), rng))
+    tally = Tally(release.channel).add(release.simulate(*people(2000, rng), rng))
     covariance = release.covariance(tally)
     assert np.count_nonzero(covariance - np.diag(np.diag(covariance))) == 0
 
@@ -226,7 +226,7 @@ def test_a_repair_says_that_it_acted_and_keeps_the_raw_moments() -> None:
 def test_without_repair_intervals_cover_and_say_so() -> None:
     rng = np.random.default_rng(8)
     release = released("coordinate-release")
-    tally = StatisticsTally(release.channel)
+    tally = Tally(release.channel)
     for _ in range(3):
         tally = tally.add(release.simulate(*people(30_000, rng), rng))
     fit = estimate_linear(release, tally)
@@ -252,21 +252,34 @@ def test_too_few_reports_are_said_to_be_too_few_with_the_number_that_would_do() 
     with pytest.warns(RepairWarning, match="200 reports are too few to say anything.*would do"):
         fit = estimate_linear(release, release.simulate(x, y, rng))
     needed = int(fit.messages[2].split("about ")[1].split(" ")[0].replace(",", ""))
-    tally = StatisticsTally(release.channel).add(release.simulate(*people(needed, rng), rng))
+    tally = Tally(release.channel).add(release.simulate(*people(needed, rng), rng))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*some combination of")  # about x, not about reports
         estimate_linear(release, tally)
 
 
+@every_encoding
+def test_a_model_alone_is_told_its_release_by_the_purpose_of_the_reports(encoding: Encoding) -> None:
+    rng = np.random.default_rng(8)
+    release = released(encoding)
+    reports = release.simulate(*people(20_000, rng), rng)
+    whole, alone = estimate(release, reports), estimate(FIELD, Tally(release.channel).add(reports))
+    np.testing.assert_array_equal(alone.theta, whole.theta)
+    np.testing.assert_array_equal(alone.covariance, whole.covariance)
+    with pytest.raises(IncompatibleEvidenceError, match="of no release of") as refusal:
+        estimate(FIELD.with_scales(([0, 0, 0], [1, 1, 2])), reports)
+    assert "estimate(release, evidence)" in str(refusal.value)
+
+
 def test_evidence_that_is_refused() -> None:
     release = released("quadratic", 1)
     with pytest.raises(EmptyDataError, match="no reports"):
-        estimate_linear(release, StatisticsTally(release.channel))
+        estimate_linear(release, Tally(release.channel))
     with pytest.raises(IncompatibleEvidenceError):
-        estimate_linear(release, StatisticsTally(released("quadratic", 2).channel, np.zeros(20, dtype=int), 3))
+        estimate_linear(release, Tally(released("quadratic", 2).channel, np.zeros(20, dtype=int), 3))
     with pytest.raises(InputError, match="repair is 'magic'"):
-        estimate_linear(release, StatisticsTally(release.channel), repair="magic")  # type: ignore[arg-type]
+        estimate_linear(release, Tally(release.channel), repair="magic")  # type: ignore[arg-type]
 
 
 # -- the pilot ---------------------------------------------------------------------------------------------------------
@@ -280,7 +293,7 @@ def test_a_pilot_finds_centres_and_scales() -> None:
     pilot = ScalePilot(field, 2)
     assert pilot.channel.privacy_level == 2
     assert len(pilot.randomize(x[:5], y[:5])) == 5
-    found = pilot.estimate(StatisticsTally(pilot.channel).add(pilot.simulate(x, y, rng)))
+    found = pilot.estimate(Tally(pilot.channel).add(pilot.simulate(x, y, rng)))
     centres, scales = np.array([20, 0.3, 600]), np.array([6, 0.2, 90])
     assert (np.abs(found.centres - centres) < 0.5 * scales).all()
     assert (np.abs(np.log(found.scales / scales)) < 0.5).all()
@@ -292,7 +305,7 @@ def test_a_pilot_needs_bounds_and_reports() -> None:
         ScalePilot(LinearModel(1, scales=(0, 1)), 1)
     pilot = ScalePilot(LinearModel(1, x_bounds=(0, 1), y_bounds=(0, 1)), 1)
     with pytest.raises(EmptyDataError, match="no reports of the pilot"):
-        pilot.estimate(StatisticsTally(pilot.channel))
+        pilot.estimate(Tally(pilot.channel))
 
 
 def test_everybody_is_in_one_stage_only() -> None:
@@ -342,7 +355,7 @@ def _bounds() -> dict[str, Any]:
 def test_reports_of_another_release_are_refused() -> None:
     rng = np.random.default_rng(15)
     release = released("quadratic")
-    tally = StatisticsTally(release.channel).add(release.simulate(*people(100, rng), rng))
+    tally = Tally(release.channel).add(release.simulate(*people(100, rng), rng))
     others = [
         FIELD.with_scales(([0, 0, 0], [1, 1, 1.1])),
         LinearModel(2, x_bounds=(-2, 2), y_bounds=(-3, 3), scales=([0, 0, 0], [1, 1, 1]), feature_names=["b", "a"]),
@@ -360,7 +373,7 @@ def test_reports_of_another_release_are_refused() -> None:
 def test_a_pilot_of_other_columns_is_refused() -> None:
     here = LinearModel(1, x_bounds=(0, 1), y_bounds=(0, 1))
     there = LinearModel(1, x_bounds=(0, 2), y_bounds=(0, 1))
-    tally = StatisticsTally(ScalePilot(here, 1).channel)
+    tally = Tally(ScalePilot(here, 1).channel)
     assert ScalePilot.of_tally(here, tally).thresholds == 16
     with pytest.raises(IncompatibleEvidenceError, match="is not the pilot of 2 columns"):
         ScalePilot.of_tally(there, tally)

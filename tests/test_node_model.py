@@ -13,10 +13,10 @@ from scipy.special import log_softmax, logsumexp
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.estimation.solvers.lbfgs import minimise
 from askance.text.corpus.features import TokenFeatures
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.node.model import _constant, _Problem, fit_node, log_probabilities
-from askance.text.node.solver import minimise
 
 L2 = 0.4
 

@@ -14,8 +14,8 @@ from scipy.special import expit
 
 from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError, ShapeError
-from askance.text.node.orthants import L1Penalty
-from askance.text.node.solver import Function, Minimum, _within_orthant, minimise
+from askance.estimation.solvers.lbfgs import Function, Minimum, _within_orthant, minimise
+from askance.estimation.solvers.orthants import L1Penalty
 
 TYPES = [np.float64, np.float32]
 

@@ -13,7 +13,6 @@ from askance import (
     Enumerated,
     MatrixChannel,
     RandomizedResponse,
-    StatisticsTally,
     Tally,
     Warner,
     asymptotics,
@@ -207,7 +206,7 @@ def test_other_outputs_are_refused_by_name(counts: list[int]) -> None:
         pool([Tally(STRICT, [1, 2, 3]), Tally(Warner("2/3"), counts)])
 
 
-@pytest.mark.parametrize("wrong", [3, None, [1, 2, 3], STRICT, StatisticsTally(CoordinateRelease(2, 1))])
+@pytest.mark.parametrize("wrong", [3, None, [1, 2, 3], STRICT, Tally(CoordinateRelease(2, 1))])
 def test_what_is_no_tally_is_refused(wrong: object) -> None:
     with pytest.raises(InputError, match=r"tallies\[1\] is .*; allowed: a Tally"):
         pool([Tally(STRICT, [1, 2, 3]), wrong])  # type: ignore[list-item]

@@ -14,8 +14,8 @@ from askance import (
     Hybrid,
     PerValue,
     QuadraticRelease,
-    StatisticsTally,
     SubsetSelection,
+    Tally,
 )
 from askance.channels import StatisticsChannel
 from askance.channels.sum_law import CountLaw, MomentLaw
@@ -44,9 +44,9 @@ SMALL = {
 }
 
 
-def reported(channel: StatisticsChannel, n: int = N) -> StatisticsTally:
+def reported(channel: StatisticsChannel, n: int = N) -> Tally[StatisticsChannel]:
     rng = np.random.default_rng(3)
-    return StatisticsTally(channel).add(channel.simulate(truths_for(channel, n, rng), rng))
+    return Tally(channel).add(channel.simulate(truths_for(channel, n, rng), rng))
 
 
 def sums_of_each(channel: StatisticsChannel) -> list[tuple[int, ...]]:
@@ -90,7 +90,7 @@ def test_of_wider_channels_random_sums_are_judged_alike(name: str) -> None:
 def test_one_unit_more_or_less_is_refused(name: str) -> None:
     channel = CHANNELS[name]
     tally, law = reported(channel), channel.sum_law
-    StatisticsTally(channel, tally.sums, N)
+    Tally(channel, tally.sums, N)
     free = isinstance(law, CountLaw) and law.size is None
     odd = isinstance(law, CountLaw) or (
         isinstance(law, MomentLaw) and law.unit == 1
@@ -100,10 +100,10 @@ def test_one_unit_more_or_less_is_refused(name: str) -> None:
             sums = tally.sums.copy()
             sums[entry] += step
             if free and 0 <= sums[entry] <= N:
-                StatisticsTally(channel, sums, N)
+                Tally(channel, sums, N)
             else:
                 with pytest.raises(InputError, match=f"no {N} reports of {channel.kind} have these sums"):
-                    StatisticsTally(channel, sums, N)
+                    Tally(channel, sums, N)
     for n in (N - 1, N + 1):
         if not free and odd and isinstance(law, CountLaw):
             assert law.violation(tally.sums, n) is not None
@@ -157,8 +157,8 @@ def test_means_lie_between_the_stated_ones_and_reach_them(name: str) -> None:
 def test_a_state_of_too_many_labels_is_not_read() -> None:
     channel = SubsetSelection(8, 1)
     with pytest.raises(InputError, match=r"add up to 8000; allowed: 2000, as every report has 2"):
-        StatisticsTally(channel, [1000] * 8, 1000)
-    header, payload = state_to_parts(StatisticsTally(channel, [250] * 8, 1000))
+        Tally(channel, [1000] * 8, 1000)
+    header, payload = state_to_parts(Tally(channel, [250] * 8, 1000))
     assert state_from_parts(header, payload, "a.state").n_observations == 1000
     forged = np.full(8, 1000, dtype="<i8").tobytes()
     with pytest.raises(FormatError, match=r"a\.state does not describe sums of reports: .*add up to 8000"):

@@ -17,7 +17,6 @@ from askance import (
     PerValue,
     RandomizedResponse,
     Softmax,
-    StatisticsTally,
     Tally,
     Warner,
     estimate,
@@ -174,11 +173,9 @@ def test_pooled_tallies_answer_one_question() -> None:
 
 
 def test_combined_means_answer_one_question() -> None:
-    means = [
-        estimate_mean(StatisticsTally(PerValue(2, level).for_purpose("a,b"), [600, 500], 1000)) for level in (1, 2)
-    ]
+    means = [estimate_mean(Tally(PerValue(2, level).for_purpose("a,b"), [600, 500], 1000)) for level in (1, 2)]
     assert combine_means(means).channel["purpose"] == "a,b"
-    swapped = estimate_mean(StatisticsTally(PerValue(2, 2).for_purpose("b,a"), [600, 500], 1000))
+    swapped = estimate_mean(Tally(PerValue(2, 2).for_purpose("b,a"), [600, 500], 1000))
     with pytest.raises(IncompatibleEvidenceError, match=r"'a,b', means\[1\] for 'b,a'"):
         combine_means([means[0], swapped])
 
@@ -273,7 +270,7 @@ def test_the_purpose_of_unnamed_states(tmp_path: Path) -> None:
     assert_one_line(call("estimate", *states, "--purpose-of-unnamed", "drinks"), ("'smokes'", "'drinks'"))
     sums = [str(tmp_path / f"{i}.sums") for i in range(2)]
     for path, channel in zip(sums, (PerValue(2, 1), PerValue(2, 1).for_purpose("a,b")), strict=True):
-        save(StatisticsTally(channel, [5, 4], 10), path)
+        save(Tally(channel, [5, 4], 10), path)
     states = (sums[0], sums[1])
     assert_one_line(call("estimate", *states), ("another channel", "--purpose-of-unnamed a,b"))
     assert parsed(call("estimate", *states, "--purpose-of-unnamed", "a,b", "--json"))["n"] == 20

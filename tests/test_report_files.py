@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from askance import CoordinateRelease, Direct, PerValue, RandomizedResponse, StatisticsTally, Tally, Warner, save
+from askance import CoordinateRelease, Direct, PerValue, RandomizedResponse, Tally, Warner, save
 from askance.channels import AnyChannel
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.formats import (
@@ -200,7 +200,7 @@ def test_a_refused_report_does_not_use_its_id_up(tmp_path: Path) -> None:
     path.write_text("\n".join([json_line(ReportSchema(BITS).header()).strip(), *lines]))
     found = aggregate(path, skip_bad=True)
     assert found.refused == {"malformed": 2, "duplicate id": 1}
-    assert found.evidence == StatisticsTally(BITS, [1, 0, 0, 0, 0, 0], 1)
+    assert found.evidence == Tally(BITS, [1, 0, 0, 0, 0, 0], 1)
 
 
 @pytest.mark.parametrize("wrong", ["", "x" * (LONGEST_ID + 1), "\ud800", 7])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from askance import PerValue, StatisticsTally, Tally, Warner, load, save
+from askance import PerValue, Tally, Warner, load, save
 from askance.channels import Reports, StatisticsChannel
 from askance.errors import FormatError
 from askance.formats import (
@@ -67,7 +67,7 @@ def test_no_golden_file_is_forgotten() -> None:
 
 @pytest.mark.parametrize("channel", STATISTICS.values(), ids=STATISTICS.keys())
 def test_state_round_trip(channel: StatisticsChannel, tmp_path: Path) -> None:
-    tally = StatisticsTally(channel).add(some_reports(channel))
+    tally = Tally(channel).add(some_reports(channel))
     save(tally, tmp_path / "a.state")
     again = load(tmp_path / "a.state")
     assert again == tally

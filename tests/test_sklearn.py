@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from askance import RandomizedResponse, StatisticsTally
+from askance import RandomizedResponse, Tally
 from askance.errors import ClippingWarning, InputError, RepairWarning
 from askance.sklearn import PrivateLinearRegression, PrivateLogisticRegression
 
@@ -81,7 +81,7 @@ def test_reports_of_real_devices() -> None:
     release = estimator.plan(2)
     reports = release.simulate(X, y, np.random.default_rng(1))
     assert np.abs(estimator.fit_reports(reports).coef_ - TRUE).max() < 0.4
-    tally = StatisticsTally(release.channel).add(reports)
+    tally = Tally(release.channel).add(reports)
     np.testing.assert_array_equal(PrivateLinearRegression(8).fit_reports(tally, release).coef_, estimator.coef_)
     assert estimator.predict(X[:3]).shape == (3,)
     estimator.partial_fit(X[:100], y[:100])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import PerValue, RandomizedResponse, StatisticsTally, Tally, Warner, load, save
+from askance import PerValue, RandomizedResponse, Tally, Warner, load, save
 from askance.errors import FormatError, IncompatibleEvidenceError
 from askance.evidence import pool
 from askance.formats import aggregate, source_digests, write_reports
@@ -205,7 +205,7 @@ def test_what_a_state_is_written_as(tmp_path: Path) -> None:
     known, unknown = frozenset({b"0" * 16, b"1" * 16}), frozenset[bytes]()
     for evidence, formats in (
         (lambda sources: Tally(WARNER, [3, 4], sources=sources), ("tally/1", "tally/2")),
-        (lambda sources: StatisticsTally(channel, [1, 2, 3], 5, sources=sources), ("statistics/1", "statistics/2")),
+        (lambda sources: Tally(channel, [1, 2, 3], 5, sources=sources), ("statistics/1", "statistics/2")),
     ):
         for sources, version in zip((unknown, known), formats, strict=True):
             save(evidence(sources), path)

@@ -17,8 +17,8 @@ from askance import (
     Hybrid,
     PerValue,
     QuadraticRelease,
-    StatisticsTally,
     SubsetSelection,
+    Tally,
     asymptotics,
     audit,
     build_channel,
@@ -53,7 +53,7 @@ def test_channels_that_estimate_something_else_are_refused(
 ) -> None:
     """Their numbers of statistics fit the model, their statistics do not."""
     model = Enumerated(table)
-    tally = StatisticsTally(channel).add(channel.simulate(np.zeros((5, channel.truth_width)), np.random.default_rng(0)))
+    tally = Tally(channel).add(channel.simulate(np.zeros((5, channel.truth_width)), np.random.default_rng(0)))
     with pytest.raises(IncompatibleEvidenceError):
         estimate(model, tally)
     with pytest.raises(IncompatibleEvidenceError):
@@ -135,13 +135,13 @@ def test_masked_entries_are_refused_in_every_type(dtype: type) -> None:
 
 def test_sums_that_no_reports_have_are_refused() -> None:
     with pytest.raises(InputError, match="0 to 10"):
-        StatisticsTally(PerValue(2, 1), [50, 3], 10)
+        Tally(PerValue(2, 1), [50, 3], 10)
     with pytest.raises(InputError, match="0 to 10"):
-        StatisticsTally(PerValue(2, 1), [-1, 3], 10)
+        Tally(PerValue(2, 1), [-1, 3], 10)
     with pytest.raises(InputError, match="no 10 reports"):
-        StatisticsTally(PerValue(2, 1), np.array([2**63 + 5, 0], dtype=np.uint64), 10)
+        Tally(PerValue(2, 1), np.array([2**63 + 5, 0], dtype=np.uint64), 10)
     ball = BallRelease(1, 1)
-    nearly_full = StatisticsTally(ball, [0, 2**62], 1 << 33)
+    nearly_full = Tally(ball, [0, 2**62], 1 << 33)
     with pytest.raises(InputError, match="n_observations"):
         nearly_full.merge(nearly_full)
 

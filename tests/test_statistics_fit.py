@@ -15,7 +15,6 @@ from askance import (
     MatrixChannel,
     PerValue,
     RandomizedResponse,
-    StatisticsTally,
     Tally,
     Warner,
     estimate,
@@ -37,9 +36,9 @@ CHANNELS: dict[str, StatisticsChannel] = {
 }
 
 
-def tally_of(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> StatisticsTally:
+def tally_of(channel: StatisticsChannel, n: int, rng: np.random.Generator) -> Tally[StatisticsChannel]:
     truth = MODEL.statistics(MODEL.sample(THETA, n, rng))
-    return StatisticsTally(channel).add(channel.simulate(truth, rng))
+    return Tally(channel).add(channel.simulate(truth, rng))
 
 
 @pytest.mark.parametrize("name", CHANNELS)
@@ -63,7 +62,7 @@ def test_averages_as_printed_are_wider() -> None:
 def test_moments_of_no_distribution_are_repaired_and_kept() -> None:
     channel = CHANNELS["coordinate-release"]
     # Most reports about coordinate 0 say that it is 1: a mean above 1.
-    tally = StatisticsTally(channel, [6, 25, 36, 18], 85)
+    tally = Tally(channel, [6, 25, 36, 18], 85)
     with pytest.warns(RepairWarning):
         fit = estimate(MODEL, tally)
     assert fit.raw_statistics is not None
@@ -81,9 +80,9 @@ def test_methods_that_need_a_likelihood_are_refused(method: str) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(IncompatibleEvidenceError, match="estimates 3"):
-        estimate(MODEL, StatisticsTally(CoordinateRelease(3, 1), [1] * 6, 6))
+        estimate(MODEL, Tally(CoordinateRelease(3, 1), [1] * 6, 6))
     with pytest.raises(EmptyDataError):
-        estimate(MODEL, StatisticsTally(CoordinateRelease(2, 1)))
+        estimate(MODEL, Tally(CoordinateRelease(2, 1)))
     with pytest.raises(InputError, match="Tally"):
         estimate_mean([1, 2])  # type: ignore[arg-type]
     with pytest.raises(EmptyDataError):

@@ -31,7 +31,7 @@ def askance(case: Case, n: int) -> Reading:
     """From covariates and reports to a fit with its covariance."""
     import numpy as np
 
-    from askance import FieldResponses, estimate_field, field_release
+    from askance import Responses, estimate_field, field_release
 
     rng, field = np.random.default_rng(4), _field(case)
     x = np.column_stack([rng.gamma(2, 0.5, _RESPONDENTS), rng.normal(size=_RESPONDENTS)])
@@ -40,14 +40,14 @@ def askance(case: Case, n: int) -> Reading:
 
     def read() -> float:
         start = time.process_time()
-        fit = estimate_field(field, FieldResponses(channel).add(x, reports))
+        fit = estimate_field(field, Responses(channel).add(x, reports))
         seconds = time.process_time() - start
         if not fit.converged or not np.isfinite(fit.standard_errors).all():
             raise WrongResultError(f"converged: {fit.converged}")
         return seconds
 
     def warm_up() -> Any:
-        return estimate_field(field, FieldResponses(channel).add(x[:2_000], reports[:2_000]))
+        return estimate_field(field, Responses(channel).add(x[:2_000], reports[:2_000]))
 
     return Reading(read, warm_up)
 

@@ -112,14 +112,14 @@ def askance_fit(tables: Tables, *, intervals: bool = False, method: str = "momen
     """The fitted tables."""
     import numpy as np
 
-    from askance import CliqueRelease, StatisticsTally
+    from askance import CliqueRelease, Tally
     from askance.estimation.field import estimate_field
     from askance.models.random_field import RandomField
 
     channel = CliqueRelease(tables.sizes, tables.cliques, tables.level)
     assert {release.subset_size for release in channel.releases} == {tables.subset}
     sums = np.concatenate([tables.counts.ravel(), np.full(len(tables.cliques), tables.seen)])
-    tally = StatisticsTally(channel, sums, tables.seen * len(tables.cliques))
+    tally = Tally(channel, sums, tables.seen * len(tables.cliques))
     field = RandomField(tables.sizes, tables.cliques)
     fit = estimate_field(field, tally, method, covariance=intervals)  # type: ignore[call-overload]
     return fit.statistics.reshape(tables.truth.shape)

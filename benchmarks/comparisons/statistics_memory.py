@@ -29,10 +29,10 @@ def askance(case: Case, n: int) -> Reading:
 
 def growth_while_streaming() -> float:
     """Stream, and return by how many MB the peak of this process grew after the warm-up."""
-    from askance import StatisticsTally
+    from askance import Tally
 
     channel, truth = wide_channel(_CHUNK)
-    tally, settled = StatisticsTally(channel), 0.0
+    tally, settled = Tally(channel), 0.0
     for chunk in range(_CHUNKS):
         tally = tally.add(channel.randomize(truth))
         if chunk + 1 == _WARM_UP_CHUNKS:

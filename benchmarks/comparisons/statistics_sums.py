@@ -9,17 +9,17 @@ from benchmarks.harness.comparison import Case, Comparison, Side, Sizes, Subject
 
 
 def askance(case: Case, n: int) -> Throughput:
-    """`StatisticsTally(channel).add(reports).mean()`, the reports made of their columns."""
+    """`Tally(channel).add(reports).mean()`, the reports made of their columns."""
     import numpy as np
 
-    from askance import StatisticsTally
+    from askance import Tally
     from askance.channels import Reports
 
     channel, truth = wide_channel(n)
     columns = dict(channel.simulate(truth, np.random.default_rng(7)).columns)
 
     def run() -> Any:
-        tally = StatisticsTally(channel).add(Reports(channel, columns))
+        tally = Tally(channel).add(Reports(channel, columns))
         return tally.mean(), tally
 
     def check(result: Any) -> None:

@@ -21,12 +21,12 @@ def askance(case: Case, n: int) -> Throughput:
     """The documented call."""
     import numpy as np
 
-    from askance import PerValue, StatisticsTally
+    from askance import PerValue, Tally
     from askance.channels import Reports
 
     channel, labels = PerValue(LABELS, 1, l1_norm=1), truth(n)
     columns = dict(channel.simulate(np.eye(LABELS)[labels], np.random.default_rng(_SEED)).columns)
-    return Throughput(lambda: StatisticsTally(channel).add(Reports(channel, columns)).mean(), _checker(labels))
+    return Throughput(lambda: Tally(channel).add(Reports(channel, columns)).mean(), _checker(labels))
 
 
 def multi_freq_ldpy(case: Case, n: int) -> Throughput:

@@ -17,14 +17,12 @@ from askance import (
     Crosswise,
     Direct,
     Enumerated,
-    FieldResponses,
     ForcedResponse,
     PerValue,
     RandomField,
     RandomizedResponse,
     Responses,
     Softmax,
-    StatisticsTally,
     Tally,
     estimate,
     estimate_field,
@@ -178,7 +176,7 @@ def _mean(name: str) -> Frozen:
     channel = statistics_families.channels()[name]
     rng = np.random.default_rng(len(name))
     truth = statistics_families.truths_for(channel, 4000, rng)
-    tally = StatisticsTally(channel).add(channel.simulate(truth, rng))
+    tally = Tally(channel).add(channel.simulate(truth, rng))
     found = estimate_mean(tally)
     return Frozen({"theta": found.mean, "sums": tally.sums.astype(np.float64)}, {}, found.standard_errors)
 
@@ -193,7 +191,7 @@ def _statistics() -> Iterator[tuple[str, Callable[[], Frozen]]]:
 def _of_statistics(model: Enumerated, channel: Any, weighting: str) -> Frozen:
     rng = np.random.default_rng(1)
     truth = model.statistics(model.sample([1.0, -0.5], 20_000, rng))
-    tally = StatisticsTally(channel).add(channel.simulate(truth, rng))
+    tally = Tally(channel).add(channel.simulate(truth, rng))
     return _of_fit(estimate(model, tally, weighting=weighting))
 
 
@@ -224,7 +222,7 @@ def _field_given_x(method: Any) -> Frozen:
     x = np.column_stack([rng.normal(size=5000), rng.gamma(2.0, size=5000)])
     channel = CliqueRelease(_GIVEN_X.sizes, _GIVEN_X.cliques, 2)
     records = _GIVEN_X.sample(0.5 * rng.normal(size=_GIVEN_X.dimension), len(x), rng, x)
-    return _of_cells(estimate_field(_GIVEN_X, FieldResponses(channel).add(x, channel.simulate(records, rng)), method))
+    return _of_cells(estimate_field(_GIVEN_X, Responses(channel).add(x, channel.simulate(records, rng)), method))
 
 
 def _of_cells(fit: Any) -> Frozen:

@@ -20,12 +20,12 @@ from askance import (
     PerValue,
     RandomField,
     RandomizedResponse,
-    StatisticsTally,
     Tally,
     save,
 )
 from askance.categories import Label
 from askance.channels import AnyChannel, Reports
+from askance.channels.statistics.base import StatisticsChannel
 from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
 from askance.estimation.results.field_fit import FieldDiagnostics
 from askance.formats import write_reports
@@ -100,16 +100,16 @@ def golden_fits() -> dict[str, DistributionFit]:
     return {"every_diagnostic.fit": full, "no_covariance.fit": bare}
 
 
-def golden_states() -> dict[str, StatisticsTally]:
+def golden_states() -> dict[str, Tally[StatisticsChannel]]:
     """Sums with a zero, and beyond 32 bits; with a purpose and a source (`statistics/2`)."""
     return {
-        "per_value.statistics": StatisticsTally(PerValue(6, 1, max_l1_norm=2), [3, 0, 2**40, 1, 5, 9], 2**41),
-        "coordinate_release.statistics": StatisticsTally(
+        "per_value.statistics": Tally(PerValue(6, 1, max_l1_norm=2), [3, 0, 2**40, 1, 5, 9], 2**41),
+        "coordinate_release.statistics": Tally(
             CoordinateRelease(3, 2, release_distribution=["1/2", "1/4", "1/4"], lower=-1, statistic_bound=3),
             [1, 2, 3, 4, 5, 6],
             21,
         ),
-        "named.statistics": StatisticsTally(
+        "named.statistics": Tally(
             PerValue(3, 2).for_purpose("crashed,dark_mode,beta"),
             [5, 0, 260],
             300,

@@ -14,16 +14,18 @@ from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.moment_release import (
+    ENCODINGS,
     Encoding,
     MomentRelease,
     as_radius,
     longest_vector,
+    release_purpose,
     require_encoding,
 )
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.quadratic_release import QuadraticRelease
 from askance.channels.statistics.triple_release import TripleRelease
-from askance.errors import InputError
+from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.linear import LinearModel
 
 #: Shares of the guessed population that may lie within the radius; the first is the boldest.
@@ -81,16 +83,40 @@ def regression_release(
             allowed="exact",
             remedy="The paper prints per-value and coordinate release only.",
         )
-    omega = math.sqrt(field.n_features + 1) / 2
-    if outcome_weight is not None:
-        omega = as_float(outcome_weight, "outcome_weight")
+    omega = _usual_weight(field) if outcome_weight is None else as_float(outcome_weight, "outcome_weight")
     number(omega, "outcome_weight", 0.01, 100, remedy="Leave it out.")
-    weights = np.ones(field.width)
-    weights[-1] = omega
+    weights = _weights(field, omega)
     share = None if share_within is None else float(as_probability(share_within, "share_within"))
     encoding: Encoding = "quadratic" if channel == "auto" else channel
     release = _with_radius(field, str(level), encoding, weights, share, n_respondents)
     return MomentRelease(field, release.channel, encoding, weights, pilot_observations)
+
+
+def release_of(field: LinearModel, channel: StatisticsChannel) -> MomentRelease:
+    """The release of a linear model that a channel belongs to, which its purpose tells.
+
+    >>> field = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
+    >>> release_of(field, regression_release(field, 4).channel)
+    MomentRelease(LinearModel(1 features, clipped at 3 scales), quadratic at level 4)
+    """
+    for encoding in ENCODINGS:
+        for omega in (1.0, _usual_weight(field)):
+            weights = _weights(field, omega)
+            if release_purpose(field, encoding, weights) == channel.purpose:
+                return MomentRelease(field, channel.for_purpose(""), encoding, weights)
+    raise IncompatibleEvidenceError(
+        f"the reports come from {channel!r}, of no release of {field!r} with the usual weight of the outcome.",
+        remedy="Give the release that devices had in place of the model: estimate(release, evidence).",
+    )
+
+
+def _usual_weight(field: LinearModel) -> float:
+    return math.sqrt(field.n_features + 1) / 2
+
+
+def _weights(field: LinearModel, omega: float) -> FloatArray:
+    """D: ω for y, 1 for all others, shape (p + 2,)."""
+    return np.append(np.ones(field.width - 1), omega)
 
 
 def predicted_noise(release: MomentRelease, n_respondents: int = 1) -> float:

@@ -1,7 +1,7 @@
 """From evidence to θ̂: moments, one step, marginal likelihood, supervision, projection."""
 
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
-from askance.estimation.entry import METHODS, estimate, project
+from askance.estimation.entry import METHODS, estimate, estimate_mean, project
 from askance.estimation.field import estimate_field
 from askance.estimation.linear import estimate_linear
 from askance.estimation.outcome import Diagnostics, LocalMaximum
@@ -11,7 +11,7 @@ from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit, Interval, ProbabilityTable, WaldTest
 from askance.estimation.results.linear_fit import LinearFit
-from askance.estimation.results.mean_statistics import MeanStatistics, estimate_mean
+from askance.estimation.results.mean_statistics import MeanStatistics
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.two_stage import TwoStage
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, overload
 
 from askance._arrays import FloatArray
-from askance._checks import did_you_mean, shown
+from askance._checks import did_you_mean, instance, shown
 from askance._threads import one_thread
+from askance.channels.statistics.base import Averaging, StatisticsChannel
+from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
 from askance.channels.statistics.scale_pilot import ScalePilot, Scales
@@ -40,17 +43,18 @@ from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.results.mean_statistics import MeanStatistics, means_of
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally, of_answers
+from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
 Method: TypeAlias = Callable[..., Outcome]
-TableEvidence: TypeAlias = StatisticsTally | Reports | NoisyTables
+TableEvidence: TypeAlias = Tally[StatisticsChannel] | Reports | NoisyTables
 
 METHODS: dict[str, Method] = {
     "one-step": fit_one_step,
@@ -91,7 +95,7 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
 
 @overload
 def estimate(
-    model: Enumerated, evidence: Tally | StatisticsTally | Together, method: str | None = ..., **options: Any
+    model: Enumerated, evidence: Tally[Any] | Together, method: str | None = ..., **options: Any
 ) -> DistributionFit: ...
 
 
@@ -107,24 +111,29 @@ def estimate(model: RandomField, evidence: TableEvidence, method: str | None = .
 
 @overload
 def estimate(
-    model: RandomField, evidence: FieldResponses, method: str | None = ..., **options: Any
+    model: RandomField, evidence: Responses[CliqueRelease], method: str | None = ..., **options: Any
 ) -> ConditionalFieldFit: ...
 
 
 @overload
 def estimate(
-    model: MomentRelease, evidence: Reports | StatisticsTally, method: str | None = ..., **options: Any
+    model: LinearModel | MomentRelease,
+    evidence: Reports | Tally[StatisticsChannel],
+    method: str | None = ...,
+    **options: Any,
 ) -> LinearFit: ...
 
 
 @overload
-def estimate(model: ScalePilot, evidence: StatisticsTally, method: str | None = ..., **options: Any) -> Scales: ...
+def estimate(
+    model: ScalePilot, evidence: Tally[StatisticsChannel], method: str | None = ..., **options: Any
+) -> Scales: ...
 
 
 @overload
 def estimate(
     model: Enumerated | Softmax,
-    evidence: Tally | StatisticsTally | Responses | Together,
+    evidence: Tally[Any] | Responses | Together,
     method: str | None = ...,
     **options: Any,
 ) -> Fit: ...
@@ -140,6 +149,7 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
             the only one for sums of noised statistics), "marginal" (maximum marginal likelihood), "supervised" (the
             outputs themselves were seen) or "projection". A `RandomField` has methods of its own: see `estimate_field`.
             Linear regression has one: see `estimate_linear`.
+            Its model is a `LinearModel`, or the `MomentRelease` that devices had.
         options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
             `fit_projection`, `estimate_field`, `estimate_linear`.
 
@@ -160,9 +170,9 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
-    found = solve(model, evidence, method, **options)
-    tell(found.notices)
-    return found.fit
+    solved = solve(model, evidence, method, **options)
+    tell(solved.notices)
+    return solved.fit
 
 
 class Solved(NamedTuple):
@@ -205,6 +215,35 @@ def _check_options(method: str, function: Method, options: Mapping[str, Any]) ->
                 f"{method} has no option {name!r}; allowed: {', '.join(allowed)}.",
                 remedy=did_you_mean(name, allowed, "Take one of these, or another method."),
             )
+
+
+def estimate_mean(evidence: Tally[Any], averaging: Averaging = "within") -> MeanStatistics:
+    """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
+
+    No model is needed, and nothing is repaired: shares add up to 1 and have the right mean and error, however many
+    there are, but those of rare answers may be below 0 by chance. `estimate` gives shares that are possible.
+
+    Args:
+        evidence: sums of noised statistics, or counts of noised answers.
+        averaging: of noised statistics, "within" what was drawn, or as "printed".
+
+    >>> import numpy as np
+    >>> from askance import CoordinateRelease, RandomizedResponse, Tally
+    >>> channel = CoordinateRelease(2, 1)
+    >>> truth = np.tile([0.25, 1.0], (50_000, 1))
+    >>> tally = Tally(channel).add(channel.simulate(truth, np.random.default_rng(3)))
+    >>> lower, upper = estimate_mean(tally).confidence_interval(0.999)
+    >>> bool((lower < truth[0]).all() and (truth[0] < upper).all())
+    True
+    >>> few = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"]), [650, 200, 150])
+    >>> estimate_mean(few).mean.round(4)
+    array([ 0.9667,  0.0667, -0.0333])
+    """
+    instance(evidence, Tally, "evidence", "a Tally", "Add reports up with Tally(channel).add(reports).")
+    with one_thread:
+        means, alarms = means_of(evidence, averaging), alarms_of(evidence)
+    tell(alarms)
+    return replace(means, alarm=alarms[0].text if alarms else "")
 
 
 def project(evidence: Tally, divergence: Divergence = "euclidean") -> FloatArray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import overload
 
+from askance.channels.statistics.base import StatisticsChannel
+from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.reports import Reports
 from askance.estimation.entry import estimate
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
@@ -11,15 +13,15 @@ from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldMethod
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
-from askance.evidence.field_responses import FieldResponses
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.responses import Responses
+from askance.evidence.tally import Tally
 from askance.models.random_field import RandomField
 
 
 @overload
 def estimate_field(
     field: RandomField,
-    evidence: StatisticsTally | Reports | NoisyTables,
+    evidence: Tally[StatisticsChannel] | Reports | NoisyTables,
     method: FieldMethod | None = None,
     *,
     prior_scale: float = FIELD_PRIOR_SCALE,
@@ -30,7 +32,7 @@ def estimate_field(
 @overload
 def estimate_field(
     field: RandomField,
-    evidence: FieldResponses,
+    evidence: Responses[CliqueRelease],
     method: FieldMethod | None = None,
     *,
     prior_scale: float = FIELD_PRIOR_SCALE,
@@ -40,7 +42,7 @@ def estimate_field(
 
 def estimate_field(
     field: RandomField,
-    evidence: StatisticsTally | Reports | NoisyTables | FieldResponses,
+    evidence: Tally[StatisticsChannel] | Reports | NoisyTables | Responses[CliqueRelease],
     method: FieldMethod | None = None,
     *,
     prior_scale: float = FIELD_PRIOR_SCALE,
@@ -59,7 +61,7 @@ def estimate_field(
 
     The likelihood needs `Reports`, but where all subsets have one cell (large levels, small tables) sums will do.
 
-    A field with public covariates, p_θ(y | x), takes `FieldResponses`: reports with the x of who gave them. All methods
+    A field with public covariates, p_θ(y | x), takes `Responses`: reports with the x of who gave them. All methods
     but "ridge" are as above, with moments β(x, o) = (debiased table, x ⊗ debiased indicators of every variable) less
     what the field expects of the same respondents. "marginal" is then the default: it costs the same, and is the more
     precise.
@@ -68,7 +70,7 @@ def estimate_field(
         field: what to fit.
         evidence: reports through `CliqueRelease` for any cliques of the field's variables, or of the cells of the
             field's cliques through `PerValue` or `CoordinateRelease`, or their sums, or `NoisyTables`; with covariates
-            `FieldResponses`.
+            `Responses`.
         method: as above; default "moments", with covariates "marginal".
         prior_scale: standard deviation of the prior, in log-odds (of covariates: per standard deviation); infinite for
             none.
@@ -79,7 +81,7 @@ def estimate_field(
     >>> field = RandomField({"smokes": ["no", "yes"], "ill": ["no", "yes"]}, [["smokes", "ill"]])
     >>> channel = CliqueRelease(field.sizes, field.cliques, 2)
     >>> records = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5000, 1000, 2000, 2000], axis=0)
-    >>> tally = StatisticsTally(channel).add(channel.simulate(records, np.random.default_rng(2)))
+    >>> tally = Tally(channel).add(channel.simulate(records, np.random.default_rng(2)))
     >>> fit = estimate_field(field, tally)
     >>> fit.marginal(["smokes", "ill"]).estimate.round(2), fit.diagnostics.repaired
     (array([[0.5, 0.1],

@@ -20,8 +20,7 @@ from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
-from askance.estimation.problems.statistics_problem import StatisticsProblem
-from askance.estimation.problems.tally_problem import TallyProblem
+from askance.estimation.problems.tally_problem import DistributionProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import SEVERAL, DistributionFit
@@ -44,17 +43,9 @@ def fit_of(problem: Any, outcome: Outcome, alarm: str = "") -> Any:
     raise TypeError(f"no fit is made of a {type(problem).__name__}")
 
 
-@fit_of.register
-def _(problem: TallyProblem, outcome: Outcome, alarm: str = "") -> DistributionFit:
-    return _distribution_fit(problem, with_unbiased_moments(outcome, lambda: problem.moments("best")), alarm)
-
-
-@fit_of.register
-def _(problem: StatisticsProblem, outcome: Outcome, alarm: str = "") -> DistributionFit:
-    return _distribution_fit(problem, outcome, alarm)
-
-
-def _distribution_fit(problem: TallyProblem | StatisticsProblem, outcome: Outcome, alarm: str) -> DistributionFit:
+@fit_of.register(DistributionProblem)
+def _(problem: DistributionProblem[Any], outcome: Outcome, alarm: str = "") -> DistributionFit:
+    outcome = with_unbiased_moments(outcome, lambda: problem.moments("best"))
     return DistributionFit(
         model=problem.model,
         raw_covariance=outcome.raw_covariance,
@@ -64,7 +55,7 @@ def _distribution_fit(problem: TallyProblem | StatisticsProblem, outcome: Outcom
     )
 
 
-def _shared(problem: TallyProblem | StatisticsProblem | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
+def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outcome, alarm: str) -> Any:
     """What fits with and without covariates have."""
     return {
         "theta": outcome.theta,

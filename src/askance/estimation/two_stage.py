@@ -11,7 +11,16 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import Number, as_count, as_fraction, as_parameter, as_positive_level, require_generator, shown
+from askance._checks import (
+    Number,
+    as_count,
+    as_fraction,
+    as_parameter,
+    as_positive_level,
+    number,
+    require_generator,
+    shown,
+)
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel, require_channel
 from askance.channels.statistics.choices import require_choice
@@ -131,12 +140,8 @@ class TwoStage:
         self._level = as_positive_level(privacy_level)
         self.model, self.privacy_level = _require_model(model), float(self._level)
         fraction = as_fraction(pilot_fraction, "pilot_fraction")
-        if not 0 < fraction < 1:
-            raise InputError(
-                f"pilot_fraction is {shown(fraction)}; allowed: above 0, below 1.",
-                remedy="Give the share of people in the pilot, such as 0.1; without a second stage there is estimate.",
-            )
-        self.pilot_fraction = fraction
+        remedy = "Give the share of people in the pilot, such as 0.1; without a second stage there is estimate."
+        self.pilot_fraction = number(fraction, "pilot_fraction", 0, 1, open=True, remedy=remedy)
         require_choice(target, "target", ("likelihood", "moments"))
         require_choice(spread, "spread", ("estimate", "posterior"))
         self.target, self.spread = target, spread
@@ -170,9 +175,9 @@ class TwoStage:
         """
         self._require_pilot_tally(pilot_tally)
         fit, messages = self._pilot_fit(pilot_tally)
-        found = Prior.of_fit(fit) if self.spread == "posterior" else Prior.of(fit.theta, dimension=self.model.dimension)
+        prior = Prior.of_fit(fit) if self.spread == "posterior" else Prior.of(fit.theta, dimension=self.model.dimension)
         n = pilot_tally.n_observations
-        shares = [self._largest_share(theta, n) for theta in found.points]
+        shares = [self._largest_share(theta, n) for theta in prior.points]
         is_limited = min(shares) < 1
         if is_limited:
             whose = "its estimate was" if self.spread == "estimate" else "points of its posterior were"
@@ -181,8 +186,8 @@ class TwoStage:
                 f"the pilot of {n:,} reports is too small to tell θ that far out: {whose} taken back to {extent}, "
                 f"where standard errors are at most {LARGEST_ERROR:g} log-odds",
             )
-        points = found.points * np.array(shares)[:, None]
-        return PilotGuess(fit, Prior(points, found.weights), is_limited, messages)
+        points = prior.points * np.array(shares)[:, None]
+        return PilotGuess(fit, Prior(points, prior.weights), is_limited, messages)
 
     def second_channel(self, pilot_tally: Tally) -> OptimalChannel:
         """The channel for the people who are left, from what the pilot says.

@@ -61,7 +61,7 @@ class Encoded:
 
 
 class SummedReports(Protocol):
-    """Sums of reports through a channel, such as a `StatisticsTally`."""
+    """Sums of reports through a channel, such as a `Tally`."""
 
     @property
     def channel(self) -> StatisticsChannel:
@@ -104,13 +104,13 @@ class MomentRelease:
         weights: D, shape (p + 2,); all 1 where the encoding has no radius.
         pilot_observations: how many reports the scales come from.
 
-    >>> from askance import StatisticsTally, regression_release
+    >>> from askance import Tally, regression_release
     >>> field = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
     >>> release = regression_release(field, 4, channel="quadratic", share_within=1)
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(-2, 2, (100_000, 1))
     >>> reports = release.simulate(x, x[:, 0] / 2, rng)  # on real devices: release.randomize
-    >>> tally = StatisticsTally(release.channel).add(reports)
+    >>> tally = Tally(release.channel).add(reports)
     >>> release.gram(tally).round(1)[1:, 1:]
     array([[1.3, 0.7],
            [0.7, 0.3]])
@@ -140,9 +140,7 @@ class MomentRelease:
                 f"weights are {shown(self.weights.tolist())}; allowed: above 0, finite.", remedy="Leave them."
             )
         #: Bound to columns, bounds and scales: reports of another release are refused.
-        self.channel: StatisticsChannel = channel.for_purpose(
-            purpose_of("regression", [field.specification(), self.encoding, self.weights.tolist()])
-        )
+        self.channel: StatisticsChannel = channel.for_purpose(release_purpose(field, self.encoding, self.weights))
         self.pilot_observations = as_count(pilot_observations, "pilot_observations")
 
     @property
@@ -300,6 +298,11 @@ class MomentRelease:
 
     def __repr__(self) -> str:
         return f"MomentRelease({self.field!r}, {self.encoding} at level {self.privacy_level:.4g})"
+
+
+def release_purpose(field: LinearModel, encoding: Encoding, weights: FloatArray) -> str:
+    """What channels of a release are for: the same columns, bounds, scales, encoding and weights."""
+    return purpose_of("regression", [field.specification(), encoding, weights.tolist()])
 
 
 def longest_vector(field: LinearModel, encoding: Encoding, weights: FloatArray) -> float:

@@ -49,12 +49,12 @@ class ScalePilot:
         privacy_level: of one report.
         thresholds: T.
 
-    >>> from askance import StatisticsTally, estimate
+    >>> from askance import Tally, estimate
     >>> rng = np.random.default_rng(2)
     >>> field = LinearModel(1, x_bounds=(0, 100), y_bounds=(-50, 50))
     >>> pilot = ScalePilot(field, 2)
     >>> x = rng.normal(30, 10, (8000, 1))
-    >>> tally = StatisticsTally(pilot.channel).add(pilot.simulate(x, 0.5 * x[:, 0], rng))
+    >>> tally = Tally(pilot.channel).add(pilot.simulate(x, 0.5 * x[:, 0], rng))
     >>> found = estimate(pilot, tally)
     >>> bool(abs(found.centres[0] - 30) < 3), bool(abs(np.log(found.scales[0] / 10)) < 0.3)
     (True, True)

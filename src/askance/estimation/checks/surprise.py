@@ -28,14 +28,14 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.sum_law import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
-from askance.estimation.outcome import Notice, tell
+from askance.estimation.outcome import Notice
 from askance.estimation.problems.simplex import likeliest_distribution
 from askance.evidence.pooled import PooledChannel, taken_apart
-from askance.evidence.responses import FieldResponses, Responses
-from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.responses import Responses
+from askance.evidence.tally import Tally
 
 #: What a channel and reports through it are tested with.
-TestedEvidence: TypeAlias = Tally | Responses | StatisticsTally | Reports | FieldResponses
+TestedEvidence: TypeAlias = Tally[Any] | Responses[Any] | Reports
 
 #: Reports of which this is more than their probability, whatever the truth, are called impossible.
 IMPOSSIBLE = 1e-6
@@ -77,8 +77,8 @@ def surprise(evidence: TestedEvidence) -> Surprise:
     # Of two bounds the smaller one, twice; the second is not needed where the first says all.
     joints = [] if alone < IMPOSSIBLE**2 else [_bound_together(channel, counts) for channel, counts in few]
     joint = min(1.0, len(few) * min(joints, default=1.0))
-    found = worst if alone <= joint else "the shares of the reports, taken together"
-    return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + len(few))
+    furthest = worst if alone <= joint else "the shares of the reports, taken together"
+    return Surprise(min(1.0, 2 * alone, 2 * joint), furthest, comparisons + len(few))
 
 
 def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
@@ -91,27 +91,20 @@ def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
 def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
     """Why reports cannot have come through their channel; empty where they can.
 
-    >>> from askance import PerValue, StatisticsTally
-    >>> alarm, = alarms_of(StatisticsTally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
+    >>> from askance import PerValue, Tally
+    >>> alarm, = alarms_of(Tally(PerValue(4, 1, l1_norm=1), [100] * 4, 100))
     >>> alarm.text.split(":")[0]
     'these reports cannot have come through this channel'
     """
-    found = surprise(evidence)
-    return () if found.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(found)),)
+    doubt = surprise(evidence)
+    return () if doubt.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(doubt)),)
 
 
-def told_alarm(evidence: TestedEvidence) -> str:
-    """The alarm, of which the caller is warned; empty where there is none."""
-    alarms = alarms_of(evidence)
-    tell(alarms)
-    return alarms[0].text if alarms else ""
-
-
-def in_words(found: Surprise) -> str:
+def in_words(doubt: Surprise) -> str:
     """What is impossible about reports, and what may be behind it."""
     return (
-        f"these reports cannot have come through this channel: {found.worst}; whatever the truth, chance does that "
-        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
+        f"these reports cannot have come through this channel: {doubt.worst}; whatever the truth, chance does that "
+        f"with probability {doubt.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
         "another question, and what follows is not to be trusted"
     )
 

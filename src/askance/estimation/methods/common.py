@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import number
 from askance.design.covariances import invert_information
 from askance.errors import InputError
 from askance.estimation.protocols import CovarianceKind, Likelihood, MomentProblem, Problem
@@ -26,10 +27,7 @@ def choose_covariance_kind(
 
 def check_prior_scale(prior_scale: float) -> None:
     """Refuse a prior that is none."""
-    if not 0 < prior_scale < float("inf"):
-        raise InputError(
-            f"prior_scale is {prior_scale}; allowed: above 0, finite.", remedy="The default is 5 log-odds."
-        )
+    number(prior_scale, "prior_scale", 0, open=True, remedy="The default is 5 log-odds.")
 
 
 def says_less_than_the_prior(problem: MomentProblem, covariance: FloatArray, prior_scale: float) -> bool:

@@ -9,8 +9,8 @@ from typing import get_args
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import shown
-from askance.errors import InputError, RepairWarning
+from askance._checks import one_of
+from askance.errors import RepairWarning
 from askance.estimation.outcome import Notice, Outcome
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.moment_repair import STRENGTH, MomentRepair, Repair, repair_design
@@ -41,10 +41,7 @@ class LinearDiagnostics:
 
 def fit_linear(problem: LinearProblem, *, repair: Repair = "auto", strength: float = STRENGTH) -> Outcome:
     """w = A⁻¹b on the standard scale, with A as noise leaves it, or repaired; see `estimate_linear`."""
-    if repair not in get_args(Repair):
-        raise InputError(
-            f"repair is {shown(repair)}; allowed: {', '.join(get_args(Repair))}.", remedy='Leave it out for "auto".'
-        )
+    one_of(repair, get_args(Repair), "repair", 'Leave it out for "auto".')
     release, tally, field = problem.release, problem.tested, problem.release.field
     repaired = repair_design(problem.gram[:-1, :-1], release.noise(tally), repair, strength)
     usable = problem.gram.copy()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import one_of
 from askance._words import words
-from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, InputError, RepairWarning
+from askance.errors import ConvergenceWarning, IncompatibleEvidenceError, RepairWarning
 from askance.estimation.methods.common import check_prior_scale
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
 from askance.estimation.parameter_scale import PRIOR_SCALE
@@ -25,10 +26,8 @@ Divergence: TypeAlias = Literal["euclidean", "kl"]
 
 def nearest_distribution(evidence: Tally, divergence: Divergence) -> tuple[FloatArray, tuple[Notice, ...]]:
     """r̂ = argmin over all distributions r of D(q̂, S r), shape (m,), and what there is to say about it."""
-    if divergence == "euclidean":
+    if one_of(divergence, get_args(Divergence), "divergence", "The default is euclidean.") == "euclidean":
         return closest_distribution(evidence.channel.matrix, evidence.frequencies), ()
-    if divergence != "kl":
-        raise InputError(f"divergence is {divergence!r}; allowed: euclidean, kl.", remedy="The default is euclidean.")
     r, converged = likeliest_distribution(evidence.channel, evidence.frequencies)
     return r, () if converged else (Notice(ConvergenceWarning, "EM stopped before its gap closed"),)
 

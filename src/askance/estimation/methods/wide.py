@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._checks import number
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, InputError
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
@@ -14,6 +15,7 @@ from askance.estimation.problems.conditional import Block
 from askance.estimation.problems.covariate_scale import require_sizes
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sum_over_rows import SumOverRows
+from askance.estimation.solvers.lbfgs import Minimum, minimise
 
 _NO_COVARIANCE = (
     "the model has too many coefficients for a covariance: estimates are penalised and come without standard errors"
@@ -46,69 +48,48 @@ def fit_wide(
             argument="method",
             remedy="Choose one of them, or use fewer covariates.",
         )
-    if not 0 <= ridge < np.inf:
-        raise InputError(f"ridge is {ridge}; allowed: 0 or more, finite.", remedy="The default is 0.04.")
+    number(ridge, "ridge", 0, remedy="The default is 0.04.")
     equations = problem.moments(weighting)
     penalty = np.tile([0.0 if term == "Intercept" else ridge for term in problem.model.terms], problem.rows.n_free)
     penalty /= problem.n_observations
-    theta, converged, iterations = _descend(
-        equations.matching(),
-        np.zeros(problem.model.dimension),
-        penalty,
-        tolerance,
-        max_iterations,
-    )
+    descend = partial(_descend, penalty=penalty, tolerance=tolerance, max_iterations=max_iterations)
+    end = descend(equations.matching(), np.zeros(problem.model.dimension))
+    iterations = end.iterations
     if method == "marginal":
-        theta, converged, more = _descend(problem.likelihood(), theta, penalty, tolerance, max_iterations)
-        iterations += more
+        end = descend(problem.likelihood(), end.point)
+        iterations += end.iterations
     stopped = Notice(ConvergenceWarning, f"L-BFGS stopped after {iterations} steps")
     d = problem.model.dimension
     return Outcome(
-        theta=theta,
+        theta=end.point,
         covariance=np.broadcast_to(np.float64(np.nan), (d, d)),  # no memory behind it
         method=method,
         covariance_kind="none",
-        converged=converged,
+        converged=end.converged,
         raw_statistics=equations.statistics,
         diagnostics=Diagnostics(iterations=iterations, messages=(_NO_COVARIANCE,)),
-        notices=() if converged else (stopped,),
+        notices=() if end.converged else (stopped,),
     )
 
 
 def _descend(
     objective: SumOverRows, start: FloatArray, penalty: FloatArray, tolerance: float, max_iterations: int
-) -> tuple[FloatArray, bool, int]:
-    """L-BFGS in coordinates where all curvatures are alike, until no entry of the gradient exceeds the tolerance.
+) -> Minimum:
+    """L-BFGS until no entry of the gradient exceeds the tolerance.
 
     The curvature along coefficient j is at most ¼ Ê x_j² plus the penalty: a rare category has little of it, and
-    without scaling such columns are what L-BFGS spends its steps on.
+    without a guess of it such columns are what L-BFGS spends its steps on.
     """
-    from scipy.optimize import minimize
+    curvature = 0.2 * _second_moments(objective.problem) + penalty + 1e-12
 
-    scale = 1.0 / np.sqrt(0.2 * _second_moments(objective.problem) + penalty + 1e-12)
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        value = objective.value(theta) + 0.5 * float(penalty @ theta**2)
+        return value, np.asarray(objective.gradient(theta) + penalty * theta)
 
-    def gradient(theta: FloatArray) -> FloatArray:
-        return np.asarray(objective.gradient(theta) + penalty * theta)
+    def guess(step: int) -> FloatArray | None:
+        return None if step else curvature
 
-    def value_and_gradient(scaled: FloatArray) -> tuple[float, FloatArray]:
-        theta = scaled * scale
-        return objective.value(theta) + 0.5 * float(penalty @ theta**2), gradient(theta) * scale
-
-    def stop_when_flat(intermediate_result: Any) -> None:
-        # The optimiser has just evaluated this point, so its gradient is at hand.
-        if np.abs(gradient(intermediate_result.x * scale)).max() <= tolerance:
-            raise StopIteration
-
-    result = minimize(
-        value_and_gradient,
-        start / scale,
-        jac=True,
-        method="L-BFGS-B",
-        callback=stop_when_flat,
-        options={"maxiter": max_iterations, "gtol": 0.0, "ftol": 0.0, "maxls": 50},
-    )
-    theta = np.asarray(result.x * scale)
-    return theta, bool(np.abs(gradient(theta)).max() <= tolerance), int(result.nit)
+    return minimise(value_and_gradient, start, guess, flat=tolerance, max_iterations=max_iterations)
 
 
 def _second_moments(problem: ResponsesProblem) -> FloatArray:

@@ -21,6 +21,7 @@ from askance._kernels import softmax_pass
 from askance._kernels.softmax_pass import EXPECTED, FLAT, NOTHING, OBSERVED, POSTERIOR, PRIOR, SQUARED, TARGET, plain
 from askance.design.conditional_covariances import report_information
 from askance.estimation.problems.basis import Basis
+from askance.evidence.chunks import view
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.totals import BLOCK, add, total
 from askance.models.softmax import Covariates
@@ -90,7 +91,7 @@ class Rows:
                 piece = slice(low, min(low + BLOCK, len(chunk.codes)))
                 self._blocks.append(
                     Block(
-                        _view(chunk.x, piece),
+                        view(chunk.x, piece, read_only=True),
                         codes[piece],
                         None if scaled is None else scaled[piece],
                         slice(start + piece.start, start + piece.stop),
@@ -166,8 +167,8 @@ class Rows:
             return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            found = self.total(sums)
-            first, second = softmax_pass.parts(found[0])[1:] if self.compiled else found
+            whole = self.total(sums)
+            first, second = softmax_pass.parts(whole[0])[1:] if self.compiled else whole
             return first / self.total_weight, second / self.total_weight
 
 
@@ -177,18 +178,6 @@ def _scaled(block: Block, share: float) -> Block:
     weights = ones if block.weights is None else block.weights
     squares = ones if block.squares is None else block.squares
     return replace(block, weights=plain(share * weights), squares=plain(share**2 * squares))
-
-
-def _view(x: Covariates, piece: slice) -> Covariates:
-    """Some rows without a copy of them, not to be written to: slices of a sparse matrix would be copies."""
-    if isinstance(x, np.ndarray):
-        rows = x[piece]
-        rows.flags.writeable = False
-        return rows
-    ends = x.indptr[piece.start : piece.stop + 1]
-    inside = slice(int(ends[0]), int(ends[-1]))
-    shape = (piece.stop - piece.start, x.shape[1])
-    return type(x)((x.data[inside], x.indices[inside], ends - ends[0]), shape=shape, copy=False)
 
 
 def plain_sums(block: Block, coefficients: FloatArray, against: int, curvature: int) -> tuple[FloatArray, ...]:

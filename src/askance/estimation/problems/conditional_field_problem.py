@@ -11,15 +11,16 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import shown
 from askance.channels.statistics.clique_release import CliqueRelease
-from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError, ShapeError
+from askance.errors import InputError, NotIdentifiedError, ShapeError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
+from askance.estimation.problems.field_evidence import require_sizes
 from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, FieldOptimum, FieldPosterior
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
-from askance.estimation.solvers.lbfgs import descend
-from askance.evidence.field_responses import FieldResponses
+from askance.estimation.solvers.lbfgs import minimise
+from askance.evidence.responses import Responses
 from askance.models.covariate_sizes import require_size
 from askance.models.random_field import RandomField
 
@@ -49,7 +50,7 @@ class ConditionalFieldProblem:
         design: FieldDesign,
         rows: list[CliqueRows],
         x: FloatArray,
-        tested: FieldResponses,
+        tested: Responses[CliqueRelease],
     ) -> None:
         self.dimension = field.dimension
         self.field, self.channel, self.design, self.rows, self.x = field, channel, design, rows, x
@@ -58,7 +59,7 @@ class ConditionalFieldProblem:
         self.field_moments = FieldMoments(self.tilted, rows, channel.tables.shapes)
 
     @classmethod
-    def of(cls, field: RandomField, evidence: FieldResponses) -> Self:
+    def of(cls, field: RandomField, evidence: Responses[CliqueRelease]) -> Self:
         """The problem of a field with covariates and reports with theirs; refused where they do not fit."""
         if not field.terms:
             raise InputError(
@@ -66,12 +67,7 @@ class ConditionalFieldProblem:
                 remedy="Build the field with covariates=…, or give the Reports alone.",
             )
         channel = evidence.channel
-        if channel.tables.sizes != field.sizes:
-            raise IncompatibleEvidenceError(
-                f"the field has variables of {shown(list(field.sizes))} values, the channel of "
-                f"{shown(list(channel.tables.sizes))}.",
-                remedy="Build both from the same variables, in the same order.",
-            )
+        require_sizes(field, channel)
         measured = {v for clique in channel.tables.cliques for v in clique}
         missing = [name for v, name in enumerate(field.variables) if v not in measured]
         if missing:
@@ -115,11 +111,11 @@ class ConditionalFieldProblem:
 
     def moments(self, tolerance: float = ARRIVED) -> FieldOptimum:
         """The mode of a few rows; about that of all, with the noise there; that of all, with the noise there."""
-        found = FieldOptimum(np.zeros(self.field.dimension), True, 0)
+        optimum = FieldOptimum(np.zeros(self.field.dimension), True, 0)
         few = FieldMoments(self.tilted, [own.thinned(_GUIDING_ROWS) for own in self.rows], self.channel.tables.shapes)
-        for moments, each in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
-            found = self.solve(MomentLoss(moments, found.theta, _GUIDING_ROWS), found, each)
-        return found
+        for moments, near in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
+            optimum = self.solve(MomentLoss(moments, optimum.theta, _GUIDING_ROWS), optimum, near)
+        return optimum
 
     def penalised(self, loss: RowLoss) -> Callable[[FloatArray], tuple[float, FloatArray]]:
         """Value and gradient of the loss and ½ ‖η‖²/prior_scale²."""
@@ -142,9 +138,9 @@ class ConditionalFieldProblem:
                 value, gradient = function(origin + root @ z)
                 return value, root.T @ gradient
 
-            found = descend(rounded, np.zeros(len(eta)), tolerance, _STEPS)
-            eta, evaluations = origin + root @ found.point, evaluations + found.evaluations
-            if found.slope <= tolerance:
+            end = minimise(rounded, np.zeros(len(eta)), flat=tolerance, max_iterations=_STEPS)
+            eta, evaluations = origin + root @ end.point, evaluations + end.evaluations
+            if end.converged:
                 return FieldOptimum(eta, True, evaluations)
         return FieldOptimum(eta, False, evaluations)
 
@@ -188,11 +184,11 @@ class ConditionalFieldProblem:
         reports), and 0.20 either way at level 1, where the prior decides. "marginal" had 0.039 and 0.14: under much
         noise, those whose x leaves little open tell little, and only the likelihood gives them less weight.
         """
-        found = self.moments(_NEAR if method == "marginal" else ARRIVED)
+        optimum = self.moments(_NEAR if method == "marginal" else ARRIVED)
         if method == "moments":
-            return found, None
+            return optimum, None
         scores = ScoreLoss(self.tilted, self.rows)
-        return (self.step(scores, found) if method == "one-step" else self.solve(scores, found)), scores
+        return (self.step(scores, optimum) if method == "one-step" else self.solve(scores, optimum)), scores
 
     def log_likelihood(self, scores: ScoreLoss, eta: FloatArray) -> float:
         """Σ log P(o | x) over the reports."""

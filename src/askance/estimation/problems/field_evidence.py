@@ -20,7 +20,7 @@ from askance.channels.statistics.coordinate_release import CoordinateRelease
 from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
-from askance.evidence.tally import StatisticsTally, of_statistics
+from askance.evidence.tally import Tally, of_statistics
 from askance.models.random_field import RandomField
 
 #: Gives Cov φ of the measured statistics under the model, shape (m, m), to who needs it.
@@ -133,7 +133,7 @@ class NoisyTables(TableEvidence):
 class FromChannel(TableEvidence):
     """Tables from sums of reports."""
 
-    def __init__(self, tally: StatisticsTally, cliques: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], cliques: Sequence[tuple[int, ...]]) -> None:
         self.cliques, self.tally = tuple(cliques), tally
         self.statistics, self.standard_errors = tally.mean(), tally.standard_errors()
         self.n_observations = tally.n_observations
@@ -143,7 +143,7 @@ class FromChannel(TableEvidence):
 class CliqueEvidence(FromChannel):
     """Sums of clique release: tables of different respondents, so that noise is independent between tables."""
 
-    def __init__(self, tally: StatisticsTally, channel: CliqueRelease) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], channel: CliqueRelease) -> None:
         super().__init__(tally, channel.tables.cliques)
         self._channel = channel
 
@@ -151,7 +151,7 @@ class CliqueEvidence(FromChannel):
         """Per table n_c V_c⁺ with V_c the covariance of a debiased report; singular, as the cells sum to 1."""
         channel = self._channel
         shares = [mean[start:end] for start, end in pairwise(channel.tables.offsets)]
-        spreads = [each.covariance(own / own.sum()) for each, own in zip(channel.releases, shares, strict=True)]
+        spreads = [release.covariance(own / own.sum()) for release, own in zip(channel.releases, shares, strict=True)]
         inverses = [np.linalg.pinv(run, rcond=_SINGULAR, hermitian=True) for run in _runs(spreads)]
         seen = channel.reports_seen(self.tally.sums).tolist()
         return BlockMatrix(count * block for count, block in zip(seen, chain.from_iterable(inverses), strict=True))
@@ -160,7 +160,7 @@ class CliqueEvidence(FromChannel):
 class BitEvidence(FromChannel):
     """Sums of per-value release: every respondent sends a bit of every cell of every table."""
 
-    def __init__(self, tally: StatisticsTally, channel: PerValue, cliques: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, tally: Tally[StatisticsChannel], channel: PerValue, cliques: Sequence[tuple[int, ...]]) -> None:
         super().__init__(tally, cliques)
         self._flips = channel.flips
 
@@ -179,7 +179,7 @@ class CoordinateEvidence(FromChannel):
         return BlockMatrix([1 / self.standard_errors**2])
 
 
-def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | NoisyTables) -> TableEvidence:
+def read_evidence(field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> TableEvidence:
     """Evidence about a field; refused where it is about other tables.
 
     Clique release may have measured any tables of the field's variables. Of per-value and coordinate release the
@@ -191,7 +191,7 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
         seen.cliques = field.cliques
         return seen
     if isinstance(evidence, Reports):
-        evidence = StatisticsTally(evidence.channel).add(evidence)
+        evidence = Tally(evidence.channel).add(evidence)
     if not of_statistics(evidence):
         raise InputError(
             f"evidence is {shown(evidence)}; allowed with a field: a Tally of noised tables, Reports or NoisyTables.",
@@ -201,12 +201,7 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
     if not evidence.n_observations:
         raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
     if isinstance(channel, CliqueRelease):
-        if channel.tables.sizes != field.sizes:
-            raise IncompatibleEvidenceError(
-                f"the field has variables of {shown(list(field.sizes))} values, the channel of "
-                f"{shown(list(channel.tables.sizes))}.",
-                remedy="Build both from the same variables, in the same order.",
-            )
+        require_sizes(field, channel)
         require_purpose(field, channel)
         return CliqueEvidence(evidence, channel)
     _require_width(field, channel.dimension, channel.kind)
@@ -218,6 +213,16 @@ def read_evidence(field: RandomField, evidence: StatisticsTally | Reports | Nois
         f"{channel!r} does not noise the cells of tables as zeros and ones.",
         remedy="Take CliqueRelease, or PerValue of field.statistics(records).",
     )
+
+
+def require_sizes(field: RandomField, channel: CliqueRelease) -> None:
+    """Refuse reports about variables with other numbers of values."""
+    if channel.tables.sizes != field.sizes:
+        raise IncompatibleEvidenceError(
+            f"the field has variables of {shown(list(field.sizes))} values, the channel of "
+            f"{shown(list(channel.tables.sizes))}.",
+            remedy="Build both from the same variables, in the same order.",
+        )
 
 
 def require_purpose(field: RandomField, channel: StatisticsChannel) -> None:
@@ -243,6 +248,6 @@ def _require_width(field: RandomField, width: int, what: str) -> None:
 
 def _are_indicators(channel: StatisticsChannel) -> bool:
     """Whether the channel's statistics lie between 0 and 1."""
-    given = channel.specification()
-    low, width = (np.atleast_1d(given.get(name, usual)) for name, usual in (("lower", 0), ("statistic_bound", 1)))
+    parameters = channel.specification()
+    low, width = (np.atleast_1d(parameters.get(name, usual)) for name, usual in (("lower", 0), ("statistic_bound", 1)))
     return all(float(value) == 0 for value in low.tolist()) and all(float(value) == 1 for value in width.tolist())

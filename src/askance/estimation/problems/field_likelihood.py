@@ -13,11 +13,12 @@ import numpy as np
 from askance._arrays import FloatArray, IntArray, WordArray
 from askance._checks import shown
 from askance._kernels import bits
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.problems.field_evidence import BlockMatrix
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.tally import Tally
 
 
 class TableLoss(Protocol):
@@ -85,7 +86,7 @@ class ReportLoss:
         return cls(channel, different[:, 0].astype(np.int64), sets, counts.astype(np.float64))
 
     @classmethod
-    def of_sums(cls, tally: StatisticsTally) -> ReportLoss:
+    def of_sums(cls, tally: Tally[StatisticsChannel]) -> ReportLoss:
         """From sums, which hold the likelihood where every report has one bit set."""
         channel = require_cliques(tally)
         large = [i for i, release in enumerate(channel.releases) if release.subset_size > 1]
@@ -122,7 +123,7 @@ class ReportLoss:
         return BlockMatrix(blocks)
 
 
-def require_cliques(evidence: Reports | StatisticsTally) -> CliqueRelease:
+def require_cliques(evidence: Reports | Tally[StatisticsChannel]) -> CliqueRelease:
     """Refuse evidence of a channel whose likelihood needs more than the tables of cliques."""
     channel = evidence.channel
     if not isinstance(channel, CliqueRelease):

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray, IntArray
 from askance._checks import shown
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
@@ -18,8 +19,8 @@ from askance.estimation.problems.field_evidence import FromChannel, NoisyTables,
 from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.solvers.inverse_root import inverse_root
-from askance.estimation.solvers.lbfgs import descend
-from askance.evidence.tally import StatisticsTally
+from askance.estimation.solvers.lbfgs import minimise
+from askance.evidence.tally import Tally
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
 
@@ -81,7 +82,7 @@ class FieldProblem:
         evidence: TableEvidence,
         prior_scale: float,
         dense: bool,
-        source: StatisticsTally | Reports | None = None,
+        source: Tally[StatisticsChannel] | Reports | None = None,
     ) -> None:
         self.measured, self.evidence, self.dense, self._source = measured, evidence, dense, source
         self.prior_scale, self.precision = prior_scale, 1 / prior_scale**2
@@ -89,7 +90,7 @@ class FieldProblem:
         self.tested = evidence.tally if isinstance(evidence, FromChannel) else None
 
     @classmethod
-    def of(cls, field: RandomField, evidence: StatisticsTally | Reports | NoisyTables) -> Self:
+    def of(cls, field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> Self:
         """The problem of a field without covariates and evidence about its tables."""
         if field.terms:
             raise InputError(
@@ -174,8 +175,8 @@ class FieldProblem:
             shares = np.maximum(self.evidence.statistics[part], max(noise, 1e-12))
             shaped = shares.reshape([field.sizes[v] for v in clique])
             summed = shaped.sum(axis=tuple(clique.index(v) for v in table.residual), keepdims=True)
-            given = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
-            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = given.ravel()
+            conditional = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
+            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = conditional.ravel()
         return theta
 
     def ridge(self, tolerance: float) -> FieldOptimum:
@@ -200,8 +201,8 @@ class FieldProblem:
             value = measured.log_partition(theta) - float(target @ theta) + 0.5 * ridge * float(theta @ theta)
             return value, _times(root, gradient)
 
-        found = descend(value_and_gradient, np.zeros(len(free)), tolerance * noise, 500)
-        return FieldOptimum(theta_of(found.point), found.slope <= 10 * tolerance * noise, found.evaluations)
+        end = minimise(value_and_gradient, np.zeros(len(free)), flat=tolerance * noise, max_iterations=500)
+        return FieldOptimum(theta_of(end.point), end.slope <= 10 * tolerance * noise, end.evaluations)
 
     def _root_at_zero(self, free: IntArray, ridge: float) -> FloatArray:
         """R with RᵀR = the inverse curvature at θ = 0, where it is cheap to have; elsewhere 1."""
@@ -227,15 +228,15 @@ class FieldProblem:
         """Σ log P(o) over the reports."""
         return -loss.value(self.measured.mean(theta))
 
-    def solve(self, start: FieldOptimum, given: TableLoss | None) -> FieldOptimum:
+    def solve(self, start: FieldOptimum, likelihood: TableLoss | None) -> FieldOptimum:
         """The posterior mode, by L-BFGS in coordinates in which the posterior is about a unit sphere.
 
         Without a loss it is the Gaussian one, whose weights are those at the start in the first round, and then those
         at what the first round found.
         """
-        theta, evaluations, root, settled = start.theta, start.evaluations, None, given is not None
+        theta, evaluations, root, settled = start.theta, start.evaluations, None, likelihood is not None
         for _ in range(_ROUNDS):
-            loss = given if given is not None else self.gaussian(theta)
+            loss = likelihood if likelihood is not None else self.gaussian(theta)
             if root is None:
                 root = self._root(loss, theta)
             # Weights at the start are a guess, and so may be what they lead to.
@@ -257,8 +258,8 @@ class FieldProblem:
             value, gradient = self.value_and_gradient(loss, origin + _times(root.T, z))
             return value, _times(root, gradient)
 
-        found = descend(value_and_gradient, np.zeros(self.dimension), arrived, _STEPS)
-        return origin + _times(root.T, found.point), found.evaluations, found.slope
+        end = minimise(value_and_gradient, np.zeros(self.dimension), flat=arrived, max_iterations=_STEPS)
+        return origin + _times(root.T, end.point), end.evaluations, end.slope
 
     def _root(self, loss: TableLoss, theta: FloatArray) -> FloatArray:
         """R with RᵀR = H⁻¹, shape (d, d); of large fields a number, by a guess."""

@@ -5,23 +5,26 @@ from __future__ import annotations
 from functools import cached_property
 
 from askance._arrays import FloatArray
+from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.channels.statistics.reports import Reports
+from askance.design.regression_release import release_of
 from askance.errors import EmptyDataError
-from askance.evidence.tally import StatisticsTally, of_statistics
+from askance.evidence.tally import Tally, of_statistics
+from askance.models.linear import LinearModel
 
 
 class LinearProblem:
-    """A `MomentRelease`, which says how a linear model was asked about, and the reports of its devices.
+    """A linear model, or the `MomentRelease` that says how it was asked about, and the reports of its devices.
 
     Attributes:
         release: columns, scales and channel.
         tested: sums of the reports.
     """
 
-    def __init__(self, release: MomentRelease, evidence: Reports | StatisticsTally) -> None:
-        self.release = release
-        self.tested = evidence if of_statistics(evidence) else StatisticsTally(release.channel).add(evidence)
+    def __init__(self, model: LinearModel | MomentRelease, evidence: Reports | Tally[StatisticsChannel]) -> None:
+        self.release = model if isinstance(model, MomentRelease) else release_of(model, evidence.channel)
+        self.tested = evidence if of_statistics(evidence) else Tally(self.release.channel).add(evidence)
 
     @cached_property
     def gram(self) -> FloatArray:

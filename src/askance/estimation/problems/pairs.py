@@ -20,9 +20,10 @@ from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
 from askance.estimation.problems.tally_problem import TallyProblem
 from askance.evidence.responses import Responses
-from askance.evidence.tally import StatisticsTally, Tally
+from askance.evidence.tally import Tally
 from askance.evidence.together import whole_of
 from askance.models.enumerated import Enumerated
+from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
@@ -59,15 +60,17 @@ class Pair(NamedTuple):
 
 PAIRS = (
     Pair(Enumerated, Tally, False, TallyProblem, TallyProblem),
-    Pair(Enumerated, StatisticsTally, True, StatisticsProblem, StatisticsProblem),
+    Pair(Enumerated, Tally, True, StatisticsProblem, StatisticsProblem),
     Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
-    Pair(RandomField, StatisticsTally, True, FieldProblem, FieldProblem.of),
+    Pair(RandomField, Tally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
     Pair(RandomField, Responses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
-    Pair(MomentRelease, StatisticsTally, True, LinearProblem, LinearProblem),
+    Pair(LinearModel, Tally, True, LinearProblem, LinearProblem),
+    Pair(LinearModel, Reports, True, LinearProblem, LinearProblem),
+    Pair(MomentRelease, Tally, True, LinearProblem, LinearProblem),
     Pair(MomentRelease, Reports, True, LinearProblem, LinearProblem),
-    Pair(ScalePilot, StatisticsTally, True, PilotProblem, PilotProblem),
+    Pair(ScalePilot, Tally, True, PilotProblem, PilotProblem),
 )
 
 # How evidence of a model is collected.
@@ -75,6 +78,7 @@ _COLLECTED = {
     Enumerated: "Tally(channel).add(reports)",
     Softmax: "Responses(channel).add(x, reports)",
     RandomField: "Tally(channel).add(reports)",
+    LinearModel: "Tally(release.channel).add(reports)",
     MomentRelease: "Tally(release.channel).add(reports)",
     ScalePilot: "Tally(pilot.channel).add(reports)",
 }
@@ -97,8 +101,8 @@ def pair_of(model: object, evidence: object) -> Pair:
     if not rows:
         swapped = isinstance(evidence, tuple(_COLLECTED))
         raise InputError(
-            f"model is {shown(model)}; allowed: an Enumerated or a Softmax model, a RandomField, or the MomentRelease "
-            "or ScalePilot of a linear model.",
+            f"model is {shown(model)}; allowed: an Enumerated, a Softmax or a LinearModel, a RandomField, or the "
+            "MomentRelease or ScalePilot of a linear model.",
             remedy="Give the model first, then the evidence: estimate(model, tally)."
             if swapped
             else "Build one, such as Enumerated.saturated(channel.outputs).",

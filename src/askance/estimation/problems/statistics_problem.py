@@ -7,38 +7,25 @@ import math
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.statistics.base import Averaging
+from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.design.covariances import Weighting, invert_information
 from askance.design.statistics_covariances import truths_of
-from askance.errors import EmptyDataError
-from askance.estimation.outcome import Notice
-from askance.estimation.parameter_scale import Standard
-from askance.estimation.problems.tally_problem import DistributionMoments
+from askance.estimation.problems.tally_problem import DistributionMoments, DistributionProblem
 from askance.estimation.protocols import CovarianceKind
-from askance.evidence.tally import StatisticsTally
+from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 
 
-class StatisticsProblem:
-    """An `Enumerated` model with a `StatisticsTally` of its statistics, or of the indicators of its outputs.
+class StatisticsProblem(DistributionProblem[StatisticsChannel]):
+    """An `Enumerated` model with a `Tally` of its statistics, or of the indicators of its outputs.
 
     The sums of reports give μ̂ but not the spread of β − μ over respondents, so covariances are those of the model
     ("expected"): n Cov(μ̂) of the channel when outputs follow p_θ.
     """
 
-    def __init__(self, model: Enumerated, evidence: StatisticsTally) -> None:
-        if not evidence.n_observations:
-            raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
-        self.model, self.evidence, self.channel = model, evidence, evidence.channel
-        self.tested = evidence
+    def __init__(self, model: Enumerated, evidence: Tally[StatisticsChannel]) -> None:
+        super().__init__(model, evidence, ("expected",))
         self.truths = truths_of(model, evidence.channel)
-        self.parameter_names = model.parameter_names
-        self.n_observations = evidence.n_observations
-        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
-        self.robust_notices: tuple[Notice, ...] = ()
-        information = model.fisher_information(np.zeros(model.dimension))
-        invert_information(information, model.parameter_names, "the model")
-        self.standard = Standard.of_model(model.statistic_ranges, information)
 
     def moments(self, weighting: Weighting) -> StatisticsMoments:
         """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""

@@ -4,44 +4,71 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
+from askance.channels.statistics.base import StatisticsChannel
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.likelihood import MarginalLikelihood
 from askance.estimation.problems.matching import MomentMatching, is_outside
-from askance.estimation.protocols import CovarianceKind
+from askance.estimation.protocols import CovarianceKind, MomentEquations
 from askance.estimation.solvers.noisy import NoisyMoments
 from askance.evidence.pooled import PooledChannel
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
 
+C = TypeVar("C", bound=FiniteChannel | StatisticsChannel)
 
-class TallyProblem:
-    """An `Enumerated` model with a `Tally`; refuses empty tallies, other outputs and redundant statistics."""
 
-    def __init__(self, model: Enumerated, evidence: Tally) -> None:
-        evidence.channel.require_outputs_of(model)
+class DistributionProblem(ABC, Generic[C]):
+    """An `Enumerated` model with a tally of answers or of statistics; refuses empty tallies and redundant statistics.
+
+    Args:
+        model: what to fit.
+        evidence: what was seen.
+        kinds: the covariances that hold for it.
+    """
+
+    #: What is to be said of the robust covariance.
+    robust_notices: tuple[Notice, ...] = ()
+
+    def __init__(self, model: Enumerated, evidence: Tally[C], kinds: tuple[CovarianceKind, ...]) -> None:
         if not evidence.n_observations:
-            raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-        self.model, self.evidence, self.tested = model, evidence, evidence
-        self.parameter_names = model.parameter_names
-        self.n_observations = evidence.n_observations
-        self.channel, self.channels = evidence.channel, (evidence.channel,)
-        # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
-        sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
-        self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)
-        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
-        self.robust_notices: tuple[Notice, ...] = ()
+            raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
+        self.model, self.evidence, self.tested, self.channel = model, evidence, evidence, evidence.channel
+        self.parameter_names, self.n_observations = model.parameter_names, evidence.n_observations
+        self.covariance_kinds = kinds
         information = model.fisher_information(np.zeros(model.dimension))
         invert_information(information, model.parameter_names, "the model")
         self.standard = Standard.of_model(model.statistic_ranges, information)
+
+    @abstractmethod
+    def moments(self, weighting: Weighting) -> MomentEquations:
+        """The moment equations."""
+
+    @abstractmethod
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Σ log P(o) over the reports, each through the channel it came through; −∞ where sums have none."""
+
+
+class TallyProblem(DistributionProblem[FiniteChannel]):
+    """An `Enumerated` model with counts of answers; refuses other outputs."""
+
+    def __init__(self, model: Enumerated, evidence: Tally) -> None:
+        evidence.channel.require_outputs_of(model)
+        super().__init__(model, evidence, ("expected", "observed", "robust"))
+        self.channels = evidence.channels
+        # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
+        sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
+        self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)
 
     def moments(self, weighting: Weighting) -> TallyMoments:
         """The moment equations."""
@@ -81,7 +108,7 @@ class TallyProblem:
         return self.evidence.channel.for_purpose("") == Direct(self.evidence.channel.outputs)
 
     def log_likelihood(self, theta: FloatArray) -> float:
-        """Σ log P(o) over the reports, each through the channel it came through."""
+        """Σ log P(o) over the reports."""
         return -self.n_observations * self.likelihood().value(theta) - self.log_shares
 
 

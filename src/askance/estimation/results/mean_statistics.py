@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import shown
-from askance._threads import one_thread
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
-from askance.errors import EmptyDataError, InputError, NotIdentifiedError
-from askance.estimation.checks.surprise import told_alarm
+from askance.errors import EmptyDataError, NotIdentifiedError
 from askance.estimation.results.fit import Interval, normal_quantile
 from askance.estimation.results.fit_table import level_text
-from askance.evidence.tally import StatisticsTally, Tally, of_answers, of_statistics
+from askance.evidence.tally import Tally, of_answers
 from askance.models.enumerated import Enumerated
 from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
@@ -83,57 +80,30 @@ class MeanStatistics(Tabulated):
         return content
 
 
-def estimate_mean(evidence: StatisticsTally | Tally, averaging: Averaging = "within") -> MeanStatistics:
-    """The mean of every statistic, from reports through a channel on statistics; or, of answers, their shares.
-
-    Nothing is repaired: shares add up to 1 and have the right mean and error, however many there are, but those of rare
-    answers may be below 0 by chance. `estimate` gives shares that are possible.
-
-    Args:
-        evidence: sums of noised statistics, or counts of noised answers.
-        averaging: of noised statistics, "within" what was drawn, or as "printed".
-
-    >>> import numpy as np
-    >>> from askance import CoordinateRelease, StatisticsTally
-    >>> channel = CoordinateRelease(2, 1)
-    >>> truth = np.tile([0.25, 1.0], (50_000, 1))
-    >>> tally = StatisticsTally(channel).add(channel.simulate(truth, np.random.default_rng(3)))
-    >>> lower, upper = estimate_mean(tally).confidence_interval(0.999)
-    >>> bool((lower < truth[0]).all() and (truth[0] < upper).all())
-    True
-    >>> from askance import RandomizedResponse, Tally
-    >>> few = Tally(RandomizedResponse("1/2", outputs=["a", "b", "c"]), [650, 200, 150])
-    >>> estimate_mean(few).mean.round(4)
-    array([ 0.9667,  0.0667, -0.0333])
-    """
-    if of_answers(evidence):
-        with one_thread:
-            return _unbiased_shares(evidence)
-    if not of_statistics(evidence):
-        raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a Tally.",
-            remedy="Add reports up with Tally(channel).add(reports).",
-        )
-    with one_thread:
-        channel, mean, errors = evidence.channel, evidence.mean(averaging), evidence.standard_errors(averaging)
+def means_of(tally: Tally[Any], averaging: Averaging) -> MeanStatistics:
+    """Means of noised statistics, or unbiased shares of noised answers; see `estimate_mean`."""
+    if not tally.n_observations:
+        raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
+    channel = tally.channel
+    if of_answers(tally):
+        names, averaging = tuple(map(str, channel.outputs.labels)), "within"
+        mean, errors = _unbiased_shares(tally)
+    else:
+        names, mean, errors = channel.statistic_names, tally.mean(averaging), tally.standard_errors(averaging)
     return MeanStatistics(
-        alarm=told_alarm(evidence),
-        names=channel.statistic_names,
+        names=names,
         mean=mean,
         standard_errors=errors,
-        n_observations=evidence.n_observations,
+        n_observations=tally.n_observations,
         averaging=averaging,
         channel=channel.specification(),
         privacy_level=channel.privacy_level,
     )
 
 
-def _unbiased_shares(tally: Tally) -> MeanStatistics:
-    """p̂ = G q̂ with G S = I: of the least variance where reports tell more than they need to."""
-    channel, n = tally.channel, tally.n_observations
-    if not n:
-        raise EmptyDataError("there are no reports.", remedy="Add observations to the tally before estimating.")
-    alarm, weights = told_alarm(tally), tally.smoothed_frequencies
+def _unbiased_shares(tally: Tally) -> tuple[FloatArray, FloatArray]:
+    """p̂ = G q̂ with G S = I, of the least variance where reports tell more than they need to, and its errors."""
+    channel, weights = tally.channel, tally.smoothed_frequencies
     try:
         others = observation_function(Enumerated.saturated(channel.outputs), channel, weights, "best").coefficients
     except NotIdentifiedError:
@@ -143,13 +113,5 @@ def _unbiased_shares(tally: Tally) -> MeanStatistics:
         ) from None
     beta = np.vstack([1 - others.sum(axis=0), others])
     centred = beta - (beta @ weights)[:, None]
-    return MeanStatistics(
-        alarm=alarm,
-        names=tuple(map(str, channel.outputs.labels)),
-        mean=beta @ tally.frequencies,
-        standard_errors=np.sqrt(np.square(centred, out=centred) @ weights / n),
-        n_observations=n,
-        averaging="within",
-        channel=channel.specification(),
-        privacy_level=channel.privacy_level,
-    )
+    errors = np.sqrt(np.square(centred, out=centred) @ weights / tally.n_observations)
+    return beta @ tally.frequencies, errors

@@ -19,12 +19,13 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._kernels import chain_rows
 from askance._threads import one_thread
+from askance.estimation.solvers.large_tables import dot
 from askance.text.chain.inference import Sums, backward, forward
 from askance.text.chain.layout import Batch, ChainLayout
 from askance.text.chain.potentials import ChainPotentials, TokenPlaces
 from askance.text.corpus.region_groups import lay_out
 from askance.text.corpus.regions import RegionCounts
-from askance.text.node.tables import dot, row_maxima
+from askance.text.node.tables import row_maxima
 
 # Work is divided into so many parts, whose results are added in order: the number of threads changes no bit of them.
 _PARTS = 4

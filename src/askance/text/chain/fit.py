@@ -9,11 +9,11 @@ import numpy as np
 
 from askance._arrays import AnyArray, SparseRows
 from askance.errors import InputError
+from askance.estimation.solvers.large_tables import add_multiple, dot
+from askance.estimation.solvers.lbfgs import minimise
 from askance.text.chain.evidence import ChainObjective, Gradient
 from askance.text.chain.potentials import ChainPotentials
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import minimise
-from askance.text.node.tables import add_multiple, dot
 
 # Steps remembered.
 _MEMORY = 8

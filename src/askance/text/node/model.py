@@ -23,9 +23,10 @@ from askance._arrays import AnyArray, ArrayLike, SparseRows
 from askance._checks import as_count, as_float, as_floats, number
 from askance._checks import shape as require_shape
 from askance.errors import EmptyDataError, InputError, ShapeError
+from askance.estimation.solvers.large_tables import add_multiple, dot
+from askance.estimation.solvers.lbfgs import minimise
 from askance.text.counts.equal_columns import MergedColumns
-from askance.text.node.solver import minimise
-from askance.text.node.tables import add_multiple, dot, row_maxima
+from askance.text.node.tables import row_maxima
 
 #: From log p(b | a), shape (T, K), to a log-likelihood and the expected counts of tags by type, shape (T, K).
 Objective: TypeAlias = Callable[[AnyArray], tuple[float, AnyArray]]
