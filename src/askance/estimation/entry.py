@@ -175,7 +175,7 @@ class Solved(NamedTuple):
 def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) -> Solved:
     """`estimate` that says nothing: for what warns in words of its own."""
     pair = pair_of(model, evidence)
-    methods, where, usual = _METHODS[pair.problem]
+    methods, where, usual = next(_METHODS[kind] for kind in pair.problem.__mro__ if kind in _METHODS)
     name = next(iter(methods)) if method is None else method
     if not isinstance(name, str) or name not in methods:
         raise InputError(

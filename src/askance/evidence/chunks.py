@@ -104,9 +104,11 @@ def _some(reports: Any, rows: slice | AnyArray) -> Any:
 
 
 def _view(x: Covariates, piece: slice) -> Covariates:
-    """Some rows without a copy of them: slices of a sparse matrix would be copies."""
+    """Some rows without a copy of them, not to be written to: slices of a sparse matrix would be copies."""
     if isinstance(x, np.ndarray):
-        return x[piece]
+        rows = x[piece]
+        rows.flags.writeable = False
+        return rows
     start, stop, _ = piece.indices(x.shape[0])
     ends = x.indptr[start : stop + 1]
     inside = slice(int(ends[0]), int(ends[-1]))

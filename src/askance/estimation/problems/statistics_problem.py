@@ -11,7 +11,6 @@ from askance.channels.statistics.base import Averaging
 from askance.design.covariances import Weighting, invert_information
 from askance.design.statistics_covariances import truths_of
 from askance.errors import EmptyDataError
-from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.tally_problem import DistributionMoments
 from askance.estimation.protocols import CovarianceKind
@@ -29,18 +28,17 @@ class StatisticsProblem:
     def __init__(self, model: Enumerated, evidence: StatisticsTally) -> None:
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
-        self.model, self.evidence, self.channel = model, evidence, evidence.channel
+        self.model, self.evidence, self.channels = model, evidence, evidence.channels
         self.tested = evidence
         self.truths = truths_of(model, evidence.channel)
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected",)
-        self.robust_notices: tuple[Notice, ...] = ()
         information = model.fisher_information(np.zeros(model.dimension))
         invert_information(information, model.parameter_names, "the model")
         self.standard = Standard.of_model(model.statistic_ranges, information)
 
-    def moments(self, weighting: Weighting) -> StatisticsMoments:
+    def moments(self, weighting: Weighting) -> DistributionMoments:
         """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""
         return StatisticsMoments(self, "within" if weighting == "best" else "printed")
 

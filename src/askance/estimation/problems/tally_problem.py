@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
@@ -21,6 +23,12 @@ from askance.estimation.solvers.noisy import NoisyMoments
 from askance.evidence.pooled import PooledChannel
 from askance.evidence.tally import Tally
 from askance.models.enumerated import Enumerated
+
+
+def covariance_kinds(channels: Sequence[FiniteChannel]) -> tuple[CovarianceKind, ...]:
+    """Of a likelihood; expected ones where the law of all reports is known, which that of candidate sets is not."""
+    known = all(channel.has_law for channel in channels)
+    return ("expected", "observed", "robust") if known else ("observed", "robust")
 
 
 class TallyProblem:
@@ -37,13 +45,13 @@ class TallyProblem:
         # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
         sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
         self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)
-        self.covariance_kinds: tuple[CovarianceKind, ...] = ("expected", "observed", "robust")
+        self.covariance_kinds: tuple[CovarianceKind, ...] = covariance_kinds(self.channels)
         self.robust_notices: tuple[Notice, ...] = ()
         information = model.fisher_information(np.zeros(model.dimension))
         invert_information(information, model.parameter_names, "the model")
         self.standard = Standard.of_model(model.statistic_ranges, information)
 
-    def moments(self, weighting: Weighting) -> TallyMoments:
+    def moments(self, weighting: Weighting) -> DistributionMoments:
         """The moment equations."""
         return TallyMoments(self, weighting)
 
@@ -93,6 +101,8 @@ class DistributionMoments(ABC):
     """
 
     statistics: FloatArray
+    #: Tallies have no clusters.
+    robust_notices: tuple[Notice, ...] = ()
 
     def __init__(self, model: Enumerated, standard: Standard) -> None:
         self._model, self._standard = model, standard
@@ -100,6 +110,10 @@ class DistributionMoments(ABC):
     @abstractmethod
     def noise(self, theta: FloatArray) -> FloatArray:
         """Cov(μ̂) as judged near θ, shape (d, d)."""
+
+    @abstractmethod
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """Cov(θ̂) at the solution, shape (d, d)."""
 
     def start(self) -> FloatArray:
         """θ = 0."""
