@@ -10,6 +10,7 @@ from askance import (
     CliqueRelease,
     CoordinateRelease,
     Direct,
+    DistributionFit,
     Enumerated,
     FieldFit,
     LinearModel,
@@ -99,7 +100,9 @@ def test_answers_and_statistics_in_one_fit(tmp_path_factory: pytest.TempPathFact
     assert (fit.standard_errors < estimate(MODEL, told).standard_errors).all()
     path = tmp_path_factory.mktemp("sums") / "fit"
     save(fit, path)
-    np.testing.assert_array_equal(load(path).theta, fit.theta)
+    again = load(path)
+    assert isinstance(again, DistributionFit)
+    np.testing.assert_array_equal(again.theta, fit.theta)
     with pytest.raises(InputError, match=r"allowed with sums of noised statistics: moments"):
         estimate(MODEL, both, "marginal")
     sets = Candidates(4).add(None, [[0, 1], 2, 3])
@@ -140,6 +143,7 @@ def test_measured_tables_together_are_those_of_their_precisions() -> None:
     both = Together(NoisyTables(one, 0.01, 600), NoisyTables(other, 0.02, 400))
     for method in ("moments", "ridge"):
         fit, wanted = estimate(FIELD, both, method), estimate(FIELD, whole, method)
+        assert isinstance(fit, FieldFit)
         np.testing.assert_allclose(fit.theta, wanted.theta, atol=3e-3 * wanted.standard_errors.max())
         np.testing.assert_allclose(fit.raw_statistics, wanted.raw_statistics, rtol=1e-12)
         np.testing.assert_allclose(fit.raw_standard_errors, wanted.raw_standard_errors, rtol=1e-12)

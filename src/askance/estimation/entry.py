@@ -41,6 +41,7 @@ from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
+from askance.evidence.candidates import Candidates
 from askance.evidence.field_responses import FieldResponses
 from askance.evidence.responses import Responses
 from askance.evidence.tally import StatisticsTally, Tally, of_answers
@@ -91,7 +92,10 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
 
 @overload
 def estimate(
-    model: Enumerated, evidence: Tally | StatisticsTally | Together, method: str | None = ..., **options: Any
+    model: Enumerated,
+    evidence: Tally | StatisticsTally | Candidates | Together,
+    method: str | None = ...,
+    **options: Any,
 ) -> DistributionFit: ...
 
 
@@ -109,6 +113,12 @@ def estimate(model: RandomField, evidence: TableEvidence, method: str | None = .
 def estimate(
     model: RandomField, evidence: FieldResponses, method: str | None = ..., **options: Any
 ) -> ConditionalFieldFit: ...
+
+
+@overload
+def estimate(
+    model: RandomField, evidence: Together, method: str | None = ..., **options: Any
+) -> FieldFit | ConditionalFieldFit: ...
 
 
 @overload
