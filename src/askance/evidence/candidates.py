@@ -12,7 +12,7 @@ from askance._arrays import ArrayLike, CodeArray, IntArray, WordArray
 from askance._checks import as_list
 from askance._kernels.draw import TOTAL
 from askance._words import words
-from askance.categories import Categories, Label, LabelSet
+from askance.categories import Categories, LabelSet
 from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
 from askance.channels.observation import ObservationFunction
@@ -120,7 +120,7 @@ class Candidates(Responses[CandidateSets]):
         outputs: labels, or their number.
 
     >>> from askance import Softmax, estimate
-    >>> x = np.column_stack([np.ones(600), np.arange(600) % 2])
+    >>> x = np.column_stack([np.ones(600), np.arange(600) // 6 % 2])
     >>> told = ["no", ["no", "maybe"], "maybe", ["maybe", "yes"], "yes", ["no", "maybe", "yes"]] * 100
     >>> evidence = Candidates(["no", "maybe", "yes"]).add(x, told)
     >>> fit = estimate(Softmax(["no", "maybe", "yes"], ["Intercept", "odd"]), evidence, "marginal")
@@ -202,7 +202,7 @@ class Candidates(Responses[CandidateSets]):
     def _read(self, rows: list[Any]) -> list[tuple[int, ...]]:
         """The codes of the outputs in every set, in order."""
         outputs, result = self.channel.outputs, []
-        known: dict[tuple[tuple[type, Any], ...], tuple[int, ...]] = {}
+        known: dict[str, tuple[int, ...]] = {}  # looking labels up takes longer than to see that they are the same
         for place, row in enumerate(rows):
             several = isinstance(row, (list, tuple, set, frozenset, np.ndarray))
             labels = (row.tolist() if isinstance(row, np.ndarray) else list(row)) if several else [row]
@@ -213,8 +213,8 @@ class Candidates(Responses[CandidateSets]):
                     allowed="at least one output",
                     remedy="Give all outputs where nothing was told, or leave the row out.",
                 )
-            key = tuple((type(label), label) for label in labels)
-            if not _is_known(key, known):
+            key = repr(labels)
+            if key not in known:
                 codes = outputs.encode(np.array(labels, dtype=object), f"sets[{place}]")
                 known[key] = tuple(sorted({int(code) for code in codes}))
             result.append(known[key])
@@ -223,14 +223,6 @@ class Candidates(Responses[CandidateSets]):
     def __repr__(self) -> str:
         several = len(self.channel.sets) - len(self.channel.outputs)
         return f"Candidates({self.n_observations} rows, {several} sets of {self.channel.outputs.shown()})"
-
-
-def _is_known(key: tuple[tuple[type, Label], ...], known: Mapping[Any, Any]) -> bool:
-    """Whether a row like this was read before; what cannot be looked up was not."""
-    try:
-        return key in known
-    except TypeError:
-        return False
 
 
 def _name(labels: list[str]) -> str:

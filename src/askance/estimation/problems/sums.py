@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.categories import Categories
+from askance.channels.finite import FiniteChannel
+from askance.channels.table import TableChannel
 from askance.design.covariances import Weighting
 from askance.errors import IncompatibleEvidenceError, NotIdentifiedError
 from askance.estimation.outcome import Notice
@@ -62,10 +66,18 @@ class TallySum(_OfParts, TallyProblem):
         self._tallies = tuple(parts)
         self.log_shares = sum(part.log_shares for part in parts)
 
-    def likelihood(self, precision: FloatArray | None = None) -> SumLikelihood:
+    @cached_property
+    def _stacked(self) -> tuple[FiniteChannel, FloatArray]:
+        """The rows S(o | ·) of all parts one below the other, which are no law of reports, and shares of reports."""
+        weights = np.concatenate([channel.integer_weights for channel in self.channels])
+        stacked = TableChannel(weights, self.model.outputs, Categories(len(weights)))
+        stacked.has_law = False
+        counts = np.concatenate([part.evidence.counts for part in self._tallies])
+        return stacked, counts / self.n_observations
+
+    def likelihood(self, precision: FloatArray | None = None) -> MarginalLikelihood:
         """The marginal likelihood of all parts."""
-        shares = [part.n_observations / self.n_observations for part in self._tallies]
-        return SumLikelihood(self.model, shares, [part.likelihood() for part in self._tallies], precision)
+        return MarginalLikelihood(self.model, *self._stacked, precision)
 
     def is_direct(self) -> bool:
         """Whether the outputs themselves were tallied."""
@@ -127,37 +139,3 @@ class SumMoments(DistributionMoments):
         """Σ λ² I⁻¹ C_g I⁻¹."""
         spreads = (part.covariance(theta, kind) for part in self._parts)
         return np.asarray(sum(s**2 * spread for s, spread in zip(self._shares, spreads, strict=True)))
-
-
-class SumLikelihood(MarginalLikelihood):
-    """f(θ) = Σ (n_g/n) f_g(θ) + ½ θᵀ(Λ/n)θ over parts."""
-
-    def __init__(
-        self,
-        model: Enumerated,
-        shares: Sequence[float],
-        parts: Sequence[MarginalLikelihood],
-        precision: FloatArray | None = None,
-    ) -> None:
-        self.model, self._pairs = model, list(zip(shares, parts, strict=True))
-        self._precision = np.zeros((model.dimension, model.dimension)) if precision is None else precision
-
-    def value(self, theta: FloatArray) -> float:
-        """f(θ)."""
-        return sum(s * part.value(theta) for s, part in self._pairs) + 0.5 * float(theta @ self._precision @ theta)
-
-    def expected_outputs(self, theta: FloatArray) -> FloatArray:
-        """E-step: Σ (n_g/n) Σ_o q̂_g(o) P_θ(y | o), shape (m,)."""
-        return np.asarray(sum(s * part.expected_outputs(theta) for s, part in self._pairs))
-
-    def hessian(self, theta: FloatArray) -> FloatArray:
-        """∇²f(θ), shape (d, d)."""
-        return np.asarray(sum(s * part.hessian(theta) for s, part in self._pairs) + self._precision)
-
-    def expected_information(self, theta: FloatArray) -> FloatArray:
-        """Of one report, without the prior."""
-        return np.asarray(sum(s * part.expected_information(theta) for s, part in self._pairs))
-
-    def score_covariance(self, theta: FloatArray) -> FloatArray:
-        """Cov of the scores within the parts, per report."""
-        return np.asarray(sum(s * part.score_covariance(theta) for s, part in self._pairs))
