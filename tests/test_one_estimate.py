@@ -5,6 +5,7 @@ import pytest
 
 import askance
 from askance import (
+    Candidates,
     CliqueRelease,
     Crosswise,
     Direct,
@@ -17,6 +18,7 @@ from askance import (
     ScalePilot,
     Softmax,
     Tally,
+    Together,
     estimate,
     estimate_field,
     estimate_linear,
@@ -51,10 +53,13 @@ def _pairs() -> list[tuple[object, object]]:
     return [
         (SHARES, FEW),
         (Enumerated.saturated(["a", "b", "c"]), Tally(PerValue(3, 1, l1_norm=1), [5, 6, 7], 9)),
+        (SHARES, Together(FEW, Candidates(DESIGN.outputs).add(None, [["no", "yes"]])).whole),
+        (SHARES, Together(FEW, Tally(PerValue(2, 1, l1_norm=1), [5, 6], 9)).whole),
         (Softmax(["no", "yes"], ["Intercept"]), Responses(DESIGN).add(np.ones((4, 1)), ["no"] * 4)),
         (FIELD, Tally(CELLS).add(reports)),
         (FIELD, reports),
         (FIELD, NoisyTables([0.4, 0.1, 0.2, 0.3], 0.01, 500)),
+        (FIELD, Together(Tally(CELLS).add(reports), NoisyTables([0.4, 0.1, 0.2, 0.3], 0.01, 500))),
         (with_x, Responses(CELLS).add(x, reports)),
         (LINEAR, Tally(release.channel).add(sent)),
         (LINEAR, sent),

@@ -13,7 +13,6 @@ from askance import (
     Enumerated,
     ForcedResponse,
     MatrixChannel,
-    PerValue,
     RegressionFit,
     Responses,
     Softmax,
@@ -312,8 +311,6 @@ def test_what_does_not_go_together() -> None:
         Together()
     with pytest.raises(InputError, match=r"parts\[1\] is 'yes'"):
         Together(responses, "yes")
-    with pytest.raises(InputError, match=r"parts\[0\]"):
-        Together(Tally(PerValue(2, 1)))
     with pytest.raises(IncompatibleEvidenceError, match="covariates"):
         Together(responses, tally)
     others = Responses(Direct(["a", "b"])).add(np.ones((2, 3)), ["a", "b"])

@@ -52,6 +52,7 @@ from askance.estimation import estimate_field as estimate_field
 from askance.estimation import estimate_linear as estimate_linear
 from askance.estimation import estimate_mean as estimate_mean
 from askance.estimation import project as project
+from askance.evidence import Candidates as Candidates
 from askance.evidence import FieldResponses as FieldResponses
 from askance.evidence import Responses as Responses
 from askance.evidence import StatisticsTally as StatisticsTally

@@ -45,6 +45,8 @@ class FiniteChannel(Described):
     most_reports = (1 << 62) - 1
     #: What sums are called.
     sums_name = "counts"
+    #: Whether S is the law of reports; of candidate sets it is known up to a factor only.
+    has_law = True
 
     # -- what a subclass provides ----------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics, means_of
 from askance.estimation.results.regression_fit import RegressionFit
+from askance.evidence.candidates import Candidates
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
@@ -95,7 +96,7 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
 
 @overload
 def estimate(
-    model: Enumerated, evidence: Tally[Any] | Together, method: str | None = ..., **options: Any
+    model: Enumerated, evidence: Tally[Any] | Candidates | Together, method: str | None = ..., **options: Any
 ) -> DistributionFit: ...
 
 
@@ -113,6 +114,12 @@ def estimate(model: RandomField, evidence: TableEvidence, method: str | None = .
 def estimate(
     model: RandomField, evidence: Responses[CliqueRelease], method: str | None = ..., **options: Any
 ) -> ConditionalFieldFit: ...
+
+
+@overload
+def estimate(
+    model: RandomField, evidence: Together, method: str | None = ..., **options: Any
+) -> FieldFit | ConditionalFieldFit: ...
 
 
 @overload
@@ -185,7 +192,7 @@ class Solved(NamedTuple):
 def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) -> Solved:
     """`estimate` that says nothing: for what warns in words of its own."""
     pair = pair_of(model, evidence)
-    methods, where, usual = _METHODS[pair.problem]
+    methods, where, usual = next(_METHODS[kind] for kind in pair.problem.__mro__ if kind in _METHODS)
     name = next(iter(methods)) if method is None else method
     if not isinstance(name, str) or name not in methods:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.finite import FiniteChannel
+from askance.channels.registry import AnyChannel
 from askance.channels.statistics.scale_pilot import Scales
 from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
@@ -23,10 +23,11 @@ from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.tally_problem import DistributionProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
-from askance.estimation.results.fit import SEVERAL, DistributionFit
+from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
+from askance.evidence.together import several
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 
@@ -49,8 +50,8 @@ def _(problem: DistributionProblem[Any], outcome: Outcome, alarm: str = "") -> D
     return DistributionFit(
         model=problem.model,
         raw_covariance=outcome.raw_covariance,
-        channel=problem.channel.specification(),
-        privacy_level=problem.channel.privacy_level,
+        channel=_specification(problem.channels),
+        privacy_level=max(channel.privacy_level for channel in problem.channels),
         **_shared(problem, outcome, alarm),
     )
 
@@ -89,10 +90,9 @@ def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> Regressio
     )
 
 
-def _specification(channels: Sequence[FiniteChannel]) -> dict[str, Any]:
+def _specification(channels: Sequence[AnyChannel]) -> dict[str, Any]:
     """How outputs were seen; where there were several ways, a list of them."""
-    one, *others = (channel.specification() for channel in channels)
-    return {"kind": SEVERAL, "parts": [one, *others]} if others else one
+    return several([channel.specification() for channel in channels])
 
 
 def _outward(outcome: Outcome, basis: Basis) -> dict[str, Any]:
@@ -112,16 +112,16 @@ def _outward(outcome: Outcome, basis: Basis) -> dict[str, Any]:
 
 @fit_of.register
 def _(problem: FieldProblem, outcome: Outcome, alarm: str = "") -> FieldFit:
-    field, evidence = problem.measured.field, problem.evidence
+    field, evidence, told = problem.measured.field, problem.evidence, problem.evidence.told
     fit = FieldFit(
         theta=outcome.theta,
         covariance=outcome.covariance,
         n_observations=evidence.n_observations,
-        raw_statistics=evidence.statistics,
-        raw_standard_errors=evidence.standard_errors,
+        raw_statistics=told.statistics,
+        raw_standard_errors=told.standard_errors,
         channel=evidence.channel,
         privacy_level=evidence.privacy_level,
-        **_of_field(field, evidence.cliques, outcome, alarm),
+        **_of_field(field, told.cliques, outcome, alarm),
     )
     if problem.measured.whole is field:  # the solver ended with them; the field would plan its sums anew
         vars(fit)["statistics"] = problem.measured.own_mean(outcome.theta)
@@ -130,24 +130,24 @@ def _(problem: FieldProblem, outcome: Outcome, alarm: str = "") -> FieldFit:
 
 @fit_of.register
 def _(problem: ConditionalFieldProblem, outcome: Outcome, alarm: str = "") -> ConditionalFieldFit:
-    field, channel, transform = problem.field, problem.channel, problem.design.to_theta
+    field, channels, transform = problem.field, problem.channels, problem.design.to_theta
     own, factor, covariance = outcome.covariance, None, outcome.covariance
     if outcome.covariance_kind != "none":
         covariance = np.asarray(transform @ own @ transform.T)
         values, vectors = np.linalg.eigh((own + own.T) / 2)
         factor = np.asarray(transform @ (vectors * np.sqrt(values.clip(0.0))))
-    raw, errors = problem.raw_tables
+    told = problem.told
     return ConditionalFieldFit(
         theta=np.asarray(transform @ outcome.theta),
         covariance=covariance,
         x=field.distinct_rows(problem.x),
         n_observations=problem.n_observations,
-        raw_statistics=raw,
-        raw_standard_errors=errors,
-        channel=channel.specification(),
-        privacy_level=channel.privacy_level,
+        raw_statistics=told.statistics,
+        raw_standard_errors=told.standard_errors,
+        channel=_specification(channels),
+        privacy_level=max(channel.privacy_level for channel in channels),
         factor=factor,
-        **_of_field(field, channel.tables.cliques, outcome, alarm),
+        **_of_field(field, told.cliques, outcome, alarm),
     )
 
 

@@ -60,12 +60,19 @@ class MomentEquations(Protocol):
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """Cov(θ̂) at the solution, shape (d, d)."""
 
+    @property
+    def robust_notices(self) -> tuple[Notice, ...]:
+        """What is to be said of the robust covariance of the reports in use."""
+
 
 class Likelihood(Objective, Protocol):
     """The negative average marginal log-likelihood, with or without a prior."""
 
     def expected_information(self, theta: FloatArray) -> FloatArray:
-        """Of one report, without the prior, shape (d, d)."""
+        """Of one report, without the prior, shape (d, d): asked for where a method wants it, and always positive.
+
+        Of evidence whose law is not known (candidate sets) Ê s sᵀ with the scores s stands for it.
+        """
 
     def score_covariance(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean score over the reports (weights and clusters included), shape (d, d)."""
@@ -93,10 +100,6 @@ class MomentProblem(Protocol):
     def moments(self, weighting: Weighting) -> MomentEquations:
         """The moment equations; refused where the channel has no unbiased β."""
 
-    @property
-    def robust_notices(self) -> tuple[Notice, ...]:
-        """What is to be said of the robust covariance of this evidence."""
-
     def log_likelihood(self, theta: FloatArray) -> float:
         """Σ log P(o | x) over the reports; −∞ where sums of reports have none."""
 
@@ -107,6 +110,10 @@ class Problem(MomentProblem, Protocol):
     @property
     def channels(self) -> Sequence[FiniteChannel]:
         """How outputs were seen: the different ways."""
+
+    @property
+    def robust_notices(self) -> tuple[Notice, ...]:
+        """What is to be said of the robust covariance of this evidence."""
 
     @property
     def log_shares(self) -> float:

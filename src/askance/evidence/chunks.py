@@ -63,7 +63,7 @@ class Chunk(Generic[C]):
 
     def take(self, rows: slice | AnyArray) -> Chunk[C]:
         """Some of the rows: a slice, or their places; slices share the arrays."""
-        x = view(self.x, rows) if isinstance(rows, slice) else self.x[rows]
+        x = _view(self.x, rows) if isinstance(rows, slice) else self.x[rows]
         optional = [None if part is None else part[rows] for part in (self.multiplicity, self.weights, self.clusters)]
         return Chunk(x, _some(self.reports, rows), optional[0], optional[1], optional[2], self.channel)
 
@@ -103,14 +103,11 @@ def _some(reports: Any, rows: slice | AnyArray) -> Any:
     return Reports(reports.channel, {name: values[rows] for name, values in reports.columns.items()})
 
 
-def view(x: Covariates, piece: slice, *, read_only: bool = False) -> Covariates:
-    """Some rows without a copy of them, not to be written to where compiled loops read them.
-
-    Slices of a sparse matrix would be copies.
-    """
+def _view(x: Covariates, piece: slice) -> Covariates:
+    """Some rows without a copy of them, not to be written to: slices of a sparse matrix would be copies."""
     if isinstance(x, np.ndarray):
         rows = x[piece]
-        rows.flags.writeable = rows.flags.writeable and not read_only
+        rows.flags.writeable = False
         return rows
     start, stop, _ = piece.indices(x.shape[0])
     ends = x.indptr[start : stop + 1]

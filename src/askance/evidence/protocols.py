@@ -24,9 +24,12 @@ class Seen(Protocol):
 
 @runtime_checkable
 class Evidence(Seen, Protocol):
-    """What was observed of rows with covariates: `Responses`, and whatever else is added up over rows.
+    """What was observed of rows with covariates: `Responses`, `Candidates`, and whatever else is added up over rows.
 
-    Estimators loop over rows in `total` only, so that the same fit runs here and on other machines.
+    Estimators loop over rows in `total` only, so that the same fit runs here and on other machines. What they ask of a
+    block is its x and what each report says about the outputs, S(o | ·), from which value and residuals (posterior −
+    prior) follow. Information is asked for where a method wants it; the expected one needs S to be a law
+    (`FiniteChannel.has_law`). Designs with unknown nuisances η would be problems about (θ, η): see the design.
     """
 
     @property

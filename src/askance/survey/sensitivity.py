@@ -19,7 +19,7 @@ from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTabl
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
-from askance.evidence.together import Together
+from askance.evidence.together import Together, through_channels
 from askance.formats.figure_file import new_figure, write_figure
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Softmax
@@ -178,7 +178,7 @@ def sensitivity(
     below shares: 95 % intervals, for the population; below coefficients: standard errors
     """
     scenarios = []
-    evidence = evidence.whole if isinstance(evidence, Together) else evidence
+    evidence = through_channels(evidence)
     for name, channel, about in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
         reread = _reread(evidence, channel)
         try:

@@ -15,8 +15,7 @@ from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError
 from askance.estimation.checks.surprise import IMPOSSIBLE, Surprise, TestedEvidence, in_words, surprise
 from askance.estimation.problems.simplex import closest_distribution
-from askance.evidence.responses import Responses
-from askance.evidence.together import Together
+from askance.evidence.together import Together, whole_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class ChannelTest:
 
 
 def channel_fit_test(
-    evidence: TestedEvidence | Together, *, replicates: int = 999, rng: np.random.Generator | None = None
+    evidence: TestedEvidence, *, replicates: int = 999, rng: np.random.Generator | None = None
 ) -> ChannelTest:
     """Test whether reports can have come through their channel, whatever the truth.
 
@@ -101,20 +100,20 @@ def channel_fit_test(
         raise InputError(
             f"replicates is {shown(replicates)}; allowed: at least 99, or 0 for none.", remedy="The default is 999."
         )
-    evidence = evidence.whole if isinstance(evidence, Together) else evidence
+    evidence = whole_of(evidence)
     doubt = surprise(evidence)
     n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
-    several = isinstance(evidence, Responses) and len(evidence.channels) > 1
-    if not replicates or several or isinstance(evidence, Reports) or not isinstance(evidence.channel, FiniteChannel):
+    counted = None if isinstance(evidence, (Reports, Together)) or len(evidence.channels) > 1 else evidence
+    channel = None if counted is None else counted.channel
+    if not replicates or counted is None or not isinstance(channel, FiniteChannel) or not channel.has_law:
         words = _bound_in_words(doubt)
         return ChannelTest(
             -math.log(doubt.bound), doubt.bound, words, True, doubt.bound, doubt.worst, doubt.comparisons
         )
-    counts = evidence.sums.astype(np.float64)
+    counts = counted.sums.astype(np.float64)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
-    channel = evidence.channel
     shares = _distance(channel, counts)[1]
     possible = channel.apply(shares)
     statistic = float(_statistics(channel, counts[None])[0])

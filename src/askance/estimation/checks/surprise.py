@@ -16,7 +16,7 @@ P(q̂) ≤ exp(−n min_p KL(q̂ ‖ S p)), since log E e^a is concave in the la
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,17 +25,19 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import shown
 from askance.channels.finite import FiniteChannel
+from askance.channels.registry import AnyChannel
 from askance.channels.statistics.reports import Reports
 from askance.channels.sum_law import Trials
 from askance.errors import ImpossibleReportsWarning, InputError
 from askance.estimation.outcome import Notice
 from askance.estimation.problems.simplex import likeliest_distribution
-from askance.evidence.pooled import PooledChannel, taken_apart
+from askance.evidence.pooled import taken_apart
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
+from askance.evidence.together import Together
 
 #: What a channel and reports through it are tested with.
-TestedEvidence: TypeAlias = Tally[Any] | Responses[Any] | Reports
+TestedEvidence: TypeAlias = Tally[Any] | Responses[Any] | Reports | Together
 
 #: Reports of which this is more than their probability, whatever the truth, are called impossible.
 IMPOSSIBLE = 1e-6
@@ -53,39 +55,57 @@ class Surprise:
         bound: reports through the channel are as far off with at most this probability, whatever the truth.
         worst: what is furthest off, in words; empty where nothing is off.
         comparisons: how many shares were compared with what the channel can bring about.
+        channel: whose reports are furthest off, where there are several.
     """
 
     bound: float
     worst: str
     comparisons: int
+    channel: AnyChannel | None = None
 
 
 def surprise(evidence: TestedEvidence) -> Surprise:
     """Compare all that evidence counts with what its channel can bring about."""
-    exponent, worst, comparisons = 0.0, "", 0
-    for trials in _trials(evidence):
-        above = _exponents(trials, above=True)
-        below = _exponents(trials, above=False)
-        comparisons += int(np.count_nonzero(trials.high < 1) + np.count_nonzero(trials.low > 0))
-        for side in (above, below):
-            if side.max(initial=0.0) > exponent:
-                exponent, worst = float(side.max()), _in_words(trials, int(np.argmax(side)))
+    exponent, worst, comparisons, parts = 0.0, "", 0, _by_channel(evidence)
+    furthest = None
+    for part in parts:
+        for trials in part.channel.sum_law.trials(part.sums, part.n_observations):
+            comparisons += int(np.count_nonzero(trials.high < 1) + np.count_nonzero(trials.low > 0))
+            for side in (_exponents(trials, above=True), _exponents(trials, above=False)):
+                if side.max(initial=0.0) > exponent:
+                    exponent, worst = float(side.max()), _in_words(trials, int(np.argmax(side)))
+                    furthest = part.channel
     alone = _product(comparisons, exponent)
-    few = [(part.channel, counts) for part in _by_channel(evidence) if (counts := _few_counts(part)) is not None]
+    few = [(part.channel, counts) for part in parts if (counts := _few_counts(part)) is not None]
     if not few:
-        return Surprise(alone, worst, comparisons)
+        return Surprise(alone, worst, comparisons, furthest if len(parts) > 1 else None)
     # Of two bounds the smaller one, twice; the second is not needed where the first says all.
     joints = [] if alone < IMPOSSIBLE**2 else [_bound_together(channel, counts) for channel, counts in few]
     joint = min(1.0, len(few) * min(joints, default=1.0))
-    furthest = worst if alone <= joint else "the shares of the reports, taken together"
-    return Surprise(min(1.0, 2 * alone, 2 * joint), furthest, comparisons + len(few))
+    if alone > joint:
+        worst, furthest = "the shares of the reports, taken together", few[int(np.argmin(joints))][0]
+    bound = min(1.0, 2 * alone, 2 * joint)
+    return Surprise(bound, worst, comparisons + len(few), furthest if len(parts) > 1 else None)
 
 
 def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
-    """What was seen through each channel."""
+    """What was seen through each channel; tables that somebody has measured came through none."""
+    if isinstance(evidence, Together):
+        return [part for piece in evidence.parts if _is_seen(piece) for part in _by_channel(piece)]
     if isinstance(evidence, Responses):
         return [evidence.of_channel(channel) for channel in evidence.channels]
-    return taken_apart(evidence) if isinstance(evidence, Tally) else [evidence]
+    if isinstance(evidence, Reports):
+        return [Tally(evidence.channel).add(evidence)]
+    if isinstance(evidence, Tally):
+        return taken_apart(evidence)
+    raise InputError(
+        f"evidence is {shown(evidence)}; allowed: a Tally, Responses or Reports.",
+        remedy="Collect reports with Tally(channel).add(reports), or Responses(channel).add(x, reports).",
+    )
+
+
+def _is_seen(piece: object) -> bool:
+    return isinstance(piece, (Tally, Responses, Reports))
 
 
 def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
@@ -103,26 +123,10 @@ def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
 def in_words(doubt: Surprise) -> str:
     """What is impossible about reports, and what may be behind it."""
     return (
-        f"these reports cannot have come through this channel: {doubt.worst}; whatever the truth, chance does that "
-        f"with probability {doubt.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
-        "another question, and what follows is not to be trusted"
+        f"these reports cannot have come through {doubt.channel or 'this channel'}: {doubt.worst}; whatever the truth, "
+        f"chance does that with probability {doubt.bound:.1g} at most: devices had other probabilities, or reports are "
+        "forged or of another question, and what follows is not to be trusted"
     )
-
-
-# -- what is counted ---------------------------------------------------------------------------------------------------
-
-
-def _trials(evidence: TestedEvidence) -> Iterator[Trials]:
-    if isinstance(evidence, (Tally, Responses)):
-        for part in _by_channel(evidence):
-            yield from part.channel.sum_law.trials(part.sums, part.n_observations)
-    elif isinstance(evidence, Reports):
-        yield from _trials(Tally(evidence.channel).add(evidence))
-    else:
-        raise InputError(
-            f"evidence is {shown(evidence)}; allowed: a Tally, Responses or Reports.",
-            remedy="Collect reports with Tally(channel).add(reports), or Responses(channel).add(x, reports).",
-        )
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -147,13 +151,13 @@ def _product(comparisons: int, exponent: float) -> float:
     return max(math.exp(min(math.log(max(comparisons, 1)) - exponent, 0.0)), _SMALLEST)
 
 
-def _few_counts(evidence: TestedEvidence) -> AnyArray | None:
+def _few_counts(evidence: Tally[Any] | Responses[Any]) -> AnyArray | None:
     """The counts of answers whose shares are seen together; None where they are too many, or nothing is added by it."""
-    if not isinstance(evidence.channel, FiniteChannel) or isinstance(evidence.channel, PooledChannel):
+    if not isinstance(evidence.channel, FiniteChannel) or not evidence.channel.has_law:
         return None
     if not 2 < len(evidence.channel.observations) <= _FEW_REPORTS or len(evidence.channel.outputs) > _FEW_OUTPUTS:
         return None
-    return evidence.sums if isinstance(evidence, (Tally, Responses)) else None
+    return evidence.sums
 
 
 def _bound_together(channel: FiniteChannel, counts: AnyArray) -> float:

@@ -51,7 +51,7 @@ def fit_moments(
     spread, noise, used = None, None, str(kind)
     if solution.converged:
         spread = equations.covariance(solution.theta, kind)
-        notices = problem.robust_notices if kind == "robust" else ()
+        notices = equations.robust_notices if kind == "robust" else ()
         if says_less_than_the_prior(problem, spread, prior_scale):
             spread, messages = None, (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
     else:

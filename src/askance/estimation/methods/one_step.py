@@ -47,9 +47,12 @@ def fit_one_step(
     """
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
     start = fit_moments(problem, weighting=weighting, prior_scale=prior_scale)
-    messages, notices = start.diagnostics.messages, start.notices
     end = None if start.diagnostics.repaired else _without_prior(problem, start.theta, kind, prior_scale)
     used, repaired = str(kind), end is None
+    # What is said of the robust covariance is about the rows in use, and moments may leave out some.
+    of_start = problem.moments(weighting).robust_notices
+    messages, notices = start.diagnostics.messages, tuple(n for n in start.notices if n not in of_start)
+    notices = (*problem.robust_notices, *notices) if kind == "robust" and not repaired else notices
     if end is None:
         if not start.diagnostics.repaired:
             messages += (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)

@@ -52,6 +52,11 @@ def fit_projection(
         raise IncompatibleEvidenceError(
             "projection works on tallies, and the evidence has covariates.", remedy=words("Use {method=moments}.")
         )
+    if not all(channel.has_law for channel in problem.channels):
+        raise IncompatibleEvidenceError(
+            "projection compares shares of reports with those of a channel, and of candidate sets none are known.",
+            remedy=words("Use {method=marginal}."),
+        )
     model, evidence, standard = problem.model, problem.evidence, problem.standard
     r, notices = nearest_distribution(evidence, divergence)
     statistics = model.table @ r

@@ -19,15 +19,18 @@ import numpy as np
 from askance._arrays import CodeArray, FloatArray
 from askance._kernels import softmax_pass
 from askance._kernels.softmax_pass import EXPECTED, FLAT, NOTHING, OBSERVED, POSTERIOR, PRIOR, SQUARED, TARGET, plain
+from askance.channels.finite import FiniteChannel
 from askance.design.conditional_covariances import report_information
 from askance.estimation.problems.basis import Basis
-from askance.evidence.chunks import view
+from askance.evidence.chunks import Chunk
 from askance.evidence.responses import Responses, in_proportion
-from askance.evidence.totals import BLOCK, add, total
+from askance.evidence.totals import add, total
 from askance.models.softmax import Covariates
 
 #: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
 RowCurvature: TypeAlias = Callable[["Block", FloatArray], FloatArray]
+# Posteriors that differ from priors by no more than this are the same: what was told says nothing.
+_ROUNDING = 1e-14
 #: From about this many rows on, a fit saves what it takes to wake the compiler: half a second.
 COMPILED_FROM = 500_000
 
@@ -39,7 +42,8 @@ class Block:
     `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
     equal reports, weighted ones a single report that counts more. `S` (k, m) says how the reports came about, `targets`
     holds their debiased indicators of the outputs, (k,) when K = 1, else (k, K): blocks of other designs may be among
-    them, and `part` says of which a block is.
+    them, and `part` says of which a block is. Where S is no law of reports (candidate sets), products of scores stand
+    for the expected information.
     """
 
     x: Covariates
@@ -50,6 +54,7 @@ class Block:
     S: FloatArray
     part: int = 0
     targets: FloatArray | None = None
+    has_law: bool = True
 
 
 class Rows:
@@ -79,28 +84,20 @@ class Rows:
         is_weighted = any(share is not None for share in shares)
         whole = sum(float(part.sum()) for part in totals if part is not None)
         scale = responses.n_observations / whole if is_weighted else 1.0
-        self._blocks: list[Block] = []
+        scaled: list[Chunk[FiniteChannel]] = []
+        for chunk, share, own in zip(responses.chunks, shares, totals, strict=True):
+            weights = None if own is None else plain(own * scale)
+            squares = weights if weights is None or share is None else plain(weights * share * scale)
+            codes = plain(chunk.codes, np.uint8 if len(chunk.channel.observations) <= 256 else np.int64)
+            scaled.append(replace(chunk, reports=codes, weights=weights, multiplicity=squares))
         tables = {channel.fingerprint: (i, plain(channel.matrix)) for i, channel in enumerate(responses.channels)}
+        self._blocks: list[Block] = []
         start = 0
-        for chunk, share, weights in zip(responses.chunks, shares, totals, strict=True):
-            scaled = None if weights is None else plain(weights * scale)
-            squares = scaled if scaled is None or share is None else plain(scaled * share * scale)
-            part, S = tables[chunk.channel.fingerprint]
-            codes = plain(chunk.codes, np.uint8 if len(S) <= 256 else np.int64)
-            for low in range(0, len(chunk.codes), BLOCK):
-                piece = slice(low, min(low + BLOCK, len(chunk.codes)))
-                self._blocks.append(
-                    Block(
-                        view(chunk.x, piece, read_only=True),
-                        codes[piece],
-                        None if scaled is None else scaled[piece],
-                        slice(start + piece.start, start + piece.stop),
-                        None if squares is None else squares[piece],
-                        S,
-                        part,
-                    )
-                )
-            start += len(chunk.codes)
+        for rows in Responses(responses.arms, scaled).blocks():
+            (part, S), place = tables[rows.channel.fingerprint], slice(start, start + len(rows))
+            block = Block(rows.x, rows.codes, rows.weights, place, rows.multiplicity, S, part)
+            self._blocks.append(block if rows.channel.has_law else replace(block, has_law=False))
+            start = place.stop
 
     def in_basis(self, basis: Basis | None) -> Rows:
         """The same rows, with covariates in another basis."""
@@ -130,6 +127,10 @@ class Rows:
             other.__dict__.pop("moments", None)
         other._blocks = aimed
         return other
+
+    def places(self) -> list[slice]:
+        """Which rows there are, block by block."""
+        return [block.rows for block in self._blocks]
 
     def blocks(self) -> Iterator[Block]:
         """Block by block, with covariates in the basis."""
@@ -199,6 +200,9 @@ def plain_sums(block: Block, coefficients: FloatArray, against: int, curvature: 
         return value, slope
     if curvature == SQUARED:
         return value, slope, gram(block.x, times(outer(residual), block.squares))
+    if curvature == EXPECTED and not block.has_law:
+        scores = np.where(np.abs(residual) > _ROUNDING, residual, 0.0)
+        return value, slope, gram(block.x, weighted(block, outer(scores)))
     V = report_information(block.S, p) if curvature == EXPECTED else multinomial_curvature(p)
     if curvature == OBSERVED:
         assert target is not None
@@ -212,6 +216,7 @@ def _compiled_sums(block: Block, theta: FloatArray, against: int, curvature: int
     squares = NOTHING if block.squares is None else block.squares
     curved = squares if curvature == SQUARED else weights
     targets = NOTHING if block.targets is None else block.targets
+    curvature = SQUARED if curvature == EXPECTED and not block.has_law else curvature
     x = plain(block.x)
     return (softmax_pass.sums(x, theta, block.codes, block.S, targets, weights, curved, against, curvature),)
 

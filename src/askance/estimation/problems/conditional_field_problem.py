@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
+from itertools import accumulate
 from typing import Self
 
 import numpy as np
@@ -15,7 +17,7 @@ from askance.errors import InputError, NotIdentifiedError, ShapeError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.conditional_losses import FieldMoments, MomentLoss, RowLoss, ScoreLoss
 from askance.estimation.problems.field_design import CONSTANT, CliqueRows, FieldDesign, rows_by_clique
-from askance.estimation.problems.field_evidence import require_sizes
+from askance.estimation.problems.field_evidence import ToldTables, averaged_tables, require_sizes
 from askance.estimation.problems.field_problem import ARRIVED, FieldMethod, FieldOptimum, FieldPosterior
 from askance.estimation.problems.field_tables import free_parameters
 from askance.estimation.problems.tilted_field import TiltedField
@@ -46,17 +48,19 @@ class ConditionalFieldProblem:
     def __init__(
         self,
         field: RandomField,
-        channel: CliqueRelease,
+        channels: Sequence[CliqueRelease],
         design: FieldDesign,
         rows: list[CliqueRows],
         x: FloatArray,
         tested: Responses[CliqueRelease],
     ) -> None:
         self.dimension = field.dimension
-        self.field, self.channel, self.design, self.rows, self.x = field, channel, design, rows, x
+        self.field, self.channels, self.design, self.rows, self.x = field, channels, design, rows, x
+        self.cliques = tuple(clique for channel in channels for clique in channel.tables.cliques)
+        self.shapes = [shape for channel in channels for shape in channel.tables.shapes]
         self.tested, self.prior_scale, self.precision = tested, FIELD_PRIOR_SCALE, FIELD_PRIOR_SCALE**-2
-        self.tilted = TiltedField(field, channel.tables.cliques)
-        self.field_moments = FieldMoments(self.tilted, rows, channel.tables.shapes)
+        self.tilted = TiltedField(field, self.cliques)
+        self.field_moments = FieldMoments(self.tilted, rows, self.shapes)
 
     @classmethod
     def of(cls, field: RandomField, evidence: Responses[CliqueRelease]) -> Self:
@@ -66,16 +70,18 @@ class ConditionalFieldProblem:
                 "the evidence has covariates, the field has none.",
                 remedy="Build the field with covariates=…, or give the Reports alone.",
             )
-        channel = evidence.channel
-        require_sizes(field, channel)
-        measured = {v for clique in channel.tables.cliques for v in clique}
+        evidence = evidence.used()
+        channels = evidence.channels
+        require_sizes(field, channels[0])  # those of all channels are the same
+        measured = {v for channel in channels for clique in channel.tables.cliques for v in clique}
         missing = [name for v, name in enumerate(field.variables) if v not in measured]
         if missing:
             raise NotIdentifiedError(
                 f"no clique of the channel has {shown(missing[0])}: nothing is known of its covariates' effects.",
                 remedy="Collect with a clique that has it, or leave the variable out of the field.",
             )
-        x, reports = evidence.joined()
+        parts = [evidence.of_channel(channel).joined() for channel in channels]
+        x = parts[0][0] if len(parts) == 1 else np.concatenate([own for own, _ in parts])
         if x.shape[1] != len(field.terms):
             raise ShapeError(
                 f"x has {x.shape[1]} columns; allowed: {len(field.terms)}, one for each of {', '.join(field.terms)}.",
@@ -95,8 +101,12 @@ class ConditionalFieldProblem:
             )
         _require_varying(field, x)
         design = FieldDesign.of(field, x)
-        rows = rows_by_clique(channel, design, x, reports)
-        return cls(field, channel, design, rows, x, evidence)
+        rows: list[CliqueRows] = []
+        start = before = 0
+        for channel, (own, reports) in zip(channels, parts, strict=True):
+            rows += rows_by_clique(channel, design, x[start : start + len(own)], reports, before)
+            start, before = start + len(own), before + len(channel.tables.cliques)
+        return cls(field, channels, design, rows, x, evidence)
 
     def with_prior_scale(self, prior_scale: float) -> Self:
         """The same under another prior."""
@@ -112,7 +122,7 @@ class ConditionalFieldProblem:
     def moments(self, tolerance: float = ARRIVED) -> FieldOptimum:
         """The mode of a few rows; about that of all, with the noise there; that of all, with the noise there."""
         optimum = FieldOptimum(np.zeros(self.field.dimension), True, 0)
-        few = FieldMoments(self.tilted, [own.thinned(_GUIDING_ROWS) for own in self.rows], self.channel.tables.shapes)
+        few = FieldMoments(self.tilted, [own.thinned(_GUIDING_ROWS) for own in self.rows], self.shapes)
         for moments, near in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
             optimum = self.solve(MomentLoss(moments, optimum.theta, _GUIDING_ROWS), optimum, near)
         return optimum
@@ -235,14 +245,19 @@ class ConditionalFieldProblem:
     @property
     def raw_tables(self) -> tuple[FloatArray, FloatArray]:
         """The unbiased cells of all cliques and their errors, shape (m,) each; NaN where a clique was never drawn."""
-        offsets = self.channel.tables.offsets
+        return self.told.statistics, self.told.standard_errors
+
+    @cached_property
+    def told(self) -> ToldTables:
+        """Every table once."""
+        offsets = [0, *accumulate(int(np.prod(shape)) for shape in self.shapes)]
         raw, errors = np.full((2, offsets[-1]), np.nan)
         for rows, statistics in zip(self.rows, self.field_moments.statistics, strict=True):
             part = slice(offsets[rows.clique], offsets[rows.clique + 1])
             raw[part] = statistics[: rows.release.cells]
             sent = np.clip(rows.release.sent(raw[part]), 0.5 / rows.n_observations, 1.0)
             errors[part] = np.sqrt(rows.release.variances(sent) / rows.n_observations)
-        return raw, errors
+        return averaged_tables(self.field.sizes, ToldTables(self.cliques, raw, errors))
 
 
 def _contrasts(field: RandomField, design: FieldDesign) -> FloatArray:

@@ -12,6 +12,7 @@ from askance._words import words
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import NotIdentifiedError
+from askance.estimation.outcome import Notice
 from askance.estimation.problems.conditional import Block, Rows, gram, logits, moment, softmax, times, weighted
 from askance.estimation.problems.matching import BOUNDARY
 from askance.estimation.problems.sum_over_rows import SumOverRows
@@ -87,6 +88,7 @@ class ConditionalMoments:
         one = problem.rows.n_free == 1
         self._targets = [table[:, 0].copy() if one and table is not None else table for table in tables]
         self.betas, self._importance = betas, [1.0] * len(betas)
+        self._pilot: FloatArray | None = None
         self._average()
         if len(betas) > 1 and problem.model.dimension <= WIDE_FROM:
             if refusal is not None:
@@ -114,8 +116,8 @@ class ConditionalMoments:
     def _importances(self) -> list[float]:
         """λ of every design, with a mean of 1 over the reports."""
         problem, d = self._problem, self._problem.model.dimension
-        end = newton(self._matching, np.zeros(d), problem.standard, tolerance=1e-4, max_iterations=20)
-        pilot = end.theta if end.converged else np.zeros(d)
+        end = newton(self._matching, self.start(), problem.standard, tolerance=1e-4, max_iterations=20)
+        pilot = self._pilot = end.theta if end.converged else np.zeros(d)
         coefficients, parts = problem.model.blocks(pilot), range(len(self._targets))
 
         def spreads(block: Block) -> tuple[FloatArray, ...]:
@@ -150,8 +152,10 @@ class ConditionalMoments:
         return ConditionalMatching(self._problem, self.statistics, precision, self._rows)
 
     def start(self) -> FloatArray:
-        """A cheap start: the fit to a thinned sample, or 0 where the sample has none."""
+        """A cheap start: the pilot, or the fit to a thinned sample, or 0 where the sample has none."""
         problem = self._problem
+        if self._pilot is not None:
+            return self._pilot
         if problem.rows.n_rows < THINNED_FROM:
             return np.zeros(problem.model.dimension)
         sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // THINNED_TO)
@@ -208,6 +212,11 @@ class ConditionalMoments:
             return problem.curvature(self._rows, at, third)
 
         return NoisyMoments(self.statistics, noise, precision, mean, matching.hessian, skewness, problem.standard)
+
+    @property
+    def robust_notices(self) -> tuple[Notice, ...]:
+        """That clusters of the rows in use are few."""
+        return self._problem.few_clusters(self._rows)
 
     def _noise(self, theta: FloatArray) -> FloatArray:
         """Ê Cov[β | x] ⊗ x xᵀ under the model, shape (d, d): n times the covariance of μ̂."""

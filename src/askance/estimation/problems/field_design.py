@@ -85,7 +85,7 @@ class CliqueRows:
     """The reports about one clique, equal ones folded together where that pays.
 
     Attributes:
-        clique: its number in the channel.
+        clique: its number among those of all channels.
         release: how its cell was told.
         x: standardised covariates, shape (m, p).
         instruments: 1 and the columns that vary, shape (m, k).
@@ -118,8 +118,10 @@ class CliqueRows:
         return CliqueRows(self.clique, self.release, *(column[rows] for column in columns))
 
 
-def rows_by_clique(channel: CliqueRelease, design: FieldDesign, x: FloatArray, reports: Reports) -> list[CliqueRows]:
-    """The rows of every clique that was drawn, in the order of the channel."""
+def rows_by_clique(
+    channel: CliqueRelease, design: FieldDesign, x: FloatArray, reports: Reports, before: int = 0
+) -> list[CliqueRows]:
+    """The rows of every clique that was drawn, in the order of the channel; cliques `before` it have other numbers."""
     result, standardised = [], design.standardised(x)
     cliques, words = reports.columns["clique"], reports.columns["subset"]
     for number, release in enumerate(channel.releases):
@@ -128,7 +130,7 @@ def rows_by_clique(channel: CliqueRelease, design: FieldDesign, x: FloatArray, r
             first, counts = _folded(standardised[own], words[own])
             chosen = own[first]
             rows = standardised[chosen]
-            result.append(CliqueRows(number, release, rows, design.instruments(rows), words[chosen], counts))
+            result.append(CliqueRows(before + number, release, rows, design.instruments(rows), words[chosen], counts))
     return result
 
 

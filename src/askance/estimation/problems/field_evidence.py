@@ -6,8 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from itertools import chain, groupby, pairwise
-from typing import Any, TypeAlias
+from itertools import accumulate, chain, groupby, pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from askance.channels.statistics.per_value import PerValue
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, ShapeError
 from askance.evidence.tally import Tally, of_statistics
+from askance.evidence.together import Together, several
 from askance.models.random_field import RandomField
 
 #: Gives Cov φ of the measured statistics under the model, shape (m, m), to who needs it.
@@ -54,6 +55,13 @@ class BlockMatrix:
             out[part] = product.reshape(other[part].shape)
             start = part.stop
         return out
+
+    @classmethod
+    def joined(cls, parts: Iterable[BlockMatrix]) -> BlockMatrix:
+        """Matrices one after the other along the diagonal."""
+        whole = cls([])
+        whole._runs = [run for part in parts for run in part._runs]
+        return whole
 
     def rank(self) -> int:
         """Of all blocks together."""
@@ -92,6 +100,19 @@ class TableEvidence(ABC):
     def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
         """C⁺, the (pseudo-)inverse of Cov(μ̂), where the truth is `mean` (m,), with Cov φ under the model."""
 
+    @property
+    def told(self) -> ToldTables:
+        """Every table once."""
+        return ToldTables(self.cliques, self.statistics, self.standard_errors)
+
+
+class ToldTables(NamedTuple):
+    """Different tables with their errors."""
+
+    cliques: tuple[tuple[int, ...], ...]
+    statistics: FloatArray
+    standard_errors: FloatArray
+
 
 class NoisyTables(TableEvidence):
     """Tables that somebody has measured, each cell with its own independent error: not from a channel of askance.
@@ -121,6 +142,7 @@ class NoisyTables(TableEvidence):
         self.standard_errors = np.broadcast_to(errors, self.statistics.shape).astype(np.float64)
         self.n_observations = as_count(n_observations, "n_observations", minimum=1)
         self.cliques, self.channel, self.privacy_level = (), {"kind": "noisy-tables"}, math.inf
+        self.channels = ()
 
     def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
         """1/s² of every cell."""
@@ -179,12 +201,78 @@ class CoordinateEvidence(FromChannel):
         return BlockMatrix([1 / self.standard_errors**2])
 
 
-def read_evidence(field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> TableEvidence:
+class JoinedTables(TableEvidence):
+    """The tables of several parts one after the other, also where they are of the same variables.
+
+    Everybody is in one part, so that noise is independent between parts.
+    """
+
+    def __init__(self, sizes: Sequence[int], parts: Sequence[TableEvidence]) -> None:
+        self.parts, self._sizes = tuple(parts), sizes
+        self.cliques = tuple(chain.from_iterable(part.cliques for part in parts))
+        self.statistics = np.concatenate([part.statistics for part in parts])
+        self.standard_errors = np.concatenate([part.standard_errors for part in parts])
+        self.n_observations = sum(part.n_observations for part in parts)
+        self.channel = several([part.channel for part in parts])
+        self.privacy_level = max(part.privacy_level for part in parts)
+
+    @property
+    def told(self) -> ToldTables:
+        """Every table once."""
+        return averaged_tables(self._sizes, ToldTables(self.cliques, self.statistics, self.standard_errors))
+
+    def precision(self, mean: FloatArray, covariance: ModelCovariance) -> BlockMatrix:
+        """C⁺ of every part."""
+        ends = [0, *accumulate(len(part.statistics) for part in self.parts)]
+        slices = [slice(start, end) for start, end in pairwise(ends)]
+        return BlockMatrix.joined(
+            part.precision(mean[own], lambda own=own: covariance()[own, own])  # type: ignore[misc]
+            for part, own in zip(self.parts, slices, strict=True)
+        )
+
+
+def averaged_tables(sizes: Sequence[int], told: ToldTables) -> ToldTables:
+    """Tables of the same variables as one, in the order of the first: each counts by its mean precision.
+
+    One positive number per table, so that cells still sum to 1. Tables that nobody told (NaN) do not count.
+    """
+    ends = [0, *accumulate(math.prod(sizes[v] for v in clique) for clique in told.cliques)]
+    same: dict[frozenset[int], list[int]] = {}
+    for number, clique in enumerate(told.cliques):
+        same.setdefault(frozenset(clique), []).append(number)
+
+    def turned(values: FloatArray, number: int, first: tuple[int, ...]) -> FloatArray:
+        clique, cells = told.cliques[number], values[ends[number] : ends[number + 1]]
+        shaped = cells.reshape([sizes[v] for v in clique])
+        return np.asarray(shaped.transpose([clique.index(v) for v in first]).ravel())
+
+    cliques, averages, errors = [], [], []
+    for numbers in same.values():
+        first = told.cliques[numbers[0]]
+        tables = np.array([turned(told.statistics, number, first) for number in numbers])
+        deviations = np.array([turned(told.standard_errors, number, first) for number in numbers])
+        known = np.isfinite(tables).all(axis=1) & np.isfinite(deviations).all(axis=1)
+        if known.sum() > 1:
+            precise = 1 / np.mean(deviations[known] ** 2, axis=1)
+            shares = precise / precise.sum()
+            tables, deviations = shares[None] @ tables[known], np.sqrt(shares[None] ** 2 @ deviations[known] ** 2)
+        kept = int(np.argmax(known)) if len(tables) > 1 else 0
+        cliques.append(first)
+        averages.append(tables[kept])
+        errors.append(deviations[kept])
+    return ToldTables(tuple(cliques), np.concatenate(averages), np.concatenate(errors))
+
+
+def read_evidence(
+    field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables | Together
+) -> TableEvidence:
     """Evidence about a field; refused where it is about other tables.
 
     Clique release may have measured any tables of the field's variables. Of per-value and coordinate release the
     statistics are the cells of the field's cliques, in its order.
     """
+    if isinstance(evidence, Together):
+        return JoinedTables(field.sizes, [read_evidence(field, part) for part in evidence.parts])
     if isinstance(evidence, NoisyTables):
         _require_width(field, len(evidence.statistics), "the tables")
         seen = copy(evidence)  # the caller's own may serve other fields

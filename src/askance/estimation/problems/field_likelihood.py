@@ -6,6 +6,8 @@ the field: one solver serves all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -17,8 +19,9 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
-from askance.estimation.problems.field_evidence import BlockMatrix
+from askance.estimation.problems.field_evidence import BlockMatrix, NoisyTables
 from askance.evidence.tally import Tally
+from askance.evidence.together import Together
 
 
 class TableLoss(Protocol):
@@ -101,6 +104,11 @@ class ReportLoss:
         sets = np.concatenate([np.eye(count, max(widths)) for count in widths])
         return cls(channel, clique, sets, channel.bit_counts(tally.sums).astype(np.float64))
 
+    @property
+    def width(self) -> int:
+        """The cells of all tables."""
+        return int(self._tables[-1][0].stop)
+
     def value(self, mean: FloatArray) -> float:
         """−Σ k log P."""
         return -sum(
@@ -121,6 +129,39 @@ class ReportLoss:
             weights = counts * (gain / (low + gain * (sets @ mean[part]))) ** 2
             blocks.append((sets * weights[:, None]).T @ sets)
         return BlockMatrix(blocks)
+
+
+class JoinedLoss:
+    """The sum of losses of parts, whose tables follow one another."""
+
+    def __init__(self, parts: Sequence[ReportLoss]) -> None:
+        ends = [0, *accumulate(part.width for part in parts)]
+        self._parts = [(part, slice(start, end)) for part, (start, end) in zip(parts, pairwise(ends), strict=True)]
+
+    def value(self, mean: FloatArray) -> float:
+        """−Σ k log P over all parts."""
+        return sum(part.value(mean[own]) for part, own in self._parts)
+
+    def gradient(self, mean: FloatArray) -> FloatArray:
+        """Of every part by its own tables."""
+        return np.concatenate([part.gradient(mean[own]) for part, own in self._parts])
+
+    def curvature(self, mean: FloatArray) -> BlockMatrix:
+        """Of every part by its own tables."""
+        return BlockMatrix.joined(part.curvature(mean[own]) for part, own in self._parts)
+
+
+def report_loss(evidence: Reports | Tally[StatisticsChannel] | NoisyTables | Together) -> TableLoss:
+    """The likelihood of the reports themselves; refused where there is none."""
+    if isinstance(evidence, Together):
+        return JoinedLoss([_of_one(part) for part in evidence.parts])
+    return _of_one(evidence)
+
+
+def _of_one(evidence: Reports | Tally[StatisticsChannel] | NoisyTables) -> ReportLoss:
+    if isinstance(evidence, NoisyTables):
+        raise InputError("tables have no likelihood of reports.", remedy="Leave the method out, or take 'ridge'.")
+    return ReportLoss.of_reports(evidence) if isinstance(evidence, Reports) else ReportLoss.of_sums(evidence)
 
 
 def require_cliques(evidence: Reports | Tally[StatisticsChannel]) -> CliqueRelease:

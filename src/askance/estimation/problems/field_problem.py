@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from askance.channels.statistics.reports import Reports
 from askance.errors import InputError
 from askance.estimation.parameter_scale import FIELD_PRIOR_SCALE
 from askance.estimation.problems.field_evidence import FromChannel, NoisyTables, TableEvidence, read_evidence
-from askance.estimation.problems.field_likelihood import GaussianLoss, ReportLoss, TableLoss
+from askance.estimation.problems.field_likelihood import GaussianLoss, TableLoss, report_loss
 from askance.estimation.problems.field_tables import MOST_PARAMETERS, MeasuredField, free_parameters
 from askance.estimation.solvers.inverse_root import inverse_root
 from askance.estimation.solvers.lbfgs import minimise
 from askance.evidence.tally import Tally
+from askance.evidence.together import Together
 from askance.models.random_field import RandomField
 from askance.models.table_maps import matrix_product
 
@@ -82,15 +83,17 @@ class FieldProblem:
         evidence: TableEvidence,
         prior_scale: float,
         dense: bool,
-        source: Tally[StatisticsChannel] | Reports | None = None,
+        source: Tally[StatisticsChannel] | Reports | NoisyTables | Together,
     ) -> None:
         self.measured, self.evidence, self.dense, self._source = measured, evidence, dense, source
         self.prior_scale, self.precision = prior_scale, 1 / prior_scale**2
         self.dimension = measured.field.dimension
-        self.tested = evidence.tally if isinstance(evidence, FromChannel) else None
+        self.tested: Any = None
+        if not isinstance(source, NoisyTables):
+            self.tested = evidence.tally if isinstance(evidence, FromChannel) else source
 
     @classmethod
-    def of(cls, field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables) -> Self:
+    def of(cls, field: RandomField, evidence: Tally[StatisticsChannel] | Reports | NoisyTables | Together) -> Self:
         """The problem of a field without covariates and evidence about its tables."""
         if field.terms:
             raise InputError(
@@ -98,20 +101,16 @@ class FieldProblem:
                 remedy="Give reports with their covariates: Responses(channel).add(x, reports).",
             )
         seen = read_evidence(field, evidence)
-        dense, source = field.dimension <= MOST_PARAMETERS, None if isinstance(evidence, NoisyTables) else evidence
-        return cls(MeasuredField(field, seen.cliques), seen, FIELD_PRIOR_SCALE, dense, source)
+        dense = field.dimension <= MOST_PARAMETERS
+        return cls(MeasuredField(field, seen.cliques), seen, FIELD_PRIOR_SCALE, dense, evidence)
 
     def with_prior_scale(self, prior_scale: float) -> FieldProblem:
         """The same under another prior."""
         return FieldProblem(self.measured, self.evidence, prior_scale, self.dense, self._source)
 
-    def likelihood(self) -> ReportLoss:
+    def likelihood(self) -> TableLoss:
         """The likelihood of the reports themselves; refused where there is none."""
-        if isinstance(self._source, Reports):
-            return ReportLoss.of_reports(self._source)
-        if self._source is None:
-            raise InputError("tables have no likelihood of reports.", remedy="Leave the method out, or take 'ridge'.")
-        return ReportLoss.of_sums(self._source)
+        return report_loss(self._source)
 
     def gaussian(self, theta: FloatArray) -> GaussianLoss:
         """The loss of the debiased tables, with the noise they have near θ."""
@@ -144,7 +143,7 @@ class FieldProblem:
     @property
     def raw_tables(self) -> tuple[FloatArray, FloatArray]:
         """The unbiased cells of all measured tables and their errors, shape (m,) each."""
-        return self.evidence.statistics, self.evidence.standard_errors
+        return self.evidence.told.statistics, self.evidence.told.standard_errors
 
     def parameters(self) -> int:
         """How many numbers decide the distribution."""
@@ -162,17 +161,17 @@ class FieldProblem:
 
         The field then has the measured tables, as far as they agree, but that cells below their noise are lifted to it.
         """
-        field, theta = self.measured.field, np.zeros(self.dimension)
-        seen = {frozenset(clique): number for number, clique in enumerate(self.evidence.cliques)}
+        field, theta, told = self.measured.field, np.zeros(self.dimension), self.evidence.told
+        seen = {frozenset(clique): number for number, clique in enumerate(told.cliques)}
         own = {frozenset(clique): number for number, clique in enumerate(field.cliques)}
-        ends = [0, *accumulate(math.prod(field.sizes[v] for v in clique) for clique in self.evidence.cliques)]
+        ends = [0, *accumulate(math.prod(field.sizes[v] for v in clique) for clique in told.cliques)]
         for table in field.tree.tables:
             group = frozenset(table.variables)
             if group not in seen or group not in own:
                 return None
-            clique, part = self.evidence.cliques[seen[group]], slice(ends[seen[group]], ends[seen[group] + 1])
-            noise = math.sqrt(float(np.mean(self.evidence.standard_errors[part] ** 2)))
-            shares = np.maximum(self.evidence.statistics[part], max(noise, 1e-12))
+            clique, part = told.cliques[seen[group]], slice(ends[seen[group]], ends[seen[group] + 1])
+            noise = math.sqrt(float(np.mean(told.standard_errors[part] ** 2)))
+            shares = np.maximum(told.statistics[part], max(noise, 1e-12))
             shaped = shares.reshape([field.sizes[v] for v in clique])
             summed = shaped.sum(axis=tuple(clique.index(v) for v in table.residual), keepdims=True)
             conditional = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
@@ -181,10 +180,10 @@ class FieldProblem:
 
     def ridge(self, tolerance: float) -> FieldOptimum:
         """Least A(θ) − μ̂ᵀθ + ½ λ‖θ‖², every table weighed alike; the tolerance is in deviations of the noise."""
-        measured, evidence = self.measured, self.evidence
-        noise = math.sqrt(float(np.mean(evidence.standard_errors**2)))
+        measured, told = self.measured, self.evidence.told
+        noise = math.sqrt(float(np.mean(told.standard_errors**2)))
         ridge = max(_RIDGE * noise / self.prior_scale, 1e-12)
-        target = measured.own_statistics(evidence.statistics)
+        target = measured.own_statistics(told.cliques, told.statistics)
         # Parameters of tables that nobody has measured stay at 0.
         free = np.flatnonzero(np.isfinite(target))
         target = np.where(np.isfinite(target), target, 0.0)
@@ -214,7 +213,7 @@ class FieldProblem:
 
     # -- solving ---------------------------------------------------------------------------------------------------
 
-    def fitted(self, method: FieldMethod) -> tuple[FieldOptimum, ReportLoss | None]:
+    def fitted(self, method: FieldMethod) -> tuple[FieldOptimum, TableLoss | None]:
         """Where a method ends, and the likelihood of the reports if it has used it."""
         if method == "ridge":
             return self.ridge(ARRIVED), None
@@ -224,7 +223,7 @@ class FieldProblem:
         loss = self.likelihood()
         return (self.step(loss, self.solve(start, None)) if method == "one-step" else self.solve(start, loss)), loss
 
-    def log_likelihood(self, loss: ReportLoss, theta: FloatArray) -> float:
+    def log_likelihood(self, loss: TableLoss, theta: FloatArray) -> float:
         """Σ log P(o) over the reports."""
         return -loss.value(self.measured.mean(theta))
 

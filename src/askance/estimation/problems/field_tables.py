@@ -43,13 +43,12 @@ class MeasuredField:
 
     def __init__(self, field: RandomField, cliques: Sequence[tuple[int, ...]]) -> None:
         known = {frozenset(clique) for clique in field.cliques}
-        extra = [clique for clique in cliques if frozenset(clique) not in known]
+        missing = {frozenset(clique): clique for clique in cliques if frozenset(clique) not in known}
+        extra = list(missing.values())
         self.field = field
         self.whole = field if not extra else with_cliques(field, extra)
         places = [_cells(self.whole, clique) for clique in cliques]
         self.index: IntArray = np.concatenate(places)
-        ends = [0, *accumulate(len(cells) for cells in places)]
-        self._measured = [(tuple(c), slice(a, b)) for c, (a, b) in zip(cliques, pairwise(ends), strict=True)]
         self._weights = sum(len(cells) ** 2 for cells in places)  # entries of a matrix for every table
         self._is_own = self.whole is field and np.array_equal(self.index, np.arange(field.dimension))
         # One plan of all sums, asked directly: what is worked out for one θ serves its cells and their derivatives.
@@ -57,13 +56,15 @@ class MeasuredField:
         self._at_once = max(1, _CELLS_AT_ONCE // sum(self.whole.tree.cells))
         self._latest: tuple[bytes, Beliefs] | None = None
 
-    def own_statistics(self, values: FloatArray) -> FloatArray:
-        """Cells of the field's own cliques from those that were measured, shape (d,); NaN where no table has them.
+    def own_statistics(self, cliques: Sequence[tuple[int, ...]], values: FloatArray) -> FloatArray:
+        """Cells of the field's own cliques from those of others, shape (d,); NaN where no table has them.
 
-        A clique that was not measured itself is summed from the smallest measured table that has all its variables.
+        A clique that is not among them is summed from the smallest table that has all its variables.
         """
         sizes, statistics = self.field.sizes, np.full(self.field.dimension, np.nan)
-        tables = sorted(self._measured, key=lambda table: math.prod(sizes[v] for v in table[0]))
+        widths = [math.prod(sizes[v] for v in clique) for clique in cliques]
+        measured = [(c, slice(a, b)) for c, (a, b) in zip(cliques, pairwise([0, *accumulate(widths)]), strict=True)]
+        tables = sorted(measured, key=lambda table: math.prod(sizes[v] for v in table[0]))
         for number, clique in enumerate(self.field.cliques):
             for table, part in tables:
                 if set(clique) <= set(table):
@@ -119,7 +120,7 @@ class MeasuredField:
     def pull_back(self, theta: FloatArray, direction: FloatArray) -> FloatArray:
         """Jᵀv with J = ∂mean/∂θ, for v (m,): shape (d,)."""
         vector = np.zeros((1, self.whole.dimension))
-        vector[0, self.index] = direction
+        np.add.at(vector[0], self.index, direction)  # a cell may have been measured twice
         return np.asarray(self._beliefs(theta).derivatives(vector)[0, : len(theta)])
 
     def _information(self, theta: FloatArray) -> FloatArray:

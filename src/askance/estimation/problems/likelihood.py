@@ -10,6 +10,9 @@ from askance.design.covariances import marginal_information, posterior_means
 from askance.models.enumerated import weighted_covariance
 from askance.models.protocols import FiniteModel
 
+# Scores below this share of the statistics are 0: what was told says nothing.
+_ROUNDING = 1e-13
+
 
 class MarginalLikelihood:
     """f(θ) = −Σ_o q̂(o) log (S p_θ)(o) + ½ θᵀ(Λ/n)θ: negative average log-likelihood, with or without a prior.
@@ -59,8 +62,12 @@ class MarginalLikelihood:
         return np.asarray(self.model.fisher_information(theta) - (within - between) + self._precision)
 
     def expected_information(self, theta: FloatArray) -> FloatArray:
-        """Cov E[φ|o] under the model, per report, without the prior."""
-        return marginal_information(self.model, self.channel, theta)
+        """Cov E[φ|o] under the model, per report, without the prior; Ê s sᵀ where reports have no known law."""
+        if self.channel.has_law:
+            return marginal_information(self.model, self.channel, theta)
+        scores = posterior_means(self.model, self.channel, theta)[0] - self.model.mean_statistics(theta)[:, None]
+        scores[np.abs(scores) <= _ROUNDING * np.abs(self.model.table).max()] = 0.0
+        return np.asarray((scores * self.frequencies) @ scores.T)
 
     def score_covariance(self, theta: FloatArray) -> FloatArray:
         """Cov of the score E[φ|o] − μ over the observed reports, per report."""

@@ -18,10 +18,12 @@ from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
+from askance.estimation.problems.sums import StatisticsSum, TallySum
 from askance.estimation.problems.tally_problem import TallyProblem
+from askance.evidence.protocols import Seen
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
-from askance.evidence.together import whole_of
+from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
@@ -53,18 +55,27 @@ class Pair(NamedTuple):
 
     def fits(self, evidence: object) -> bool:
         """Whether evidence is of this kind."""
-        channel, *_ = getattr(evidence, "channels", None) or (getattr(evidence, "channel", None),)
-        of_statistics = None if self.of_statistics is None else isinstance(channel, StatisticsChannel)
+        channels = evidence.channels if isinstance(evidence, Seen) else (getattr(evidence, "channel", None),)
+        noised = any(isinstance(channel, StatisticsChannel) for channel in channels)
+        of_statistics = None if self.of_statistics is None else noised
         return isinstance(evidence, self.evidence) and of_statistics is self.of_statistics
+
+
+def _of_parts(problem: type) -> Callable[[Any, Together], Any]:
+    """Makes problems of parts, each of which goes with the model by itself."""
+    return lambda model, evidence: problem(model, evidence, [problem_of(model, part) for part in evidence.parts])
 
 
 PAIRS = (
     Pair(Enumerated, Tally, False, TallyProblem, TallyProblem),
     Pair(Enumerated, Tally, True, StatisticsProblem, StatisticsProblem),
+    Pair(Enumerated, Together, False, TallySum, _of_parts(TallySum)),
+    Pair(Enumerated, Together, True, StatisticsSum, _of_parts(StatisticsSum)),
     Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
     Pair(RandomField, Tally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
+    Pair(RandomField, Together, None, FieldProblem, FieldProblem.of),
     Pair(RandomField, Responses, True, ConditionalFieldProblem, ConditionalFieldProblem.of),
     Pair(LinearModel, Tally, True, LinearProblem, LinearProblem),
     Pair(LinearModel, Reports, True, LinearProblem, LinearProblem),
@@ -111,8 +122,9 @@ def pair_of(model: object, evidence: object) -> Pair:
     for pair in rows:
         if pair.fits(evidence):
             return pair
-    names = " or ".join(pair.name for pair in rows)
+    names = " or ".join(pair.name for pair in rows if pair.evidence is not Together)
+    collected = f"Collect the reports with {_COLLECTED[rows[0].model]}."
     raise InputError(
         f"evidence is {shown(evidence)}; allowed with {rows[0].model.__name__}: {names}.",
-        remedy=f"Collect the reports with {_COLLECTED[rows[0].model]}.",
+        remedy="Estimate from every part alone." if isinstance(evidence, Together) else collected,
     )

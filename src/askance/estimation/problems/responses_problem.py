@@ -43,6 +43,7 @@ from askance.estimation.problems.conditional_moments import (
     ConditionalMoments,
 )
 from askance.estimation.problems.covariate_scale import find_basis, standardise
+from askance.estimation.problems.tally_problem import covariance_kinds
 from askance.estimation.protocols import CovarianceKind
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
@@ -86,9 +87,8 @@ class ResponsesProblem:
         first = self.evidence.chunks[0]
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters
-        self.covariance_kinds: tuple[CovarianceKind, ...] = (
-            ("robust",) if special else ("expected", "observed", "robust")
-        )
+        self.covariance_kinds: tuple[CovarianceKind, ...] = ("robust",) if special else covariance_kinds(self.channels)
+        self._moments: dict[str, ConditionalMoments] = {}
         if basis_of is not None:
             self.rows = self.rows.in_basis(basis_of.rows.basis)
             self.rows.compiled = basis_of.rows.compiled
@@ -121,8 +121,10 @@ class ResponsesProblem:
         return self.evidence.channel
 
     def moments(self, weighting: Weighting) -> ConditionalMoments:
-        """The moment equations."""
-        return ConditionalMoments(self, weighting)
+        """The moment equations, always the same ones: those of several designs have a pilot to solve."""
+        if str(weighting) not in self._moments:
+            self._moments[str(weighting)] = ConditionalMoments(self, weighting)
+        return self._moments[str(weighting)]
 
     def likelihood(self, precision: FloatArray | None = None) -> ConditionalLikelihood:
         """The marginal likelihood; without a prior always the same one, which remembers its last pass."""
@@ -212,10 +214,17 @@ class ResponsesProblem:
     @property
     def robust_notices(self) -> tuple[Notice, ...]:
         """That clusters are few."""
+        return self.few_clusters(self.rows)
+
+    def few_clusters(self, rows: Rows) -> tuple[Notice, ...]:
+        """That these rows have few clusters."""
         d = self.model.dimension
-        if not self.has_clusters or len(self._clusters[0]) > d:
+        if not self.has_clusters:
             return ()
-        few = f"{len(self._clusters[0])} clusters for {d} parameters"
+        count = len(np.unique(np.concatenate([self._clusters[1][place] for place in rows.places()])))
+        if count > d:
+            return ()
+        few = f"{count} clusters for {d} parameters"
         return (Notice(AskanceWarning, f"{few}: cluster-robust standard errors are not to be trusted"),)
 
     def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:

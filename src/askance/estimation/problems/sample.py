@@ -13,7 +13,7 @@ from askance._checks import is_missing, shape, shorten, shown
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
-from askance.evidence.totals import BLOCK, add, total
+from askance.evidence.totals import add, blocks_of, total
 from askance.models.softmax import Covariates, Softmax
 
 # More groups than this are a continuous column by mistake.
@@ -99,8 +99,7 @@ class Sample:
         start = 0
         for piece in self.pieces:
             n = len(piece.count)
-            for low in range(0, n, BLOCK):
-                part = slice(low, min(low + BLOCK, n))
+            for part in blocks_of(n):
                 clusters = None if piece.clusters is None else piece.clusters[part]
                 block = Piece(piece.x[part], piece.count[part], piece.weight[part], clusters)
                 yield block, slice(start + part.start, start + part.stop)

@@ -27,7 +27,7 @@ class StatisticsProblem(DistributionProblem[StatisticsChannel]):
         super().__init__(model, evidence, ("expected",))
         self.truths = truths_of(model, evidence.channel)
 
-    def moments(self, weighting: Weighting) -> StatisticsMoments:
+    def moments(self, weighting: Weighting) -> DistributionMoments:
         """The moment equations; "plain" takes averages as printed, "best" within what was drawn."""
         return StatisticsMoments(self, "within" if weighting == "best" else "printed")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -28,6 +29,12 @@ from askance.models.enumerated import Enumerated
 C = TypeVar("C", bound=FiniteChannel | StatisticsChannel)
 
 
+def covariance_kinds(channels: Sequence[FiniteChannel]) -> tuple[CovarianceKind, ...]:
+    """Of a likelihood; expected ones where the law of all reports is known, which that of candidate sets is not."""
+    known = all(channel.has_law for channel in channels)
+    return ("expected", "observed", "robust") if known else ("observed", "robust")
+
+
 class DistributionProblem(ABC, Generic[C]):
     """An `Enumerated` model with a tally of answers or of statistics; refuses empty tallies and redundant statistics.
 
@@ -44,6 +51,7 @@ class DistributionProblem(ABC, Generic[C]):
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports to the tally before estimating.")
         self.model, self.evidence, self.tested, self.channel = model, evidence, evidence, evidence.channel
+        self.channels = evidence.channels
         self.parameter_names, self.n_observations = model.parameter_names, evidence.n_observations
         self.covariance_kinds = kinds
         information = model.fisher_information(np.zeros(model.dimension))
@@ -64,13 +72,12 @@ class TallyProblem(DistributionProblem[FiniteChannel]):
 
     def __init__(self, model: Enumerated, evidence: Tally) -> None:
         evidence.channel.require_outputs_of(model)
-        super().__init__(model, evidence, ("expected", "observed", "robust"))
-        self.channels = evidence.channels
+        super().__init__(model, evidence, covariance_kinds(evidence.channels))
         # The stacked channel of a pooled tally also says who was asked through which part, Σ n_i log f_i: no report.
         sizes = self.channel.sizes if isinstance(self.channel, PooledChannel) else (self.n_observations,)
         self.log_shares = sum(size * math.log(size / self.n_observations) for size in sizes)
 
-    def moments(self, weighting: Weighting) -> TallyMoments:
+    def moments(self, weighting: Weighting) -> DistributionMoments:
         """The moment equations."""
         return TallyMoments(self, weighting)
 
@@ -120,6 +127,8 @@ class DistributionMoments(ABC):
     """
 
     statistics: FloatArray
+    #: Tallies have no clusters.
+    robust_notices: tuple[Notice, ...] = ()
 
     def __init__(self, model: Enumerated, standard: Standard) -> None:
         self._model, self._standard = model, standard
@@ -127,6 +136,10 @@ class DistributionMoments(ABC):
     @abstractmethod
     def noise(self, theta: FloatArray) -> FloatArray:
         """Cov(μ̂) as judged near θ, shape (d, d)."""
+
+    @abstractmethod
+    def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
+        """Cov(θ̂) at the solution, shape (d, d)."""
 
     def start(self) -> FloatArray:
         """θ = 0."""

@@ -20,8 +20,6 @@ from askance.estimation.results.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
 from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
 
-#: The kind of what several channels together are; its parts are theirs.
-SEVERAL = "several"
 # Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
 _DEPENDENT = 1e-12
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.registry import build_answer_channel
 from askance.errors import IncompatibleEvidenceError, InputError
-from askance.estimation.results.fit import SEVERAL
 from askance.estimation.results.results import LikelihoodRatioTest
+from askance.evidence.candidates import seen_through
 from askance.evidence.responses import Responses
+from askance.evidence.together import SEVERAL
 
 if TYPE_CHECKING:
     from askance.estimation.results.regression_fit import RegressionFit
@@ -140,7 +140,7 @@ def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
 def _fingerprints(specification: Mapping[str, Any]) -> list[str]:
     """Of the channels of a fit, in one order."""
     parts = specification["parts"] if specification.get("kind") == SEVERAL else [specification]
-    return sorted(build_answer_channel(part).fingerprint for part in parts)
+    return sorted(seen_through(part).fingerprint for part in parts)
 
 
 def _sums(evidence: Responses, columns: list[int]) -> FloatArray:

@@ -13,16 +13,17 @@ from askance._arrays import ArrayLike, FloatArray
 from askance._checks import shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import build_answer_channel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
 from askance.estimation.results import effects, prediction
-from askance.estimation.results.fit import SEVERAL, Fit
+from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import describe_channel, regression_table
 from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
+from askance.evidence.candidates import seen_through
 from askance.evidence.responses import Responses
+from askance.evidence.together import SEVERAL
 from askance.models.softmax import Covariates, Softmax
 from askance.tables import Table
 
@@ -214,7 +215,7 @@ class RegressionFit(Fit):
                 "which; allowed here: a fit of one.",
                 remedy="Fit the respondents of one design, or take predict(x).",
             )
-        return build_answer_channel(self.channel) if self.evidence is None else self.evidence.channel
+        return seen_through(self.channel) if self.evidence is None else self.evidence.channel
 
     def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> tuple[Sample, Any]:
         """The respondents, and the data with named columns that they came in, if any."""
