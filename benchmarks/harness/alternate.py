@@ -49,7 +49,8 @@ class Race:
     def _enter(self, side: Side, stack: ExitStack, record: Record) -> _Contender | None:
         packages = _OUR_PACKAGES if side.environment is None else side.environment.packages
         try:
-            worker = stack.enter_context(Worker(python_of(side.environment, self.progress), self.module, side.name))
+            python = python_of(side.environment, self.progress)
+            worker = stack.enter_context(Worker(python, self.module, side.name, self.comparison.processor))
             record.versions[_environment(side)] = worker.ask("versions", packages=packages)
         except (PeerUnavailableError, WorkerError) as error:
             self._fail(side, str(error), record)

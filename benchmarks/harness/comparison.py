@@ -131,6 +131,7 @@ class Comparison:
         long_cases: measured with `--long` only.
         peers_first: they are measured before ours in every repetition, because ours depends on what they reached.
         data: files that have to be in the folder ASKANCE_DATA.
+        processor: which of the kinds of `tools/processors.py` all contenders take this machine for; None: what it is.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Comparison:
     long_cases: tuple[Case, ...] = ()
     peers_first: bool = False
     data: tuple[str, ...] = ()
+    processor: str | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:

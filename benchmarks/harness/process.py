@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tools.processors import settings
+
 #: The folder that contains the package `benchmarks`.
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,12 +36,12 @@ def child_environment() -> dict[str, str]:
 class Worker:
     """A running `benchmarks.harness.worker`; use it as a context manager."""
 
-    def __init__(self, python: Path, module: str, side: str) -> None:
+    def __init__(self, python: Path, module: str, side: str, processor: str | None = None) -> None:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed in close
         self._process = subprocess.Popen(
             [str(python), "-m", "benchmarks.harness.worker", module, side],
             cwd=ROOT,
-            env=child_environment(),
+            env=child_environment() | ({} if processor is None else settings(processor)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -85,16 +85,21 @@ def sums(
         against: `PRIOR`, `TARGET` or `POSTERIOR`.
         curvature: `FLAT`, `OF_MODEL`, `OBSERVED`, `EXPECTED` or `SQUARED`.
     """
-    out = np.zeros((x.shape[1] + 2, x.shape[1] + 3))
+    out = _empty(x.shape[1])
     _sweep(x, theta, codes, S, targets, weights, curved_weights, against, curvature, out)
     return out
 
 
 def moments(x: FloatArray, by: FloatArray) -> FloatArray:
     """Σ by x and Σ by x xᵀ for x (n, p) and `by` (n,), as gradient and curvature: see `parts`."""
-    out = np.zeros((x.shape[1] + 2, x.shape[1] + 3))
+    out = _empty(x.shape[1])
     _moments(x, by, out)
     return out
+
+
+def _empty(terms: int) -> FloatArray:
+    """Zeros for sums of that many columns: curvature, gradient and value, with room for the last, incomplete tile."""
+    return np.zeros((terms + 4, terms + 3))
 
 
 def parts(out: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -105,9 +110,9 @@ def parts(out: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     (array([2., 2.]), array([[2., 2.],
            [2., 4.]]))
     """
-    p = len(out) - 2
+    p = len(out) - 4
     above = np.triu(out[:p, :p])
-    return out[p + 1, 0], out[p, :p].copy(), np.asarray(above + np.triu(above, 1).T)
+    return out[-1, 0], out[-2, :p].copy(), np.asarray(above + np.triu(above, 1).T)
 
 
 def plain(array: AnyArray, dtype: type = np.float64) -> AnyArray:
@@ -212,11 +217,44 @@ def _posterior(first: Any, second: Any, p: Any, other: Any, count: Any) -> None:
 
 
 @in_order
-def _losses(z: Any, p: Any, other: Any, count: Any, out: Any) -> None:
-    """A = max(z, 0) − log max(P, 1 − P)."""
+def _larger(z: Any, p: Any, other: Any, count: Any, out: Any) -> None:
+    """max(P, 1 − P) = exp −A(−|z|), so that A = max(z, 0) − its logarithm."""
     for i in range(count):
-        larger = p[i] if z[i] >= 0.0 else other[i]
-        out[i] = (z[i] if z[i] >= 0.0 else 0.0) - _log(larger)
+        out[i] = p[i] if z[i] >= 0.0 else other[i]
+
+
+@in_order
+def _logs(values: Any, count: Any) -> None:
+    """Logarithms of values, in place."""
+    for i in range(count):
+        values[i] = _log(values[i])
+
+
+@in_any_order
+def _log_product(values: Any, count: Any, mantissas: Any) -> Any:
+    """Σ log values = log 2 · Σ exponents + log Π mantissas: one logarithm for sixteen rows, and no less exact.
+
+    Products of sixteen numbers between 1 and 2 stay far from overflow, and each rounds no more than adding would.
+    """
+    normal, exponents = 0, 0.0
+    for i in range(count):
+        normal += values[i] >= _SMALLEST
+    if normal < count or count < _STRIP:  # 0, what is next to it, and NaN are for `_log`; so is the end of a block
+        mantissas[:count] = values[:count]
+        _logs(mantissas, count)
+        return _total(mantissas, count)
+    for i in range(count):
+        bits = np.float64(values[i]).view(np.uint64)
+        exponents += np.uint64((bits >> _MANTISSA) | _TWO_52_BITS).view(np.float64) - (_TWO_52 + 1023.0)
+    for i in range(count):
+        mantissas[i] = np.uint64((np.float64(values[i]).view(np.uint64) & _EXPONENT) | _ONE).view(np.float64)
+    left = count
+    while left > _STRIP // 16:
+        left //= 2
+        for i in range(left):
+            mantissas[i] *= mantissas[left + i]
+    _logs(mantissas, left)
+    return exponents * _LOG_2_HIGH + (exponents * _LOG_2_LOW + _total(mantissas, left))
 
 
 @in_order
@@ -275,22 +313,53 @@ def _products(columns: Any, by: Any, count: Any, out: Any) -> None:
 
 @in_any_order
 def _gram(columns: Any, by: Any, count: Any, scaled: Any, out: Any) -> None:
-    """Σ by x xᵀ, above the diagonal, added to `out` (p, p + 3)."""
-    terms = len(out)
-    for k in range(terms):
-        for i in range(count):
-            scaled[i] = by[i] * columns[k, i]
-        for j in range(k, terms, 4):
-            p, q, r, s = 0.0, 0.0, 0.0, 0.0
+    """Σ by x xᵀ, above the diagonal, added to `out` (p + 2, p + 3): tiles of three by three columns, nine sums each."""
+    terms = len(out) - 2
+    for k in range(0, terms, 3):
+        for row in range(3):
             for i in range(count):
-                p += scaled[i] * columns[j, i]
-                q += scaled[i] * columns[j + 1, i]
-                r += scaled[i] * columns[j + 2, i]
-                s += scaled[i] * columns[j + 3, i]
-            out[k, j] += p
-            out[k, j + 1] += q
-            out[k, j + 2] += r
-            out[k, j + 3] += s
+                scaled[row, i] = by[i] * columns[k + row, i]
+        for j in range(k, terms, 3):
+            a, b, c, d, e, f, g, h, m = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(count):
+                x, y, z = columns[j, i], columns[j + 1, i], columns[j + 2, i]
+                a += scaled[0, i] * x
+                b += scaled[0, i] * y
+                c += scaled[0, i] * z
+                d += scaled[1, i] * x
+                e += scaled[1, i] * y
+                f += scaled[1, i] * z
+                g += scaled[2, i] * x
+                h += scaled[2, i] * y
+                m += scaled[2, i] * z
+            out[k, j] += a
+            out[k, j + 1] += b
+            out[k, j + 2] += c
+            out[k + 1, j] += d
+            out[k + 1, j + 1] += e
+            out[k + 1, j + 2] += f
+            out[k + 2, j] += g
+            out[k + 2, j + 1] += h
+            out[k + 2, j + 2] += m
+
+
+@in_order
+def _value(z: Any, shares: Any, targets: Any, weights: Any, against: Any, count: Any, work: Any) -> Any:
+    """Σ w (max(z, 0) − t z − log s) with s = max(P, 1 − P), or −Σ w log s with s = q."""
+    logs = work[0]
+    if against != POSTERIOR:
+        for i in range(count):
+            work[1, i] = (z[i] if z[i] >= 0.0 else 0.0) - targets[i] * z[i]
+    if not len(weights):
+        result = -_log_product(shares, count, logs)
+        return result if against == POSTERIOR else _total(work[1], count) + result
+    logs[:count] = shares[:count]
+    _logs(logs, count)
+    _times(logs, weights, count)
+    if against == POSTERIOR:
+        return -_total(logs, count)
+    _times(work[1], weights, count)
+    return _total(work[1], count) - _total(logs, count)
 
 
 @in_order
@@ -306,11 +375,11 @@ def _sweep(
     curvature: Any,
     out: Any,
 ) -> None:
-    """Sums over the rows of a block, added to `out` (p + 2, p + 3): curvature, gradient, value; see `sums`."""
+    """Sums over the rows of a block, added to `out` (p + 4, p + 3): curvature, gradient, value; see `sums`."""
     n, p = x.shape
-    columns = np.zeros((p + 3, _STRIP))
+    columns, scaled = np.zeros((p + 3, _STRIP)), np.empty((3, _STRIP))
     z, share, other = np.empty(_STRIP), np.empty(_STRIP), np.empty(_STRIP)
-    first, second, loss = np.empty(_STRIP), np.empty(_STRIP), np.empty(_STRIP)
+    first, second = np.empty(_STRIP), np.empty(_STRIP)
     for start in range(0, n, _STRIP):
         count = min(_STRIP, n - start)
         _turned(x[start : start + count], columns)
@@ -321,17 +390,13 @@ def _sweep(
                 code = codes[start + i]
                 first[i], second[i] = S[code, 0], S[code, 1]
             _posterior(first, second, share, other, count)
-            for i in range(count):
-                loss[i] = -_log(first[i])
         else:
-            _losses(z, share, other, count, loss)
+            _larger(z, share, other, count, first)
+            second[:count] = 0.0
             if against == TARGET:
                 for i in range(count):
                     second[i] = targets[codes[start + i]]
-                for i in range(count):
-                    loss[i] -= second[i] * z[i]
-            else:
-                second[:count] = 0.0
+        out[-1, 0] += _value(z, first, second, weights[start:], against, count, scaled)
         # From here on z holds the residuals, and `first` what is summed.
         for i in range(count):
             z[i] = share[i] - second[i]
@@ -346,23 +411,21 @@ def _sweep(
                 for i in range(count):
                     first[i] -= second[i] * (1.0 - second[i])
         if len(weights):
-            _times(loss, weights[start:], count)
             _times(z, weights[start:], count)
-        out[p + 1, 0] += _total(loss, count)
-        _products(columns, z, count, out[p])
+        _products(columns, z, count, out[-2])
         if curvature != FLAT:
             if len(curved_weights):
                 _times(first, curved_weights[start:], count)
-            _gram(columns, first, count, loss, out[:p])
+            _gram(columns, first, count, scaled, out[:-2])
 
 
 @in_order
 def _moments(x: Any, by: Any, out: Any) -> None:
-    """Σ by x xᵀ and Σ by x, added to `out` (p + 2, p + 3)."""
+    """Σ by x xᵀ and Σ by x, added to `out` (p + 4, p + 3)."""
     n, p = x.shape
-    columns, scaled = np.zeros((p + 3, _STRIP)), np.empty(_STRIP)
+    columns, scaled = np.zeros((p + 3, _STRIP)), np.empty((3, _STRIP))
     for start in range(0, n, _STRIP):
         count = min(_STRIP, n - start)
         _turned(x[start : start + count], columns)
-        _products(columns, by[start:], count, out[p])
-        _gram(columns, by[start:], count, scaled, out[:p])
+        _products(columns, by[start:], count, out[-2])
+        _gram(columns, by[start:], count, scaled, out[:-2])

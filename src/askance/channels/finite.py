@@ -165,7 +165,7 @@ class FiniteChannel(Described):
     def n_told_by(self, sums: IntArray) -> int | None:
         """How many reports have these counts."""
         total = float(sums.sum(dtype=np.float64))  # whole numbers of 64 bits may add up to more than 64 bits
-        return int(sums.sum()) if total < 2.0**63 else int(total)
+        return int(sums.sum()) if 2.0**53 <= total < 2.0**63 else int(total)
 
     def require_possible(self, sums: IntArray, n: int) -> None:
         """Refuse what no n reports have as counts."""

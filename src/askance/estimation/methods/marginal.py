@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
 
 # Two ends are the same maximum when their distributions differ by less than this in every output.
 _SAME_MAXIMUM = 1e-4
+# Maxima of a sample are where the search in all rows begins: it is left at this squared decrement.
+_ROUGH = 1e-8
 _ESCAPE_MESSAGE = (
     "the likelihood keeps growing, or stays flat, as θ runs off to infinity (some outputs look impossible); θ is the "
     "posterior mode under a weak prior, and intervals describe that posterior"
@@ -63,10 +66,11 @@ def fit_marginal(
     kind = choose_covariance_kind(problem, covariance, ("expected", "observed", "robust"))
     require_choice(solver, "solver", tuple(_SOLVERS))
     n = problem.n_observations
-    points = _starting_points(problem, starts, rng)
-    _require_identified(problem)
-    if isinstance(starts, (int, np.integer)):
-        points = _explored(problem, points, _SOLVERS[solver])
+    sample = problem.exploration()
+    points = _starting_points(problem, sample, starts, rng)
+    _require_identified(problem, sample)
+    if isinstance(starts, (int, np.integer)) and sample is not problem:
+        points = _explored(sample, points, _SOLVERS[solver])
     ends = [_SOLVERS[solver](problem, point) for point in points]
     finite = [end for end in ends if not end.escaped]
     spread = _covariance_without_prior(problem, ends, kind, prior_scale)
@@ -123,9 +127,9 @@ def _covariance_without_prior(
 
 
 def _starting_points(
-    problem: Problem, starts: int | list[ArrayLike], rng: np.random.Generator | None
+    problem: Problem, sample: Problem, starts: int | list[ArrayLike], rng: np.random.Generator | None
 ) -> list[FloatArray]:
-    """θ = 0, the moment estimate where there is one, and random points about three log-odds wide; or what was given."""
+    """θ = 0, the moment estimate of the sample if there is one, and random points three log-odds wide; or what came."""
     dimension = len(problem.parameter_names)
     if not isinstance(starts, (int, np.integer)):
         points = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
@@ -136,17 +140,21 @@ def _starting_points(
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     points = [zeros(problem)]
     with suppress(NotIdentifiedError):  # no unbiased β: the likelihood may identify θ all the same
-        points.append(fit_moments(problem).theta)
+        points.append(fit_moments(sample).theta)
     drawn = generator.normal(scale=3.0, size=(count, dimension))
     return points + [problem.standard.to_parameters(point) for point in drawn]
 
 
-def _require_identified(problem: Problem) -> None:
+def _require_identified(problem: Problem, sample: Problem) -> None:
     """Refuse, before any search, a model of which the reports say nothing in some direction.
 
     At a single θ the information may be singular by accident (of symmetry, at 0): it counts when it is so at random
-    ones as well.
+    ones as well. What some of the rows identify, all of them do.
     """
+    if sample is not problem:
+        with suppress(NotIdentifiedError):
+            _require_identified(sample, sample)
+            return
     likelihood, generator = problem.likelihood(), np.random.default_rng(0)
     refusal: NotIdentifiedError | None = None
     for scale in (0.0, 1.0, 1.0):
@@ -163,13 +171,11 @@ def _require_identified(problem: Problem) -> None:
 
 
 def _explored(
-    problem: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
+    sample: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
 ) -> list[FloatArray]:
     """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
-    sample = problem.exploration()
-    if sample is problem:
-        return points
-    ends = [climb(sample, point) for point in points]
+    rough = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
+    ends = [rough(sample, point) for point in points]
     chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
     others = [
         np.array(maximum.theta)
@@ -208,9 +214,11 @@ def _is_peak(problem: Problem, theta: FloatArray, prior_scale: float) -> bool:
     return bool(np.linalg.eigvalsh(excess).min() > 0)
 
 
-def climb_newton(problem: Problem, start: FloatArray) -> Solution:
+def climb_newton(problem: Problem, start: FloatArray, tolerance: float = 1e-20) -> Solution:
     """Newton steps with the exact Hessian."""
-    return newton(problem.likelihood(), start, problem.standard, escaped=problem.ran_off)
+    likelihood = problem.likelihood()
+    finish = likelihood.expected_information if "expected" in problem.covariance_kinds else None
+    return newton(likelihood, start, problem.standard, tolerance=tolerance, escaped=problem.ran_off, finish=finish)
 
 
 def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -> Solution:

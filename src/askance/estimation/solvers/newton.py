@@ -17,6 +17,9 @@ _LONGEST_STEP = 5.0
 _FLOOR = 1e-14
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
+# Near the end a step squares the error. A decrement this small tells how well: where the next one is below the second
+# number, even its step would be lost in rounding.
+_NEAR, _EXACT = 1e-10, 1e-26
 # A curvature below minus this share of the largest is negative, not rounding.
 _SADDLE = 1e-8
 
@@ -48,6 +51,7 @@ def newton(
     tolerance: float = 1e-20,
     max_iterations: int = 300,
     escaped: Callable[[FloatArray], bool] | None = None,
+    finish: Callable[[FloatArray], object] | None = None,
 ) -> Solution:
     """Minimise by Newton steps with flipped negative curvature and backtracking.
 
@@ -61,8 +65,9 @@ def newton(
         tolerance: on the squared decrement.
         max_iterations: how many steps at most.
         escaped: tells that θ has run off and the iteration should end.
+        finish: what is asked for next at the last θ, and before its value: one pass over rows gives both.
     """
-    theta, value = start, np.nan
+    theta, value, before = start, np.nan, np.inf
     for iteration in range(max_iterations):
         # The Hessian first: an objective that sums over rows has value and gradient from the same pass.
         hessian, gradient = standard.hessian(objective.hessian(theta)), standard.gradient(objective.gradient(theta))
@@ -75,8 +80,13 @@ def newton(
             if lower is not None:
                 theta, value = lower
                 continue
+        last = decrement <= tolerance or np.abs(step).max() < 1e-13
+        last = last or (decrement < _NEAR and downhill is None and decrement**3 < _EXACT * before**2)
+        before = decrement
+        if last and finish is not None:
+            finish(theta + standard.to_parameters(step))
         trial, trial_value = _backtrack(objective, theta, value, standard.to_parameters(step), decrement)
-        if decrement <= tolerance or np.abs(step).max() < 1e-13:
+        if last:
             # One more step after the test is passed costs little and makes the digits exact: the value can no longer
             # tell, and is not asked.
             gone = escaped is not None and escaped(trial)
