@@ -139,7 +139,10 @@ def test_one_variable_is_a_softmax_model() -> None:
 def test_two_questions_at_once_are_a_table() -> None:
     """Both answers noised by dice of their own: two variables, one after the other, are any 2 × 2 table."""
     dice = ForcedResponse("2/3", "1/6")
-    channel = MatrixChannel(np.kron(dice.matrix, dice.matrix), outputs=["no & no", "no & yes", "yes & no", "yes & yes"])
+    channel = MatrixChannel(
+        np.asarray(np.kron(dice.matrix, dice.matrix), dtype=np.float64),
+        outputs=["no & no", "no & yes", "yes & no", "yes & yes"],
+    )
     counts = [400, 250, 150, 300]
     model = HiddenVariables(
         [Factor("first", NO_YES, ["Intercept"]), Factor("second", NO_YES, ["Intercept"], after=["first"])]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,11 +64,11 @@ class Factor:
             )
 
     @classmethod
-    def binomial(cls, name: str, size: int, terms: Sequence[str], **options: Sequence[str]) -> Factor:
+    def binomial(cls, name: str, size: int, terms: Sequence[str], **options: Any) -> Factor:
         """The number of successes in `size` trials, each with log-odds z·θ."""
         counts = range(size + 1)
         base = [comb(size, count) for count in counts]
-        return cls(name, list(counts), terms, statistics=[list(counts)], base=base, **options)  # type: ignore[arg-type]
+        return cls(name, list(counts), terms, statistics=[list(counts)], base=base, **options)
 
 
 class _Conditional(NamedTuple):

@@ -173,7 +173,7 @@ class HiddenProblem(ResponsesProblem):
             return np.asarray(np.kron(np.eye(len(factor.table)), inner))
 
         unit = np.asarray(np.kron(information, np.eye(width)), dtype=np.float64)
-        return Standard(whole(np.linalg.inv(A).T), whole(A.T), unit)
+        return Standard(whole(np.asarray(np.linalg.inv(A).T)), whole(np.asarray(A.T)), unit)
 
     def _basis(self) -> None:
         """None: factors have columns of their own, which their standard coordinates serve."""
