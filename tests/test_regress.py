@@ -403,3 +403,31 @@ def test_a_shift_outside_brackets_is_refused() -> None:
 def test_yes_before_no_is_refused() -> None:
     with pytest.raises(AskanceError, match="yes comes first"):
         ForcedResponse("1/2", "0.4", "0.1", outputs=["yes", "no"])
+
+
+def test_levels_that_are_not_listed_are_refused_or_dropped() -> None:
+    formula = 'said ~ C(region, levels=["south", "north"])'
+    with pytest.raises(InputError, match=r"region holds 'west', which levels=\['south', 'north'\] leaves out.*drop"):
+        regress(formula, DATA, DESIGN)
+    kept = DATA["region"] != "west"
+    part = {name: values[kept] for name, values in DATA.items()}
+    fit, own = regress(formula, DATA, DESIGN, missing="drop"), regress(formula, part, DESIGN)
+    assert fit.n_observations == int(kept.sum())
+    assert np.array_equal(fit.theta, own.theta)
+    with pytest.raises(InputError, match=r"age > 0 holds False.*Add it to the levels\.$"):
+        regress("said ~ C(age > 0, levels=[True])", DATA, DESIGN, missing="drop")
+
+
+def test_texts_in_place_of_numbers_are_told_by_column() -> None:
+    fit = regress("said ~ age", DATA, DESIGN)
+    with pytest.raises(InputError, match=r"column 'age' holds texts \('1', 'old'\), at the fit it held numbers"):
+        fit.predict({"age": ["old", "1"]})
+    with pytest.raises(InputError, match=r"column 'age' mixes kinds of values"):
+        fit.predict({"age": ["old", 1]})
+
+
+def test_the_hidden_answer_explains_nothing() -> None:
+    with pytest.raises(InputError, match=r"said holds what was said, .* is not offered\. Write .* said ~ age\.$"):
+        regress("age ~ said", DATA, DESIGN)
+    with pytest.raises(LabelError, match="column 'age' holds"):
+        regress("age ~ region", DATA, DESIGN)

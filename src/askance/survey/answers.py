@@ -46,6 +46,11 @@ def read_reports(column: Column, channel: FiniteChannel, positive: Any = None) -
     return _labels_of(column, code_of, channel), _told(column.name, code_of, labels)
 
 
+def holds_reports(column: Column, channel: FiniteChannel) -> bool:
+    """Whether all values of a column are labels of the channel's observations, in some spelling."""
+    return _by_labels(column.distinct(), list(channel.observations.labels)) is not None
+
+
 def _key(value: Any) -> Any:
     """Numbers, and texts of numbers, as numbers; other texts without blanks at the ends."""
     if isinstance(value, str):

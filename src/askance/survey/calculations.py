@@ -11,12 +11,14 @@ import ast
 import inspect
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from askance._checks import shorten
+from askance._words import words
 from askance.survey.parsed_calculations import (
     COMPUTE_BEFORE,
     CalculationError,
@@ -99,6 +101,7 @@ class Calculation:
         text: as it stands in the formula.
         columns: the columns that it uses, in their order.
         parsed: its tree.
+        listed: of columns that stand in C(column, levels=[…]), these levels.
 
     >>> import pandas as pd
     >>> read_calculation("I((age - 45) / 10 > 1)", ["age", "sex"]).compute(pd.DataFrame({"age": [30.0, 60.0]}), {})
@@ -110,6 +113,7 @@ class Calculation:
     text: str
     columns: tuple[str, ...]
     parsed: ParsedCalculation
+    listed: Mapping[str, Sequence[Any]]
 
     def compute(self, frame: pd.DataFrame, state: dict[str, Any]) -> Any:
         """Its values for a table, one per row, or several columns of them.
@@ -148,14 +152,14 @@ def checked_calculation(text: str, parsed: ParsedCalculation, columns: Iterable[
     """
     reader = _Reader(columns, text, parsed)
     reader.read()
-    return Calculation(text, tuple(dict.fromkeys(reader.used)), parsed)
+    return Calculation(text, tuple(dict.fromkeys(reader.used)), parsed, reader.listed)
 
 
 class _Reader:
     """Turns a tree into steps; notes the columns that it met."""
 
     def __init__(self, columns: Iterable[str], text: str, parsed: ParsedCalculation) -> None:
-        self.columns, self.used = frozenset(columns), list[str]()
+        self.columns, self.used, self.listed = frozenset(columns), list[str](), dict[str, list[Any]]()
         self._text, self._memories = text, 0
         self._source, self._quoted, self._tree = parsed
 
@@ -352,10 +356,16 @@ class _Reader:
             if option != first
         }
         has_memory = getattr(function, "__is_stateful_transform__", False)
+        levels = options.get("levels") if name == "C" else None
+        is_column = isinstance(argument, ast.Name)
+        if isinstance(levels, list) and is_column:
+            self.listed[self.used[-1]] = levels
 
         def step(frame: pd.DataFrame, state: dict[str, Any]) -> Any:
             value = inner(frame, state)
             value = numbers(value, text) if name in OF_NUMBERS else value
+            if isinstance(levels, list):
+                _refuse_unlisted(value, levels, text, droppable=is_column)
             memory = {"_state": state.setdefault(key, {})} if has_memory else {}
             return function(value, **options, **memory)
 
@@ -408,6 +418,17 @@ class _Reader:
         if isinstance(key, dict) or (isinstance(key, list) and any(isinstance(part, (list, dict)) for part in key)):
             raise CalculationError(f"{shortened(str(key))} is no key", "Write numbers or texts before the colons.")
         return tuple(key) if isinstance(key, list) else key
+
+
+def _refuse_unlisted(value: Any, levels: list[Any], text: str, *, droppable: bool) -> None:
+    """Values that levels leave out would count as the level that all others are compared with."""
+    import pandas as pd
+
+    others = [each for each in pd.unique(pd.Series(value)).tolist() if each not in levels]
+    if others:
+        problem = f"{text} holds {shorten(others)}, which levels={shortened(str(levels))} leaves out"
+        way = words("Add it to the levels, or leave its rows out with {missing=drop}.")
+        raise CalculationError(problem, way if droppable else "Add it to the levels.")
 
 
 def _where(steps: list[_Step], texts: list[str]) -> _Step:

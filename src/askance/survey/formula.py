@@ -40,7 +40,7 @@ from askance.survey.calculations import CALLABLE, Calculation, read_calculation
 from askance.survey.expansion import check_length, check_terms
 from askance.survey.formula_mistakes import check_habits, needs_backticks, refusal, unknown_function, way_out
 from askance.survey.parsed_calculations import CalculationError
-from askance.survey.tables import Columns, Table, complete_rows, first_line, unknown_column
+from askance.survey.tables import Column, Columns, Table, complete_rows, first_line, unknown_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +76,15 @@ class ParsedFormula:
     def columns(self) -> tuple[str, ...]:
         """The columns that the right side uses."""
         return tuple(self.uses)
+
+    def without_unlisted(self, table: Columns) -> Columns:
+        """The table with values missing that C(x, levels=[…]) leaves out."""
+        listed = {name: levels for each in self.calculations.values() for name, levels in each.listed.items()}
+
+        def load(name: str) -> Column:
+            return table[name].only(listed[name]) if name in listed else table[name]
+
+        return Columns(table.names, len(table), load)
 
 
 def parse_formula(text: str, table: Columns, leave_out: Sequence[str] = ()) -> ParsedFormula:
@@ -185,7 +194,7 @@ def _columns_of(factor: str, calculations: Mapping[str, Calculation]) -> tuple[s
     return calculations[factor].columns if factor in calculations else (factor,)
 
 
-def _check_kind(table: Columns, name: str) -> None:
+def _check_kind(table: Columns, name: str, *, numeric: bool = False) -> None:
     column = table[name]
     if column.kind == "mixed":
         raise InputError(
@@ -195,6 +204,11 @@ def _check_kind(table: Columns, name: str) -> None:
     if column.kind == "time":
         raise InputError(
             f"column {name!r} holds dates or times.", remedy="Turn it into a number, such as days since a date."
+        )
+    if numeric and column.kind in ("text", "category"):
+        raise InputError(
+            f"column {name!r} holds texts ({shorten(column.distinct())}), at the fit it held numbers.",
+            remedy="Turn them into numbers first.",
         )
 
 
@@ -276,6 +290,8 @@ class FormulaDesign:
         """
         table = Columns.of(data).trimmed()
         complete_rows(table, self.columns, "error", "Fill them in, or leave these rows out.")
+        for name in self.columns:
+            _check_kind(table, name, numeric=self._is_numeric(name))
         for name, seen in self.levels.items():
             new = [value for value in table[name].distinct() if value not in seen]
             if new:
@@ -298,6 +314,11 @@ class FormulaDesign:
         from askance.survey.saved_design import design_to_json
 
         return design_to_json(self)
+
+    def _is_numeric(self, name: str) -> bool:
+        """Whether a column is itself a column of x."""
+        kind, _ = self.spec.encoder_state.get(name, ("", {}))
+        return str(getattr(kind, "value", kind)) == "numerical"
 
     def _checked(self, made: Any) -> Covariates:
         x = made.__wrapped__

@@ -39,6 +39,7 @@ _WAYS_OUT = (
     ("insuff?icient arguments|insuffient", "Write a term on both sides of it."),
     ("quote context|context marker", "Check the brackets and quotation marks."),
     ("provided levels", "Choose one of the values of the column."),
+    ("holds no numbers", "Turn the column into numbers first, or put C() around categories."),
     ("extrapolation", 'Write bs(x, df=4, extrapolation="clip") or "extend".'),
     ("invalid syntax", "Put calculations inside I()."),
 )

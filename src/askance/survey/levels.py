@@ -38,7 +38,8 @@ def examine_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None)
     """Refuse columns that are no categories, though they are texts; and say which levels of others to doubt.
 
     Returns:
-        a sentence for every column of categories with levels that are probably a gap, or one level in two spellings.
+        a sentence, without its full stop, for every column of categories with levels that are probably a gap, or one
+        level in two spellings.
 
     Raises:
         LabelError: numbers with some texts among them, or levels that differ in nothing that can be seen.
@@ -81,14 +82,14 @@ def _doubts(name: str, counts: Counter[Any]) -> Iterator[str]:
         what = "looks like a code" if len(gaps) == 1 else "look like codes"
         yield (
             f"column {name!r}: {_with_rows(gaps, counts)} {what} for a missing answer, but every value counts as a "
-            f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words."
+            f"category. Recode {'it' if len(gaps) == 1 else 'them'} {_AS_MISSING}, or name the category in words"
         )
     pairs = [_with_rows(twins, counts) for twins in _alike(counts, lambda level: _seen(level).casefold())]
     if pairs:
         yield (
             f"column {name!r} holds levels that differ in capitals, or the form of a letter, only: "
             f"{'; '.join(pairs[:4])}{' and others' if len(pairs) > 4 else ''}. They are taken as different "
-            "categories: write them alike if they mean the same."
+            "categories: write them alike if they mean the same"
         )
 
 

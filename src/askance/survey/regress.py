@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,13 +12,15 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import instance, one_of
 from askance._words import words
 from askance.channels.finite import FiniteChannel
-from askance.errors import AskanceWarning, InputError, NotIdentifiedError, RepairWarning
-from askance.estimation.entry import estimate
+from askance.errors import AskanceWarning, InputError, LabelError, NotIdentifiedError, RepairWarning
+from askance.estimation.entry import solve
+from askance.estimation.outcome import Notice, tell
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
-from askance.survey.answers import read_reports
+from askance.survey.answers import holds_reports, read_reports
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
+from askance.survey.formula_mistakes import refusal
 from askance.survey.levels import examine_levels
 from askance.survey.tables import Columns, Table, complete_rows
 
@@ -79,10 +80,15 @@ def regress(
     table = written.trimmed()
     extra = [name for name in (cluster, weights) if name is not None]
     parsed = parse_formula(formula, table, leave_out=extra)
+    if missing == "drop":
+        table = parsed.without_unlisted(table)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
-    for doubt in examine_levels(parsed, table, rows):
-        warnings.warn(doubt, AskanceWarning, stacklevel=2)
-    reports, reading = read_reports(written[parsed.answer].take(rows), channel, positive)
+    tell(Notice(AskanceWarning, doubt) for doubt in examine_levels(parsed, table, rows))
+    try:
+        reports, reading = read_reports(written[parsed.answer].take(rows), channel, positive)
+    except LabelError:
+        _refuse_answers_on_the_right(parsed, table, rows, channel)
+        raise
     _check_reports(parsed, reports)
     design, x = FormulaDesign.learn(parsed, table, rows, extra)
     _check_constant(x, design.terms)
@@ -113,15 +119,10 @@ def _estimate(
     model: Softmax, evidence: Responses, x: Covariates, method: str, options: dict[str, Any]
 ) -> tuple[RegressionFit, str]:
     """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fit = estimate(model, evidence, method, **options)
+    fit, notices = solve(model, evidence, method, **options)
     blame = _least_known(fit, x) if fit.diagnostics.repaired else ""
-    for warning in caught:
-        message: Warning | str = warning.message
-        if blame and issubclass(warning.category, RepairWarning):
-            message = warning.category(f"{warning.message} {blame[0].upper()}{blame[1:]}.")
-        warnings.warn(message, warning.category, stacklevel=3)
+    more = f". {blame[:1].upper()}{blame[1:]}" if blame else ""
+    tell(n._replace(text=n.text + more) if issubclass(n.kind, RepairWarning) else n for n in notices)
     return fit, blame
 
 
@@ -157,6 +158,20 @@ def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
             f"column {name!r} holds only {only!r} ({len(reports)} rows): there is nothing to explain.",
             remedy=f"Check the column and the rows kept; for a share alone, write {name} ~ 1.",
         )
+
+
+def _refuse_answers_on_the_right(
+    parsed: ParsedFormula, table: Columns, rows: AnyArray | None, channel: FiniteChannel
+) -> None:
+    """Where the left side holds no reports and a column on the right does: what is offered instead."""
+    for name in parsed.columns:
+        if holds_reports(table[name].take(rows), channel):
+            raise refusal(
+                parsed.text,
+                f"{name} holds what was said, and stands right of ~. The hidden answer is explained by other columns; "
+                f"to explain {parsed.answer} by it is not offered",
+                f"Write it on the left: {name} ~ {parsed.answer}.",
+            )
 
 
 def _check_constant(x: Covariates, terms: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,9 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import Number, as_fraction, as_probability
 from askance.channels.finite import FiniteChannel
-from askance.errors import AskanceWarning, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
-from askance.estimation.entry import estimate
+from askance.estimation.entry import solve
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
@@ -186,9 +185,7 @@ def sensitivity(
         channel = reading.channel
         reread = _reread(evidence, channel)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AskanceWarning)  # the fit's own messages stay in its diagnostics
-                fit = estimate(model, reread, method, **options)
+            fit = solve(model, reread, method, **options).fit  # its messages stay in its diagnostics
         except (NotIdentifiedError, IncompatibleEvidenceError):
             if channel is evidence.channel:
                 raise

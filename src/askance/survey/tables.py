@@ -90,6 +90,11 @@ class Column:
             return self
         return replace(self, values=self.values[rows], missing=self.missing[rows])
 
+    def only(self, values: Sequence[Any]) -> Column:
+        """The column with all others than some values missing."""
+        others = np.array([value not in values for value in self.values.tolist()], dtype=bool)
+        return replace(self, missing=self.missing | others)
+
     def distinct(self) -> list[Any]:
         """The different values that are not missing, as plain Python values, sorted where they can be."""
         present = self.values if not self.missing.any() else self.values[~self.missing]
