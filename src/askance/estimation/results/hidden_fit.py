@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,12 @@ class HiddenFit(Fit):
 
     Attributes:
         evidence: the reports it was fitted to; None after loading from a file.
+        design: turns data into x by its `matrix(data)`, where it was fitted with a formula.
     """
 
     model: HiddenVariables
     evidence: Responses | None = None
+    design: Any = None
 
     def shares(self, variable: str, x: Covariates = None, confidence: float = 0.95) -> ProbabilityTable:
         """The share of every value of one hidden variable, averaged over x (default: those who were asked).
