@@ -9,7 +9,9 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import one_of
-from askance.estimation.problems.hidden_problem import HiddenPass
+from askance.errors import InputError
+from askance.estimation.methods.profile import profile_interval
+from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
 from askance.estimation.results.share_intervals import share_interval
 from askance.evidence.responses import Responses
@@ -29,6 +31,16 @@ class HiddenFit(Fit):
     model: HiddenVariables
     evidence: Responses | None = None
     design: Any = None
+
+    def profile_interval(self, parameter: str, confidence: float = 0.95) -> tuple[float, float]:
+        """All values of a parameter that the likelihood does not reject; infinite ends where it may be infinite.
+
+        Unlike `confidence_interval` it holds on a boundary: where nobody cheats, the log-odds of cheating are −∞.
+        """
+        if self.evidence is None:
+            raise InputError("the fit has no evidence: it was loaded.", remedy="Fit again to the data.")
+        problem = HiddenProblem(self.model, self.evidence)
+        return profile_interval(problem, self.theta, self._position(parameter), normal_quantile(confidence) ** 2)
 
     def shares(self, variable: str, x: Covariates = None, confidence: float = 0.95) -> ProbabilityTable:
         """The share of every value of one hidden variable, averaged over x (default: those who were asked).
