@@ -42,6 +42,7 @@ from askance.estimation import ConditionalFieldFit as ConditionalFieldFit
 from askance.estimation import DistributionFit as DistributionFit
 from askance.estimation import FieldFit as FieldFit
 from askance.estimation import Fit as Fit
+from askance.estimation import HiddenFit as HiddenFit
 from askance.estimation import LinearFit as LinearFit
 from askance.estimation import RegressionFit as RegressionFit
 from askance.estimation import TwoStage as TwoStage
@@ -62,13 +63,20 @@ from askance.evidence import pool as pool
 from askance.formats import load as load
 from askance.formats import save as save
 from askance.models import Enumerated as Enumerated
+from askance.models import Factor as Factor
 from askance.models import GaussianField as GaussianField
+from askance.models import HiddenVariables as HiddenVariables
 from askance.models import LinearModel as LinearModel
 from askance.models import RandomField as RandomField
 from askance.models import Softmax as Softmax
 from askance.planning import Share as Share
 from askance.planning import plan as plan
 from askance.planning import plan_survey as plan_survey
+from askance.survey import CheatingDetection as CheatingDetection
+from askance.survey import CrosswiseControl as CrosswiseControl
+from askance.survey import ListExperiment as ListExperiment
+from askance.survey import StochasticLieDetector as StochasticLieDetector
+from askance.survey import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
 from askance.survey import regress as regress
 from askance.text import CountTagger as CountTagger
 

@@ -10,6 +10,7 @@ from askance.estimation.results.combined_means import combine_means
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit, Interval, ProbabilityTable, WaldTest
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics
 from askance.estimation.results.regression_fit import RegressionFit
@@ -24,6 +25,7 @@ __all__ = [
     "DistributionFit",
     "FieldFit",
     "Fit",
+    "HiddenFit",
     "Interval",
     "LinearFit",
     "LocalMaximum",

@@ -33,6 +33,7 @@ from askance.estimation.problems.conditional_field_problem import ConditionalFie
 from askance.estimation.problems.conditional_moments import WIDE_FROM
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.pairs import pair_of
 from askance.estimation.problems.pilot_problem import PilotProblem
@@ -42,6 +43,7 @@ from askance.estimation.problems.tally_problem import TallyProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics, means_of
 from askance.estimation.results.regression_fit import RegressionFit
@@ -50,6 +52,7 @@ from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
+from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -74,6 +77,7 @@ def _named(function: Method, *names: str) -> dict[str, Method]:
 _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
     TallyProblem: (METHODS, "", "Leave it out for the default, one-step."),
     ResponsesProblem: (METHODS, "", "Leave it out for the default, one-step."),
+    HiddenProblem: ({"marginal": fit_marginal}, " with hidden variables", "Leave it out."),
     StatisticsProblem: (
         {"moments": fit_moments},
         " with sums of noised statistics",
@@ -104,6 +108,12 @@ def estimate(
 def estimate(
     model: Softmax, evidence: Responses | Together, method: str | None = ..., **options: Any
 ) -> RegressionFit: ...
+
+
+@overload
+def estimate(
+    model: HiddenVariables, evidence: Responses | Together, method: str | None = ..., **options: Any
+) -> HiddenFit: ...
 
 
 @overload

@@ -16,6 +16,7 @@ from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.problems.pilot_problem import PilotProblem
@@ -24,6 +25,7 @@ from askance.estimation.problems.tally_problem import DistributionProblem
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
@@ -70,6 +72,17 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
         "diagnostics": outcome.diagnostics,
         "alarm": alarm,
     }
+
+
+@fit_of.register
+def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
+    return HiddenFit(
+        model=problem.model,
+        channel=_specification(problem.channels),
+        privacy_level=max(channel.privacy_level for channel in problem.channels),
+        evidence=problem.evidence,
+        **_shared(problem, outcome, alarm),
+    )
 
 
 @fit_of.register

@@ -1,6 +1,8 @@
 """What is learned: p_θ(y | x), its statistics and its log-partition function."""
 
 from askance.models.enumerated import Enumerated as Enumerated
+from askance.models.hidden import Factor as Factor
+from askance.models.hidden import HiddenVariables as HiddenVariables
 from askance.models.linear import GaussianField as GaussianField
 from askance.models.linear import LinearModel as LinearModel
 from askance.models.protocols import FiniteModel as FiniteModel

@@ -38,7 +38,7 @@ def read_reports(column: Column, channel: FiniteChannel, positive: Any = None) -
     values = column.distinct()
     labels = list(channel.observations.labels)
     if positive is None:
-        code_of = _by_labels(values, labels)
+        code_of = codes_of(values, labels)
         if code_of is None:
             code_of = _by_default(column.name, values, channel)
     else:
@@ -48,7 +48,7 @@ def read_reports(column: Column, channel: FiniteChannel, positive: Any = None) -
 
 def holds_reports(column: Column, channel: FiniteChannel) -> bool:
     """Whether all values of a column are labels of the channel's observations, in some spelling."""
-    return _by_labels(column.distinct(), list(channel.observations.labels)) is not None
+    return codes_of(column.distinct(), list(channel.observations.labels)) is not None
 
 
 def _key(value: Any) -> Any:
@@ -72,7 +72,7 @@ def _folded(value: Any) -> Any:
     return key.casefold() if isinstance(key, str) else key
 
 
-def _by_labels(values: list[Any], labels: list[Any]) -> dict[Any, int] | None:
+def codes_of(values: list[Any], labels: list[Any]) -> dict[Any, int] | None:
     """Codes of the values where all are labels: as they are, as numbers, or but for capitals."""
     forms: tuple[Callable[[Any], Any], ...] = (lambda value: value, _key, _folded)
     for form in forms:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import instance, one_of
 from askance._words import words
+from askance.categories import Label
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import solve
 from askance.estimation.outcome import Notice, tell
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import holds_reports, read_reports
+from askance.survey.arms import ArmedDesign, SurveyDesign, agreement, arms_of, read_armed_reports, read_arms
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.levels import examine_levels
-from askance.survey.tables import Columns, Table, complete_rows
+from askance.survey.tables import Column, Columns, Table, complete_rows
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
@@ -32,26 +35,40 @@ _FEW_CLUSTERS = 30
 _FAR = 2.0
 
 
+@overload
+def regress(
+    formula: str, data: Table, channel: FiniteChannel | Mapping[Any, FiniteChannel], **options: Any
+) -> RegressionFit: ...
+
+
+@overload
+def regress(formula: str, data: Table, channel: ArmedDesign, **options: Any) -> HiddenFit: ...
+
+
 def regress(
     formula: str,
     data: Table,
-    channel: FiniteChannel,
+    channel: SurveyDesign,
     *,
-    method: str = "one-step",
+    arm: str | None = None,
+    method: str | None = None,
     positive: Any = None,
     missing: Literal["error", "drop"] = "error",
     cluster: str | None = None,
     weights: str | None = None,
     **options: Any,
-) -> RegressionFit:
+) -> Any:
     """Regress the hidden answer on covariates.
 
     Args:
         formula: `report ~ terms`, see `askance.survey.formula`; the left side names the column of what was said.
             Blanks around texts do not count.
         data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
-        channel: the design of the survey.
-        method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`).
+        channel: the design of the survey; or one for every arm, {"dice": …, "direct": …}; or a design with groups of
+            its own, such as `CheatingDetection` or `ListExperiment`.
+        arm: where there are several: name of the column that says in which way each row was asked.
+        method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`);
+            designs with nuisances have "marginal" alone.
         positive: for two reports, the value that means the second (yes, or such as "same"); default: 1, True or
             "yes", in designs whose reports are yes and no.
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
@@ -60,9 +77,10 @@ def regress(
         options: passed to the method, for example `covariance="robust"`.
 
     Returns:
-        the fit; `fit.design.matrix(new_data)` codes new data in the same way. Its summary names weights and clusters.
+        the fit, a `RegressionFit`, or a `HiddenFit` where more is hidden than the answer. `fit.design.matrix(new_data)`
+        codes new data in the same way. Its summary names weights and clusters, and says whether arms agree.
 
-    >>> from askance import ForcedResponse
+    >>> from askance import Direct, ForcedResponse
     >>> rng = np.random.default_rng(5)
     >>> age = rng.uniform(20, 60, 4000)
     >>> truth = np.where(rng.random(4000) < 1 / (1 + np.exp(3 - age / 20)), "yes", "no")
@@ -73,42 +91,65 @@ def regress(
     >>> lower, upper = fit.confidence_interval()
     >>> bool(lower[1] < 0.5 < upper[1])
     True
+
+    A random half asked directly, in one fit:
+
+    >>> version = np.where(np.arange(4000) % 2, "dice", "direct")
+    >>> said = np.where(version == "dice", design.simulate(truth, rng), truth)
+    >>> designs = {"dice": design, "direct": Direct(["no", "yes"])}
+    >>> both = regress("said ~ I(age/10)", {"said": said, "age": age, "version": version}, designs, arm="version")
+    >>> bool(both.standard_errors[1] < fit.standard_errors[1])
+    True
+    >>> [message for message in both.messages if message.startswith("the arms agree")] != []
+    True
     """
-    _check_choices(channel, method, missing)
-    _check_names(cluster=cluster, weights=weights)
+    arms = arms_of(channel, arm)
+    _check_choices(channel if arms is None else arms, method, missing)
+    _check_names(cluster=cluster, weights=weights, arm=arm)
     written = Columns.of(data)
     table = written.trimmed()
-    extra = [name for name in (cluster, weights) if name is not None]
+    extra = [name for name in (cluster, weights, arm) if name is not None]
     parsed = parse_formula(formula, table, leave_out=extra)
     if missing == "drop":
         table = parsed.without_unlisted(table)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
     tell(Notice(AskanceWarning, doubt) for doubt in examine_levels(parsed, table, rows))
+    which = None if arms is None or arm is None else read_arms(table[arm].take(rows), arms)
     try:
-        reports, reading = read_reports(written[parsed.answer].take(rows), channel, positive)
+        reports, readings = _read(written[parsed.answer].take(rows), channel, arms, which, positive)
     except LabelError:
-        _refuse_answers_on_the_right(parsed, table, rows, channel)
+        if isinstance(channel, FiniteChannel):
+            _refuse_answers_on_the_right(parsed, table, rows, channel)
         raise
     _check_reports(parsed, reports)
     design, x = FormulaDesign.learn(parsed, table, rows, extra)
     _check_constant(x, design.terms)
-    model = Softmax(channel.outputs, design.terms)
+    model = _model(channel, design.terms)
     if model.dimension > len(reports):
         raise NotIdentifiedError(
             f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
         )
     groups = None if cluster is None else _read_clusters(table, cluster, rows)
     weighting = None if weights is None else _read_weights(table, weights, rows)
-    evidence = Responses(channel).add(x, reports, weights=weighting, clusters=groups)
+    several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
+
+    def collected(covariates: Covariates) -> Responses[Any]:
+        whole: Responses[Any] = Responses(channel if arms is None else arms)  # type: ignore[arg-type]
+        return whole.add(covariates, reports, weights=weighting, clusters=groups, arm=several)
+
+    evidence = collected(x)
     fit, blame = _estimate(model, evidence, x, method, options)
     messages = [
         "" if rows is None else f"{len(table) - len(reports)} of {len(table)} rows dropped for missing values",
-        reading,
+        *readings,
         *_on_blanks(written, table, dict.fromkeys([*parsed.columns, *extra]), rows),
         "" if weights is None else f"weighted by {weights}",
         "" if cluster is None else f"standard errors clustered by {cluster}",
         *fit.diagnostics.messages,
         blame,
+        ""
+        if which is None or not isinstance(model, Softmax)
+        else agreement(model, evidence, x, which, collected, method),
         _on_clusters(groups),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
@@ -116,26 +157,51 @@ def regress(
 
 
 def _estimate(
-    model: Softmax, evidence: Responses, x: Covariates, method: str, options: dict[str, Any]
-) -> tuple[RegressionFit, str]:
+    model: Any, evidence: Responses, x: Covariates, method: str | None, options: dict[str, Any]
+) -> tuple[Any, str]:
     """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
     fit, notices = solve(model, evidence, method, **options)
-    blame = _least_known(fit, x) if fit.diagnostics.repaired else ""
+    blame = _least_known(fit, x) if fit.diagnostics.repaired and isinstance(model, Softmax) else ""
     more = f". {blame[:1].upper()}{blame[1:]}" if blame else ""
     tell(n._replace(text=n.text + more) if issubclass(n.kind, RepairWarning) else n for n in notices)
     return fit, blame
 
 
-def _check_choices(channel: object, method: str, missing: str) -> None:
+def _check_choices(channel: object, method: str | None, missing: str) -> None:
     remedy = 'Give the design, such as ForcedResponse("2/3", "1/6").'
-    design = instance(channel, FiniteChannel, "channel", "a channel", remedy)
-    one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
+    for design in channel.values() if isinstance(channel, Mapping) else [channel]:
+        matrix = instance(design, FiniteChannel, "channel", "a channel", remedy).matrix
+        if bool((matrix == matrix[:, :1]).all()):
+            raise NotIdentifiedError(
+                f"{design!r}: every report is equally likely whatever the truth, so the design carries no information.",
+                remedy="Correct its probabilities.",
+            )
+    if method is not None:
+        one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
     one_of(missing, ("error", "drop"), "missing", "The default is error.")
-    if bool((design.matrix == design.matrix[:, :1]).all()):
-        raise NotIdentifiedError(
-            f"{channel!r}: every report is equally likely whatever the truth, so the design carries no information.",
-            remedy="Correct its probabilities.",
-        )
+
+
+def _read(
+    column: Column,
+    channel: SurveyDesign,
+    arms: dict[Label, FiniteChannel] | None,
+    which: AnyArray | None,
+    positive: Any,
+) -> tuple[AnyArray, list[str]]:
+    """What was said, as labels, and how values were read."""
+    if arms is not None and which is not None:
+        return read_armed_reports(column, arms, which, positive)
+    assert isinstance(channel, FiniteChannel)
+    reports, reading = read_reports(column, channel, positive)
+    return reports, [reading]
+
+
+def _model(channel: SurveyDesign, terms: tuple[str, ...]) -> Any:
+    """What is hidden, given covariates."""
+    if isinstance(channel, ArmedDesign):
+        return channel.model(terms)
+    one = channel if isinstance(channel, FiniteChannel) else next(iter(channel.values()))
+    return Softmax(one.outputs, terms)
 
 
 def _check_names(**columns: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from askance._arrays import FloatArray
@@ -116,12 +118,22 @@ def _variances(rows: Rows, mean: FloatArray) -> FloatArray:
 
 def standardise(rows: Rows, model: Softmax) -> Standard:
     """Coordinates of centred, uncorrelated covariates with standard deviation 1, for rows in a good basis."""
-    p = rows.n_terms
     first, second = rows.moments
     require_sizes(rows, model, np.diag(second))
+    A = decorrelated(first, second, model.terms)
+    T = np.linalg.inv(A).T
+    blocks = np.eye(rows.n_free)
+    # 4 I(0), as in `Standard.of_model`: the same whichever output the others are counted from.
+    outputs = rows.n_free + 1
+    unit = np.asarray(np.kron(4 / outputs * (blocks - 1 / outputs), np.eye(rows.n_terms)), dtype=np.float64)
+    return Standard(np.asarray(np.kron(blocks, T)), np.asarray(np.kron(blocks, A.T), dtype=np.float64), unit)
+
+
+def decorrelated(first: FloatArray, second: FloatArray, terms: Sequence[str]) -> FloatArray:
+    """A with x̃ = A x centred, uncorrelated and of size 1, shape (p, p), for Ê x (p,) and Ê x xᵀ (p, p)."""
     variance = np.diag(second) - first**2
     constant = variance <= 1e-12 * np.diag(second)
-    # x̃ = A x: non-constant columns are centred with the help of a constant one, if there is one, and scaled.
+    # Non-constant columns are centred with the help of a constant one, if there is one, and scaled.
     A = np.diag(1.0 / np.sqrt(np.diag(second)))
     anchor = np.flatnonzero(constant & (first != 0))
     if anchor.size:
@@ -131,13 +143,7 @@ def standardise(rows: Rows, model: Softmax) -> Standard:
     values, vectors = np.linalg.eigh(A @ second @ A.T)
     if values[0] <= _BELIEVED * values[-1]:
         loadings = np.abs(vectors[:, values <= _BELIEVED * values[-1]]).max(axis=1)
-        raise collinear([term for term, load in zip(model.terms, loadings, strict=True) if load > 1e-4])
+        raise collinear([term for term, load in zip(terms, loadings, strict=True) if load > 1e-4])
     # Decorrelated too (by the symmetric root, so that columns keep their meaning): age and age² are correlated however
     # they are scaled, and what the data say must not depend on the origin they are counted from.
-    A = (vectors / np.sqrt(values)) @ vectors.T @ A
-    T = np.linalg.inv(A).T
-    blocks = np.eye(rows.n_free)
-    # 4 I(0), as in `Standard.of_model`: the same whichever output the others are counted from.
-    outputs = rows.n_free + 1
-    unit = np.asarray(np.kron(4 / outputs * (blocks - 1 / outputs), np.eye(p)), dtype=np.float64)
-    return Standard(np.asarray(np.kron(blocks, T)), np.asarray(np.kron(blocks, A.T), dtype=np.float64), unit)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T @ A)

@@ -14,6 +14,7 @@ from askance.errors import InputError
 from askance.estimation.problems.conditional_field_problem import ConditionalFieldProblem
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
+from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
@@ -25,6 +26,7 @@ from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.evidence.together import Together, whole_of
 from askance.models.enumerated import Enumerated
+from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -72,6 +74,7 @@ PAIRS = (
     Pair(Enumerated, Together, False, TallySum, _of_parts(TallySum)),
     Pair(Enumerated, Together, True, StatisticsSum, _of_parts(StatisticsSum)),
     Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
+    Pair(HiddenVariables, Responses, False, HiddenProblem, HiddenProblem),
     Pair(RandomField, Tally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
@@ -88,6 +91,7 @@ PAIRS = (
 _COLLECTED = {
     Enumerated: "Tally(channel).add(reports)",
     Softmax: "Responses(channel).add(x, reports)",
+    HiddenVariables: "Responses(channel).add(x, reports)",
     RandomField: "Tally(channel).add(reports)",
     LinearModel: "Tally(release.channel).add(reports)",
     MomentRelease: "Tally(release.channel).add(reports)",

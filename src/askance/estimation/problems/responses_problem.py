@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from askance.errors import (
 )
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
+from askance.estimation.problems.basis import Basis
 from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
@@ -92,11 +93,14 @@ class ResponsesProblem:
         if basis_of is not None:
             self.rows = self.rows.in_basis(basis_of.rows.basis)
             self.rows.compiled = basis_of.rows.compiled
-        elif model.dimension <= WIDE_FROM:
-            basis = find_basis(self.rows, model)  # collinear covariates are refused before anything is fitted
-            self.rows = self.rows if basis is None else self.rows.in_basis(basis)
+        elif model.dimension <= WIDE_FROM and (basis := self._basis()) is not None:
+            self.rows = self.rows.in_basis(basis)
         self.log_shares, self.tested = 0.0, self.evidence
         self._information_at_zero: FloatArray | None = None
+
+    def _basis(self) -> Basis | None:
+        """For covariates as they are: collinear ones are refused before anything is fitted."""
+        return find_basis(self.rows, self.model)
 
     def _counted(self, block: Block) -> tuple[FloatArray, ...]:
         """How often every observation of every channel was reported in a block, (k,) each."""
@@ -139,7 +143,7 @@ class ResponsesProblem:
         if self.rows.n_rows < THINNED_FROM:
             return self
         try:
-            sample = ResponsesProblem(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO), self)
+            sample = type(self)(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO), self)
             _ = sample.standard
             return sample
         except NotIdentifiedError:  # a rare category may be missing from the sample
@@ -228,14 +232,8 @@ class ResponsesProblem:
         return (Notice(AskanceWarning, f"{few}: cluster-robust standard errors are not to be trusted"),)
 
     def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
-        (names, place), d = self._clusters, self.model.dimension
-        coefficients = self.model.blocks(theta)
-
-        def scores(block: Block) -> FloatArray:
-            s = weighted(block, residuals(block, coefficients, against)).reshape(len(block.codes), -1)
-            dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
-            return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), d))
-
+        names, place = self._clusters
+        scores = partial(self.scores, theta=theta, against=against)
         keys, sums = total(rows.blocks(), scores, by=lambda block: place[block.rows])
         count = len(sums)
         if count < 2:
@@ -248,6 +246,12 @@ class ResponsesProblem:
         # The usual correction for few clusters.
         scale = self.n_observations / rows.total_weight**2 * count / max(count - 1, 1)
         return np.asarray(centred.T @ centred * scale)
+
+    def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
+        """Weighted (P − T) ⊗ x of every row of a block, shape (n, d)."""
+        s = weighted(block, residuals(block, self.model.blocks(theta), against)).reshape(len(block.codes), -1)
+        dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
+        return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), -1))
 
     def inward(self, theta: FloatArray) -> FloatArray:
         """Parameters of the covariates as they were given, in the coordinates of the problem."""

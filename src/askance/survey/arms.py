@@ -1,0 +1,120 @@
+"""Surveys with several designs: which rows were asked in which way, and whether the ways agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from askance._arrays import AnyArray
+from askance._checks import shorten, shown
+from askance._words import words
+from askance.categories import Label
+from askance.channels.finite import FiniteChannel
+from askance.errors import InputError, LabelError, NotIdentifiedError
+from askance.estimation.entry import solve
+from askance.evidence.responses import Responses
+from askance.models.softmax import Covariates, Softmax
+from askance.survey.answers import codes_of, read_reports
+from askance.survey.tables import Column
+
+
+@runtime_checkable
+class ArmedDesign(Protocol):
+    """A design with groups of its own: `CheatingDetection`, `ListExperiment` and others."""
+
+    arms: dict[Label, Any]
+
+    def model(self, terms: Any) -> Any:
+        """What is hidden, given covariates."""
+
+
+#: One design for everybody, one for every arm, or a design with arms of its own.
+SurveyDesign: TypeAlias = FiniteChannel | Mapping[Any, FiniteChannel] | ArmedDesign
+
+
+def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel] | None:
+    """The channel of every arm; None where everybody was asked in the same way."""
+    if not isinstance(design, Mapping | ArmedDesign):
+        if arm is not None:
+            raise InputError(
+                words("{arm} names the column {0}, but there is one design for all rows.", repr(arm)),
+                remedy=words("Leave {arm} out, or give a design for every arm: {{'dice': …, 'direct': …}}."),
+            )
+        return None
+    arms = dict(design) if isinstance(design, Mapping) else design.arms
+    if arm is None:
+        raise InputError(
+            f"the design has {len(arms)} arms ({shorten(list(arms))}), and nothing says which row belongs to which.",
+            remedy=words("Name the column that does by {arm=…}."),
+        )
+    return arms
+
+
+def read_arms(column: Column, arms: Mapping[Label, FiniteChannel]) -> AnyArray:
+    """The arm of every row, as its place among all, shape (n,)."""
+    values = column.distinct()
+    codes = codes_of(values, list(arms))
+    if codes is None:
+        strange = [value for value in values if codes_of([value], list(arms)) is None]
+        raise LabelError(
+            f"column {column.name!r} holds {shorten(strange or values)}; the arms of the design are "
+            f"{shorten(list(arms))}.",
+            remedy="Give the design an arm for every value, or leave out the other rows.",
+        )
+    return np.array([codes[value] for value in column.values.tolist()], dtype=np.int64)
+
+
+def read_armed_reports(
+    column: Column, arms: Mapping[Label, FiniteChannel], which: AnyArray, positive: Any
+) -> tuple[AnyArray, list[str]]:
+    """Labels of every row's own channel, shape (n,), and how values were read; `positive` may differ by arm."""
+    reports = np.empty(len(which), dtype=object)
+    readings = []
+    for code, (arm, channel) in enumerate(arms.items()):
+        rows = np.flatnonzero(which == code)
+        if rows.size:
+            own = positive.get(arm) if isinstance(positive, Mapping) else positive
+            labels, reading = read_reports(column.take(rows), channel, own)
+            reports[rows] = labels
+            readings += [f"{reading} (arm {shown(arm)})"] if reading else []
+    return reports, readings
+
+
+def agreement(
+    model: Softmax, evidence: Responses[Any], x: Covariates, which: AnyArray, rebuild: Any, method: str | None
+) -> str:
+    """Whether the arms tell the same, given x: the hidden answer does not depend on how one was asked.
+
+    Args:
+        model: of the fit.
+        evidence: of the fit; its arms.
+        x: covariates, shape (n, p).
+        which: arm of every row.
+        rebuild: evidence from other covariates.
+        method: of the fit.
+    """
+    met = [code for code in range(len(evidence.arms)) if (which == code).any()]
+    if len(met) < 2:
+        return ""
+    names = [list(evidence.arms)[code] for code in met]
+    indicators = np.column_stack([(which == code).astype(np.float64) for code in met[1:]])
+    dense = x if isinstance(x, np.ndarray) else x.toarray()
+    terms = [f"arm {name}" for name in names[1:]]
+    wider = Softmax(model.outputs, [*model.terms, *terms])
+    try:
+        fit, _ = solve(wider, rebuild(np.hstack([dense, indicators])), method)
+    except NotIdentifiedError:
+        return "whether the arms agree cannot be told: they go with covariates"
+    places = [i for i, name in enumerate(wider.parameter_names) if name.rpartition(":")[2] in terms]
+    test = fit.wald_test([wider.parameter_names[i] for i in places])
+    parts = [
+        f"{wider.parameter_names[i].removeprefix('arm ')} {fit.theta[i]:+.3g} ({fit.standard_errors[i]:.2g})"
+        for i in places
+    ]
+    verdict = "agree" if test.p_value >= 0.05 else "do not agree"
+    return (
+        f"the arms {verdict}: χ² = {test.statistic:.2f} on {test.degrees_of_freedom} df, P = {test.p_value:.3g}; "
+        f"log-odds against {names[0]}: {', '.join(parts)}"
+    )

@@ -1,0 +1,186 @@
+"""Designs in which more is unknown than the answer: who cheats, who lies, who would say yes to the other question.
+
+Such a nuisance is a hidden variable beside the trait, and every group of respondents has a *known* table
+P(report | trait, nuisance). Groups with other chances make it possible to tell both; their errors are those of one fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+
+from askance._checks import Number, as_list, as_probability, number
+from askance.categories import Categories, Label, LabelSet
+from askance.channels.matrix import MatrixChannel
+from askance.errors import InputError
+from askance.models.hidden import BETWEEN, Factor, HiddenVariables
+
+#: The name of what a survey asks about, in models with other hidden variables.
+TRAIT = "trait"
+NO_YES = ("no", "yes")
+
+
+class HiddenDesign:
+    """Groups with a known table each, about a trait and nuisances.
+
+    Args:
+        nuisances: labels of every hidden variable beside the trait.
+        tables: of every group, P(second report | trait, nuisances) as a function of their codes.
+        outputs: labels of the trait.
+        observations: labels of the reports.
+
+    >>> design = UnrelatedQuestionUnknown(["4/5", "3/10"])
+    >>> {group: channel.matrix[1].tolist() for group, channel in design.arms.items()}
+    {1: [0.0, 0.2, 0.8, 1.0], 2: [0.0, 0.7, 0.3, 1.0]}
+    >>> design.model(["Intercept", "age"]).parameter_names
+    ('trait:Intercept', 'trait:age', 'other:Intercept')
+    """
+
+    def __init__(
+        self,
+        nuisances: Mapping[str, LabelSet],
+        tables: Mapping[Label, Callable[..., Fraction]],
+        outputs: LabelSet = NO_YES,
+        observations: LabelSet = NO_YES,
+    ) -> None:
+        self.outputs = Categories.of(outputs, name="outputs")
+        self.nuisances = {name: Categories.of(labels, name=name) for name, labels in nuisances.items()}
+        sizes = [len(self.outputs), *map(len, self.nuisances.values())]
+        combinations = list(product(*map(range, sizes)))
+        labels = self.model(["Intercept"]).outputs
+        self.arms: dict[Label, MatrixChannel] = {}
+        for group, table in tables.items():
+            yes = [Fraction(table(*codes)) for codes in combinations]
+            self.arms[group] = MatrixChannel([[1 - p for p in yes], yes], outputs=labels, observations=observations)
+
+    def model(self, terms: Sequence[str], nuisance_terms: Sequence[str] = ("Intercept",)) -> HiddenVariables:
+        """The trait given covariates, and nuisances that do not depend on it, nor on more than `nuisance_terms`."""
+        others = [Factor(name, labels, nuisance_terms) for name, labels in self.nuisances.items()]
+        return HiddenVariables([Factor(TRAIT, self.outputs, terms), *others])
+
+    def combinations(self, trait: Sequence[Label], *nuisances: Sequence[Label]) -> list[str]:
+        """Labels of combinations, of traits and nuisances side by side: for simulations."""
+        return [BETWEEN.join(map(str, row)) for row in zip(trait, *nuisances, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(groups {', '.join(map(str, self.arms))})"
+
+
+class UnrelatedQuestionUnknown(HiddenDesign):
+    """The sensitive question with probability p, else another one; how many say yes to that one is not known.
+
+    P(yes) = p π + (1 − p) ω, with ω the share of yes to the other question.
+
+    Args:
+        question: p of every group: at least two, different.
+        groups: names of the groups; default: 1, 2, …
+    """
+
+    def __init__(self, question: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
+        tables = _by_group(question, groups, lambda p: lambda trait, other: p * trait + (1 - p) * other)
+        super().__init__({"other": NO_YES}, tables)
+
+
+class StochasticLieDetector(HiddenDesign):
+    """Carriers answer as they like, others say the truth with probability p and else yes (Moshagen et al. 2012).
+
+    P(yes) = π t + (1 − π)(1 − p), with t the share of carriers who say so.
+
+    Args:
+        truth: p of every group: at least two, different.
+        groups: names of the groups; default: 1, 2, …
+    """
+
+    def __init__(self, truth: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
+        tables = _by_group(truth, groups, lambda p: lambda trait, honest: honest if trait else 1 - p)
+        super().__init__({"honest": NO_YES}, tables)
+
+
+class CheatingDetection(HiddenDesign):
+    """Told to say yes with probability p, else to tell the truth; cheaters say no whatever they are told (CDM).
+
+    P(yes) = π + (1 − π − γ) p: π have the trait and say so, γ cheat, and the trait of cheaters is not known. The
+    symmetric design has a probability of being told to say no too: P(yes) = π (1 − p₀) + (1 − π − γ) p.
+
+    Args:
+        yes: p of every group: at least two, different.
+        no: p₀ of every group; default: 0.
+        groups: names of the groups; default: 1, 2, …
+    """
+
+    def __init__(
+        self, yes: Sequence[Number], no: Sequence[Number] | None = None, groups: Sequence[Label] | None = None
+    ) -> None:
+        forced_no = [Fraction(0)] * len(yes) if no is None else [as_probability(p, "no") for p in no]
+        if len(forced_no) != len(yes):
+            raise InputError(
+                f"no has {len(forced_no)} probabilities for {len(yes)} groups.", remedy="Give one per group."
+            )
+
+        def table(p: Fraction, p0: Fraction) -> Callable[..., Fraction]:
+            # Linear in γ: the tables of cheaters are what is left of the honest ones after γ p is taken away.
+            honest = {0: p, 1: 1 - p0}
+            if 1 - p0 < p:
+                raise InputError(
+                    f"yes = {p} and no = {p0} exceed 1.", remedy="Give probabilities that leave room for the truth."
+                )
+            return lambda trait, cheats: honest[trait] - (p if cheats else 0)
+
+        pairs = iter(forced_no)
+        tables = _by_group(yes, groups, lambda p: table(p, next(pairs)))
+        super().__init__({"cheats": NO_YES}, tables)
+
+
+class CrosswiseControl(HiddenDesign):
+    """The crosswise design beside a control question that nobody can answer with yes: it shows who answers at random.
+
+    Those who do say "same" with probability `guess`, to both questions. False answers of another kind need an anchor:
+    a question that everybody, or a known share, answers with yes.
+
+    Args:
+        prevalence: of the innocuous question that goes with the sensitive one.
+        control: of the innocuous question that goes with the control question; default: the same.
+        guess: P("same") of who answers at random; default: 1/2.
+        groups: names of the sensitive and the control question in the column of arms.
+    """
+
+    def __init__(
+        self,
+        prevalence: Number,
+        control: Number | None = None,
+        *,
+        guess: Number = Fraction(1, 2),
+        groups: Sequence[Label] = ("question", "control"),
+    ) -> None:
+        p = as_probability(prevalence, "prevalence")
+        q = p if control is None else as_probability(control, "control")
+        rate = as_probability(guess, "guess")
+
+        def same(trait: int, share: Fraction) -> Fraction:
+            return share if trait else 1 - share
+
+        tables = {
+            groups[0]: lambda trait, random: rate if random else same(trait, p),
+            groups[1]: lambda _, random: rate if random else same(0, q),
+        }
+        super().__init__({"random": NO_YES}, tables, observations=("different", "same"))
+
+
+def _by_group(
+    chances: Sequence[Number],
+    groups: Sequence[Label] | None,
+    table: Callable[[Fraction], Callable[..., Fraction]],
+) -> dict[Label, Callable[..., Fraction]]:
+    """A table for the probability of every group; refuses fewer than two groups, and groups without a name."""
+    probabilities = [
+        as_probability(p, f"the probability of group {i + 1}")
+        for i, p in enumerate(as_list(chances, "chances", '["1/5", "4/5"]'))
+    ]
+    names = list(range(1, len(probabilities) + 1)) if groups is None else list(groups)
+    number(len(set(probabilities)), "the number of different groups", 2, 100, remedy="Give each group other chances.")
+    if len(names) != len(probabilities):
+        raise InputError(
+            f"there are {len(names)} names for {len(probabilities)} groups.", remedy="Give one name per group."
+        )
+    return {name: table(p) for name, p in zip(names, probabilities, strict=True)}

@@ -1,0 +1,65 @@
+"""List experiments: how many of these items are true of you? One group has the sensitive item among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from askance._checks import as_count, one_of
+from askance.categories import Label
+from askance.channels.matrix import MatrixChannel
+from askance.models.hidden import Factor, HiddenVariables
+from askance.survey.hidden_designs import NO_YES, TRAIT
+
+
+class ListExperiment:
+    """The hidden pair (answer, items that hold) with known tables: a control says the second, a treated their sum.
+
+    Items are independent of the answer given x, unless `dependent`; their number has any distribution, or a binomial
+    one, for parity with what has long been used.
+
+    Args:
+        items: how many items the control group has.
+        control_law: "multinomial" (default) or "binomial".
+        dependent: whether the number of items may depend on the answer, in all its effects.
+        groups: values of the column that says who was treated: untreated, treated.
+
+    >>> design = ListExperiment(items=2)
+    >>> design.arms[1].matrix.astype(int)
+    array([[1, 0, 0, 0, 0, 0],
+           [0, 1, 0, 1, 0, 0],
+           [0, 0, 1, 0, 1, 0],
+           [0, 0, 0, 0, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        items: int,
+        *,
+        control_law: Literal["multinomial", "binomial"] = "multinomial",
+        dependent: bool = False,
+        groups: tuple[Label, Label] = (0, 1),
+    ) -> None:
+        self.items, self.dependent = as_count(items, "items", minimum=1, maximum=100), dependent
+        self.control_law = one_of(
+            control_law, ("multinomial", "binomial"), "control_law", "The default is multinomial."
+        )
+        labels = self.model(["Intercept"]).outputs
+        pairs = [(trait, count) for trait in (0, 1) for count in range(self.items + 1)]
+        control = [[int(count == o) for _, count in pairs] for o in range(self.items + 1)]
+        treated = [[int(count + trait == o) for trait, count in pairs] for o in range(self.items + 2)]
+        self.arms: dict[Label, MatrixChannel] = {
+            group: MatrixChannel(table, outputs=labels) for group, table in zip(groups, (control, treated), strict=True)
+        }
+
+    def model(self, terms: Sequence[str]) -> HiddenVariables:
+        """The answer given covariates, and the number of items given covariates, and the answer where it may depend."""
+        options: dict[str, Any] = {"after": [TRAIT], "apart": True} if self.dependent else {}
+        if self.control_law == "binomial":
+            items = Factor.binomial("items", self.items, terms, **options)
+        else:
+            items = Factor("items", self.items + 1, terms, **options)
+        return HiddenVariables([Factor(TRAIT, NO_YES, terms), items])
+
+    def __repr__(self) -> str:
+        return f"ListExperiment({self.items} items, {self.control_law} control law)"

@@ -1,0 +1,99 @@
+"""Surveys with several designs: rows of every arm, and what is said about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate, regress
+from askance.errors import InputError, LabelError
+from askance.survey.hidden_designs import CrosswiseControl, StochasticLieDetector
+from askance.survey.list_experiment import ListExperiment
+
+DICE, DIRECT, CARDS = ForcedResponse("2/3", "1/6"), Direct(["no", "yes"]), Crosswise("1/6")
+DESIGNS: dict[str, Any] = {"dice": DICE, "direct": DIRECT, "cards": CARDS}
+
+
+def survey(n: int = 3000, shift: float = 0.0) -> dict[str, Any]:
+    """Answers in three ways; `shift` is what being asked directly adds to the log-odds."""
+    rng = np.random.default_rng(7)
+    age, version = rng.normal(size=n), rng.choice(list(DESIGNS), size=n)
+    odds = -0.5 + 0.8 * age + shift * (version == "direct")
+    truth = np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "yes", "no")
+    said = truth.astype(object)
+    for name, design in DESIGNS.items():
+        said[version == name] = design.simulate(truth[version == name], rng)
+    return {"said": said, "age": age, "version": version}
+
+
+def test_arms_are_one_fit() -> None:
+    data = survey()
+    fit = regress("said ~ age", data, DESIGNS, arm="version")
+    x = np.column_stack([np.ones(len(data["age"])), data["age"]])
+    usual = estimate(
+        Softmax(["no", "yes"], ["Intercept", "age"]), Responses(DESIGNS).add(x, data["said"], arm=data["version"])
+    )
+    np.testing.assert_array_equal(fit.theta, usual.theta)
+    np.testing.assert_array_equal(fit.covariance, usual.covariance)
+    (message,) = [message for message in fit.messages if message.startswith("the arms")]
+    assert message.startswith("the arms agree: χ² = ")
+    assert "on 2 df" in message
+    assert "log-odds against dice: direct " in message
+
+
+def test_arms_that_tell_something_else_are_named() -> None:
+    """A shift of 2 log-odds among 1,000: more than ten standard errors."""
+    fit = regress("said ~ age", survey(shift=2.0), DESIGNS, arm="version")
+    (message,) = [message for message in fit.messages if message.startswith("the arms")]
+    assert message.startswith("the arms do not agree")
+
+
+def test_arms_that_go_with_a_covariate_are_not_compared() -> None:
+    fit = regress("said ~ C(version)", survey(), DESIGNS, arm="version")
+    assert "whether the arms agree cannot be told: they go with covariates" in fit.messages
+
+
+def test_rows_without_an_arm_are_refused() -> None:
+    data = survey(300)
+    with pytest.raises(InputError, match=r"3 arms .* Name the column"):
+        regress("said ~ age", data, DESIGNS)
+    with pytest.raises(InputError, match="one design for all rows"):
+        regress("said ~ age", data, DICE, arm="version")
+    with pytest.raises(LabelError, match=r"holds 'cards'; the arms of the design are 'dice', 'direct'"):
+        regress("said ~ age", data, {"dice": DICE, "direct": DIRECT}, arm="version")
+
+
+def test_designs_with_nuisances_take_a_formula() -> None:
+    rng = np.random.default_rng(11)
+    n = 4000
+    age, group = rng.normal(size=n), rng.integers(1, 3, n)
+    design = StochasticLieDetector(["1/5", "4/5"])
+    trait = np.where(rng.random(n) < 1 / (1 + np.exp(0.5 - 0.7 * age)), "yes", "no")
+    pairs = np.array(design.combinations(trait, np.where(rng.random(n) < 0.75, "yes", "no")))
+    said = np.empty(n, dtype=object)
+    for name, channel in design.arms.items():
+        said[group == name] = channel.simulate(pairs[group == name], rng)
+    fit = regress("said ~ age", {"said": said, "age": age, "group": group}, design, arm="group")
+    assert fit.parameter_names == ("trait:Intercept", "trait:age", "honest:Intercept")
+    lower, upper = fit.confidence_interval(0.999999)  # false alarms of this fixed draw: below 3e-6
+    assert (lower < [-0.5, 0.7, np.log(3)]).all()
+    assert (upper > [-0.5, 0.7, np.log(3)]).all()
+    assert "trait:age" in fit.summary()
+
+
+def test_lists_take_a_formula() -> None:
+    counts = {0: [1000, 2000, 1000], 1: [875, 1875, 1125, 125]}
+    said = np.concatenate([np.repeat(range(len(own)), own) for own in counts.values()])
+    treated = np.repeat([0, 1], [4000, 4000])
+    fit = regress("n ~ 1", {"n": said, "treated": treated}, ListExperiment(2), arm="treated")
+    assert fit.shares("trait").estimate[1] == pytest.approx(0.125, abs=1e-8)
+
+
+def test_a_control_question_finds_who_answers_at_random() -> None:
+    design = CrosswiseControl("1/6")
+    assert {arm: list(channel.observations.labels) for arm, channel in design.arms.items()} == {
+        "question": ["different", "same"],
+        "control": ["different", "same"],
+    }

@@ -1,0 +1,168 @@
+"""Designs with nuisances: shares from exact frequencies, and the numbers of others."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from askance import Responses, estimate
+from askance._arrays import FloatArray
+from askance.errors import InputError
+from askance.estimation.results.hidden_fit import HiddenFit
+from askance.survey.hidden_designs import (
+    TRAIT,
+    CheatingDetection,
+    CrosswiseControl,
+    HiddenDesign,
+    StochasticLieDetector,
+    UnrelatedQuestionUnknown,
+)
+from askance.survey.list_experiment import ListExperiment
+
+from .real_data import needs_data
+
+DESIGNS: dict[str, Callable[[], HiddenDesign]] = {
+    "UQTunknown": lambda: UnrelatedQuestionUnknown(["4/5", "3/10"]),
+    "SLD": lambda: StochasticLieDetector(["1/5", "4/5"]),
+    "CDM": lambda: CheatingDetection(["1/5", "7/10"]),
+    "CDMsym": lambda: CheatingDetection(["1/5", "1/2"], ["1/10", "3/10"]),
+    "crosswise": lambda: CrosswiseControl("1/6", "1/4"),
+}
+
+
+def fitted(design: HiddenDesign | ListExperiment, counts: dict[object, list[int]]) -> HiddenFit:
+    """From counts of the reports of every group."""
+    evidence = Responses(design.arms)
+    for group, own in counts.items():
+        labels = design.arms[group].observations.labels  # type: ignore[index]
+        evidence = evidence.add(np.ones((sum(own), 1)), np.repeat(labels, own), arm=group)
+    return estimate(design.model(["Intercept"]), evidence)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_shares_from_exact_frequencies(name: str) -> None:
+    """Where every report is as frequent as the design says, trait and nuisance are found to the last digits."""
+    design, trait, nuisance = DESIGNS[name](), Fraction(3, 10), Fraction(1, 5)
+    hidden = [a * b for a in (1 - trait, trait) for b in (1 - nuisance, nuisance)]
+    counts: dict[object, list[int]] = {}
+    for group, channel in design.arms.items():
+        shares = [
+            sum(Fraction(str(s)) * h for s, h in zip(row, hidden, strict=True))
+            for row in channel._described()["matrix"]
+        ]
+        counts[group] = [int(share * 60_000) for share in shares]
+        assert [share * 60_000 for share in shares] == counts[group]
+    fit = fitted(design, counts)
+    (other,) = design.nuisances
+    assert fit.shares(TRAIT).estimate[1] == pytest.approx(0.3, abs=1e-8)
+    assert fit.shares(other).estimate[1] == pytest.approx(0.2, abs=1e-8)
+    # Two frequencies and two shares: the delta method by hand.
+    slopes, noise = np.zeros((2, 2)), np.zeros(2)
+    for i, channel in enumerate(design.arms.values()):
+        yes = channel.matrix[1].reshape(2, 2)
+        slopes[i] = [(yes[1] - yes[0]) @ [0.8, 0.2], [0.7, 0.3] @ (yes[:, 1] - yes[:, 0])]
+        q = [0.7, 0.3] @ yes @ [0.8, 0.2]
+        noise[i] = q * (1 - q) / 60_000
+    errors = np.sqrt(np.diag(np.linalg.inv(slopes) @ np.diag(noise) @ np.linalg.inv(slopes).T))
+    for variable, error in zip((TRAIT, other), errors, strict=True):
+        assert fit.shares(variable).standard_error[1] == pytest.approx(error, rel=1e-6)
+
+
+def test_a_list_from_exact_frequencies() -> None:
+    """With items that have any distribution, the share is the difference in means."""
+    items = [0.25, 0.5, 0.25]
+    control = [int(4000 * p) for p in items]
+    treated = [int(4000 * p) for p in np.convolve(items, [0.875, 0.125])]
+    fit = fitted(ListExperiment(2), {0: control, 1: treated})
+    assert fit.shares(TRAIT).estimate[1] == pytest.approx(0.125, abs=1e-8)
+    np.testing.assert_allclose(fit.shares("items").estimate, items, atol=1e-8)
+    binomial = fitted(ListExperiment(2, control_law="binomial"), {0: control, 1: treated})
+    assert binomial.theta == pytest.approx([np.log(1 / 7), 0.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("make", [StochasticLieDetector, UnrelatedQuestionUnknown, CheatingDetection])
+def test_groups_need_other_chances(make: Callable[..., HiddenDesign]) -> None:
+    with pytest.raises(InputError, match="groups"):
+        make(["1/5", "1/5"])
+    with pytest.raises(InputError, match="names for 2 groups"):
+        make(["1/5", "4/5"], groups=["a"])
+
+
+def test_probabilities_that_leave_no_room() -> None:
+    with pytest.raises(InputError, match="exceed 1"):
+        CheatingDetection(["4/5", "1/5"], ["1/2", "1/5"])
+    with pytest.raises(InputError, match="1 probabilities for 2 groups"):
+        CheatingDetection(["4/5", "1/5"], ["1/2"])
+
+
+# -- the numbers of R --------------------------------------------------------------------------------------------------
+
+
+def _answers(case: str, function: str) -> dict[str, tuple[float, float, float]]:
+    with open(needs_data("r_answers.csv"), encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["case"] == case and row["function"] == function]
+    return {
+        row["parameter"]: tuple(float(row[name] or "nan") for name in ("estimate", "std_error", "log_likelihood"))  # type: ignore[misc]
+        for row in rows
+    }
+
+
+def _survey(case: str) -> tuple[list[str], FloatArray, FloatArray]:
+    with gzip.open(needs_data("r_designs.csv.gz"), "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["model"] == case]
+    said = ["yes" if row["response"] == "1" else "no" for row in rows]
+    group = np.array([int(float(row["group"])) for row in rows])
+    x = np.array([[1.0, float(row["cov"])] for row in rows])
+    return said, group, x
+
+
+@pytest.mark.parametrize(("case", "nuisance"), [("UQTunknown", "pi"), ("SLD", "t")])
+def test_regressions_as_in_rrreg(case: str, nuisance: str) -> None:
+    said, group, x = _survey(case)
+    design = DESIGNS[case]()
+    evidence = Responses(design.arms).add(x, said, arm=group)
+    fit = estimate(design.model(["Intercept", "cov"]), evidence, covariance="observed")
+    theirs = _answers(case, "RRlog")
+    (other,) = design.nuisances
+    share = fit.shares(other)
+    ours = [*zip(fit.theta[:2], fit.standard_errors[:2], strict=True), (share.estimate[1], share.standard_error[1])]
+    for (estimate_, error), name in zip(ours, ("(Intercept)", "cov", nuisance), strict=True):
+        assert estimate_ == pytest.approx(theirs[name][0], abs=2.5e-4)
+        assert error == pytest.approx(theirs[name][1], rel=0.005)
+    # R stops a little short of the maximum.
+    assert theirs["cov"][2] - 1e-6 < fit.log_likelihood < theirs["cov"][2] + 1e-4
+
+
+@pytest.mark.parametrize("case", ["CDM", "CDMsym"])
+def test_rrreg_stops_short_of_the_maximum_with_cheaters(case: str) -> None:
+    said, group, x = _survey(case)
+    design = DESIGNS[case]()
+    alone = estimate(design.model(["Intercept"]), Responses(design.arms).add(x[:, :1], said, arm=group))
+    shares = _answers(case, "RRuni")
+    for variable, name in ((TRAIT, "pi"), ("cheats", "gamma")):
+        assert alone.shares(variable).estimate[1] == pytest.approx(shares[name][0], abs=1e-4)
+    fit = estimate(design.model(["Intercept", "cov"]), Responses(design.arms).add(x, said, arm=group))
+    assert fit.log_likelihood > _answers(case, "RRlog")["cov"][2] + 10
+
+
+def test_a_list_as_in_r() -> None:
+    columns = ["south", "age", "male", "college"]
+    with gzip.open(needs_data("ict_race.csv.gz"), "rt", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    x = np.array([[1.0, *(float(row[name]) for name in columns)] for row in rows])
+    count, treated = (np.array([int(row[name]) for row in rows]) for name in ("y", "treat"))
+    fits = {}
+    for law in ("binomial", "multinomial"):
+        design = ListExperiment(3, control_law=law)  # type: ignore[arg-type]
+        evidence = Responses(design.arms).add(x, count, arm=treated)
+        fits[law] = estimate(design.model(["Intercept", *columns]), evidence, covariance="observed")
+    binomial, multinomial = fits["binomial"], fits["multinomial"]
+    assert (binomial.theta[1], binomial.standard_errors[1]) == pytest.approx((1.675, 0.559), abs=0.002)
+    assert binomial.log_likelihood == pytest.approx(-1444.394, abs=0.001)
+    assert (multinomial.theta[1], multinomial.standard_errors[1]) == pytest.approx((1.934, 0.565), abs=0.002)
+    assert multinomial.log_likelihood == pytest.approx(-1425.716, abs=0.01)
