@@ -271,7 +271,7 @@ def _basis(fields: Fields, model: Softmax) -> BasisEstimate:
 
 def _repair(fields: Fields, size: int) -> MomentRepair:
     shapes = {"eigenvalues": (size,), "repaired": (size, size), "weakest": (size,)}
-    arrays = {field: _array(fields, field, shape) for field, shape in shapes.items()}
+    arrays: dict[str, Any] = {field: _array(fields, field, shape) for field, shape in shapes.items()}
     numbers = {field: fields.read(field, float) for field in ("ridge", "noise", "directions")}
     return MomentRepair(acted=fields.read("acted", bool), clear=fields.read("clear", bool), **numbers, **arrays)
 
