@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate, regress
+from askance._arrays import AnyArray
 from askance.errors import InputError, LabelError
 from askance.survey.hidden_designs import CrosswiseControl, StochasticLieDetector
 from askance.survey.list_experiment import ListExperiment
@@ -71,7 +72,7 @@ def test_designs_with_nuisances_take_a_formula() -> None:
     age, group = rng.normal(size=n), rng.integers(1, 3, n)
     design = StochasticLieDetector(["1/5", "4/5"])
     trait = np.where(rng.random(n) < 1 / (1 + np.exp(0.5 - 0.7 * age)), "yes", "no")
-    pairs = np.array(design.combinations(trait, np.where(rng.random(n) < 0.75, "yes", "no")))
+    pairs: AnyArray = np.array(design.combinations(trait, np.where(rng.random(n) < 0.75, "yes", "no")))
     said = np.empty(n, dtype=object)
     for name, channel in design.arms.items():
         said[group == name] = channel.simulate(pairs[group == name], rng)

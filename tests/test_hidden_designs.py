@@ -6,6 +6,7 @@ import csv
 import gzip
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,11 +36,11 @@ DESIGNS: dict[str, Callable[[], HiddenDesign]] = {
 }
 
 
-def fitted(design: HiddenDesign | ListExperiment, counts: dict[object, list[int]]) -> HiddenFit:
+def fitted(design: HiddenDesign | ListExperiment, counts: dict[Any, list[int]]) -> HiddenFit:
     """From counts of the reports of every group."""
     evidence = Responses(design.arms)
     for group, own in counts.items():
-        labels = design.arms[group].observations.labels  # type: ignore[index]
+        labels = design.arms[group].observations.labels
         evidence = evidence.add(np.ones((sum(own), 1)), np.repeat(labels, own), arm=group)
     return estimate(design.model(["Intercept"]), evidence)
 
@@ -49,7 +50,7 @@ def test_shares_from_exact_frequencies(name: str) -> None:
     """Where every report is as frequent as the design says, trait and nuisance are found to the last digits."""
     design, trait, nuisance = DESIGNS[name](), Fraction(3, 10), Fraction(1, 5)
     hidden = [a * b for a in (1 - trait, trait) for b in (1 - nuisance, nuisance)]
-    counts: dict[object, list[int]] = {}
+    counts: dict[Any, list[int]] = {}
     for group, channel in design.arms.items():
         shares = [
             sum(Fraction(str(s)) * h for s, h in zip(row, hidden, strict=True))
@@ -158,7 +159,7 @@ def test_a_list_as_in_r() -> None:
     count, treated = (np.array([int(row[name]) for row in rows]) for name in ("y", "treat"))
     fits = {}
     for law in ("binomial", "multinomial"):
-        design = ListExperiment(3, control_law=law)  # type: ignore[arg-type]
+        design = ListExperiment(3, control_law=law)
         evidence = Responses(design.arms).add(x, count, arm=treated)
         fits[law] = estimate(design.model(["Intercept", *columns]), evidence, covariance="observed")
     binomial, multinomial = fits["binomial"], fits["multinomial"]

@@ -6,9 +6,10 @@ P(report | trait, nuisance). Groups with other chances make it possible to tell 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 from askance._checks import Number, as_list, as_probability, number
 from askance.categories import Categories, Label, LabelSet
@@ -59,7 +60,7 @@ class HiddenDesign:
         others = [Factor(name, labels, nuisance_terms) for name, labels in self.nuisances.items()]
         return HiddenVariables([Factor(TRAIT, self.outputs, terms), *others])
 
-    def combinations(self, trait: Sequence[Label], *nuisances: Sequence[Label]) -> list[str]:
+    def combinations(self, trait: Iterable[Any], *nuisances: Iterable[Any]) -> list[str]:
         """Labels of combinations, of traits and nuisances side by side: for simulations."""
         return [BETWEEN.join(map(str, row)) for row in zip(trait, *nuisances, strict=True)]
 

@@ -134,7 +134,7 @@ def regress(
     several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
 
     def collected(covariates: Covariates) -> Responses[Any]:
-        whole: Responses[Any] = Responses(channel if arms is None else arms)  # type: ignore[arg-type]
+        whole: Responses[Any] = Responses(channel if arms is None else arms)
         return whole.add(covariates, reports, weights=weighting, clusters=groups, arm=several)
 
     evidence = collected(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -75,6 +76,9 @@ def profile_interval(problem: Problem, theta: FloatArray, place: int, deviance: 
     far = [theta[place] + side * _FARTHEST * unit for side in (-1, 1)]
     top = max(height(value, others)[0] for value in (float(theta[place]), *far))
 
+    def excess(value: float, others: FloatArray) -> float:
+        return 2 * (top - height(value, others)[0]) - deviance
+
     def end(side: int) -> float:
         inside, outside, at = float(theta[place]), float(theta[place]), others
         step = unit / 4
@@ -82,7 +86,7 @@ def profile_interval(problem: Problem, theta: FloatArray, place: int, deviance: 
             outside = outside + side * step
             reached, at = height(outside, at)
             if 2 * (top - reached) > deviance:
-                return _root(lambda v, at=at: 2 * (top - height(v, at)[0]) - deviance, inside, outside, _EXACT * unit)
+                return _root(partial(excess, others=at), inside, outside, _EXACT * unit)
             if abs(outside - theta[place]) > _FARTHEST * unit:
                 return side * np.inf
             inside, step = outside, step * 1.5

@@ -173,9 +173,9 @@ class ConditionalFieldFit(FieldEstimate):
             cells = [f"{label}: {term}" for term in effects.terms for label in effects.labels]
             figures = (effects.estimate, effects.standard_error, effects.lower, effects.upper)
             rows += zip([heading] * len(cells), cells, *(values.ravel().tolist() for values in figures), strict=True)
-        effects = estimate_columns(confidence, "effect", "decimal")
+        columns = estimate_columns(confidence, "effect", "decimal")
         return Table(
-            (Column("variable", "heading"), Column("value: covariate", key="cell"), *effects),
+            (Column("variable", "heading"), Column("value: covariate", key="cell"), *columns),
             rows,
             title=self._line(f", {len(self.model.terms)} covariates"),
             notes=[
