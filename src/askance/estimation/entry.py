@@ -170,9 +170,9 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
-    found = solve(model, evidence, method, **options)
-    tell(found.notices)
-    return found.fit
+    solved = solve(model, evidence, method, **options)
+    tell(solved.notices)
+    return solved.fit
 
 
 class Solved(NamedTuple):

@@ -144,12 +144,12 @@ def simulate_linear(
     rows, target = as_floats(x, "x"), as_floats(y, "y")
     field = LinearModel(rows.shape[1] if rows.ndim == 2 else 1, x_bounds=x_bounds, y_bounds=y_bounds, scales=scales)
     field.read(rows, target)
-    field, found, rest = pilot_first(field, rows, target, privacy_level, 0 if scales is not None else pilot_share, rng)
+    field, pilot, rest = pilot_first(field, rows, target, privacy_level, 0 if scales is not None else pilot_share, rng)
     release = regression_release(
         field, privacy_level, channel=channel, n_respondents=len(rest), calibration=calibration, **plan
     )
     reports = release.simulate(rows[rest], target[rest], rng)
-    return estimate_linear(release, reports, repair=repair, strength=strength, pilot=found)
+    return estimate_linear(release, reports, repair=repair, strength=strength, pilot=pilot)
 
 
 def pilot_first(
@@ -175,5 +175,5 @@ def pilot_first(
     if not asked:
         return field, None, order
     pilot, first = ScalePilot(field, privacy_level), order[:asked]
-    found = estimate(pilot, Tally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
-    return field.with_scales((found.centres, found.scales)), found, order[asked:]
+    scales = estimate(pilot, Tally(pilot.channel).add(pilot.simulate(x[first], y[first], rng)))
+    return field.with_scales((scales.centres, scales.scales)), scales, order[asked:]

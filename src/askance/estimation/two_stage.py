@@ -175,9 +175,9 @@ class TwoStage:
         """
         self._require_pilot_tally(pilot_tally)
         fit, messages = self._pilot_fit(pilot_tally)
-        found = Prior.of_fit(fit) if self.spread == "posterior" else Prior.of(fit.theta, dimension=self.model.dimension)
+        prior = Prior.of_fit(fit) if self.spread == "posterior" else Prior.of(fit.theta, dimension=self.model.dimension)
         n = pilot_tally.n_observations
-        shares = [self._largest_share(theta, n) for theta in found.points]
+        shares = [self._largest_share(theta, n) for theta in prior.points]
         is_limited = min(shares) < 1
         if is_limited:
             whose = "its estimate was" if self.spread == "estimate" else "points of its posterior were"
@@ -186,8 +186,8 @@ class TwoStage:
                 f"the pilot of {n:,} reports is too small to tell θ that far out: {whose} taken back to {extent}, "
                 f"where standard errors are at most {LARGEST_ERROR:g} log-odds",
             )
-        points = found.points * np.array(shares)[:, None]
-        return PilotGuess(fit, Prior(points, found.weights), is_limited, messages)
+        points = prior.points * np.array(shares)[:, None]
+        return PilotGuess(fit, Prior(points, prior.weights), is_limited, messages)
 
     def second_channel(self, pilot_tally: Tally) -> OptimalChannel:
         """The channel for the people who are left, from what the pilot says.

@@ -102,15 +102,15 @@ def channel_fit_test(
             f"replicates is {shown(replicates)}; allowed: at least 99, or 0 for none.", remedy="The default is 999."
         )
     evidence = evidence.whole if isinstance(evidence, Together) else evidence
-    found = surprise(evidence)
+    doubt = surprise(evidence)
     n = len(evidence) if isinstance(evidence, Reports) else evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before testing.")
     several = isinstance(evidence, Responses) and len(evidence.channels) > 1
     if not replicates or several or isinstance(evidence, Reports) or not isinstance(evidence.channel, FiniteChannel):
-        words = _bound_in_words(found)
+        words = _bound_in_words(doubt)
         return ChannelTest(
-            -math.log(found.bound), found.bound, words, True, found.bound, found.worst, found.comparisons
+            -math.log(doubt.bound), doubt.bound, words, True, doubt.bound, doubt.worst, doubt.comparisons
         )
     counts = evidence.sums.astype(np.float64)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
@@ -124,17 +124,17 @@ def channel_fit_test(
         draws = generator.multinomial(n, possible / possible.sum(), size=replicates)
         as_far = int((_statistics(channel, draws) >= statistic).sum())
     p_value = (1 + as_far) / (1 + replicates)
-    proved = (found.bound, found.worst, found.comparisons)
+    proved = (doubt.bound, doubt.worst, doubt.comparisons)
     words = _in_words(statistic, p_value)
     return ChannelTest(statistic, p_value, words, as_far == 0, *proved, counts / n, possible, shares)
 
 
-def _bound_in_words(found: Surprise) -> str:
-    if found.bound < IMPOSSIBLE:
-        return in_words(found)
-    if found.bound < 0.01:
+def _bound_in_words(doubt: Surprise) -> str:
+    if doubt.bound < IMPOSSIBLE:
+        return in_words(doubt)
+    if doubt.bound < 0.01:
         return (
-            f"the channel can hardly have produced these reports ({found.worst}): were devices made for it, and are "
+            f"the channel can hardly have produced these reports ({doubt.worst}): were devices made for it, and are "
             "its probabilities the real ones?"
         )
     return "the channel can produce such reports, or chance explains the difference; that does not confirm it"

@@ -77,8 +77,8 @@ def surprise(evidence: TestedEvidence) -> Surprise:
     # Of two bounds the smaller one, twice; the second is not needed where the first says all.
     joints = [] if alone < IMPOSSIBLE**2 else [_bound_together(channel, counts) for channel, counts in few]
     joint = min(1.0, len(few) * min(joints, default=1.0))
-    found = worst if alone <= joint else "the shares of the reports, taken together"
-    return Surprise(min(1.0, 2 * alone, 2 * joint), found, comparisons + len(few))
+    furthest = worst if alone <= joint else "the shares of the reports, taken together"
+    return Surprise(min(1.0, 2 * alone, 2 * joint), furthest, comparisons + len(few))
 
 
 def _by_channel(evidence: TestedEvidence) -> Sequence[Any]:
@@ -96,15 +96,15 @@ def alarms_of(evidence: TestedEvidence) -> tuple[Notice, ...]:
     >>> alarm.text.split(":")[0]
     'these reports cannot have come through this channel'
     """
-    found = surprise(evidence)
-    return () if found.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(found)),)
+    doubt = surprise(evidence)
+    return () if doubt.bound >= IMPOSSIBLE else (Notice(ImpossibleReportsWarning, in_words(doubt)),)
 
 
-def in_words(found: Surprise) -> str:
+def in_words(doubt: Surprise) -> str:
     """What is impossible about reports, and what may be behind it."""
     return (
-        f"these reports cannot have come through this channel: {found.worst}; whatever the truth, chance does that "
-        f"with probability {found.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
+        f"these reports cannot have come through this channel: {doubt.worst}; whatever the truth, chance does that "
+        f"with probability {doubt.bound:.1g} at most: devices had other probabilities, or reports are forged or of "
         "another question, and what follows is not to be trusted"
     )
 

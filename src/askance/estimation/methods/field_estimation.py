@@ -33,28 +33,28 @@ def fit_field(
             f"prior_scale is {shown(prior_scale)}; allowed: above 0.", remedy="Leave it out: 1 suits most fields."
         )
     under: Any = problem.with_prior_scale(prior_scale)
-    found, loss = under.fitted(method)
+    optimum, loss = under.fitted(method)
     (raw, _), d = under.raw_tables, under.dimension
     diagnostics = FieldDiagnostics(
         negative_cells=int(np.count_nonzero((raw < 0) | (raw > 1))),
         parameters=under.parameters(),
-        iterations=found.evaluations,
+        iterations=optimum.evaluations,
     )
-    notices = [] if found.converged else [Notice(ConvergenceWarning, "the fit of the field did not converge")]
+    notices = [] if optimum.converged else [Notice(ConvergenceWarning, "the fit of the field did not converge")]
     spread, known = np.broadcast_to(np.float64(np.nan), (d, d)), covariance and under.dense  # no memory behind it
     if known:
-        posterior = under.posterior(found.theta, loss)
+        posterior = under.posterior(optimum.theta, loss)
         spread, diagnostics = posterior.covariance, _read(posterior, diagnostics, under.precision, under.n_observations)
         if diagnostics.effective_parameters < _SCARCE * diagnostics.parameters:
             notices.append(_scarce(diagnostics, under.n_observations))
     return Outcome(
-        theta=found.theta,
+        theta=optimum.theta,
         covariance=spread,
         method=method,
         covariance_kind="posterior" if known else "none",
-        converged=found.converged,
+        converged=optimum.converged,
         diagnostics=diagnostics,
-        log_likelihood=-math.inf if loss is None else under.log_likelihood(loss, found.theta),
+        log_likelihood=-math.inf if loss is None else under.log_likelihood(loss, optimum.theta),
         prior_scale=prior_scale,
         notices=tuple(notices),
     )

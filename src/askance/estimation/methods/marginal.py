@@ -128,10 +128,10 @@ def _starting_points(
     """θ = 0, the moment estimate where there is one, and random points about three log-odds wide; or what was given."""
     dimension = len(problem.parameter_names)
     if not isinstance(starts, (int, np.integer)):
-        given = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
-        if not given:
+        points = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
+        if not points:
             raise InputError("starts is empty.", remedy="Give at least one point, or a number of random ones.")
-        return [problem.inward(as_parameter(start, dimension, f"starts[{i}]")) for i, start in enumerate(given)]
+        return [problem.inward(as_parameter(start, dimension, f"starts[{i}]")) for i, start in enumerate(points)]
     count = as_count(starts, "starts", maximum=100_000)
     generator = np.random.default_rng(0) if rng is None else require_generator(rng)
     points = [zeros(problem)]
@@ -176,8 +176,8 @@ def _explored(
         for maximum in _distinct(sample, ends, None)
         if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
     ]
-    found = ends[chosen].theta if ends[chosen].converged else points[chosen]
-    return [found, *others]
+    first = ends[chosen].theta if ends[chosen].converged else points[chosen]
+    return [first, *others]
 
 
 def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None) -> tuple[LocalMaximum, ...]:
@@ -187,17 +187,17 @@ def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None)
     other than the best counts only where the likelihood is more curved than that prior.
     """
     n = problem.n_observations
-    found: list[tuple[Solution, int]] = []
+    distinct: list[tuple[Solution, int]] = []
     for end in sorted((end for end in ends if end.converged), key=lambda end: end.value):
-        for i, (other, count) in enumerate(found):
+        for i, (other, count) in enumerate(distinct):
             if problem.distance(other.theta, end.theta) < _SAME_MAXIMUM:
-                found[i] = (other, count + 1)
+                distinct[i] = (other, count + 1)
                 break
         else:
-            if not found or prior_scale is None or _is_peak(problem, end.theta, prior_scale):
-                found.append((end, 1))
+            if not distinct or prior_scale is None or _is_peak(problem, end.theta, prior_scale):
+                distinct.append((end, 1))
     return tuple(
-        LocalMaximum(tuple(end.theta.tolist()), -end.value * n - problem.log_shares, count) for end, count in found
+        LocalMaximum(tuple(end.theta.tolist()), -end.value * n - problem.log_shares, count) for end, count in distinct
     )
 
 
@@ -237,10 +237,10 @@ def climb_lbfgs(problem: Problem, start: FloatArray) -> Solution:
         theta = standard.to_parameters(scaled)
         return likelihood.value(theta), standard.gradient(likelihood.gradient(theta))
 
-    found = minimise(value_and_gradient, standard.matrix @ start, flat=1e-10, max_iterations=5000)
-    theta = standard.to_parameters(found.point)
+    end = minimise(value_and_gradient, standard.matrix @ start, flat=1e-10, max_iterations=5000)
+    theta = standard.to_parameters(end.point)
     gone = problem.ran_off(theta)
-    return Solution(theta, found.value, found.slope < 1e-6 and not gone, gone, found.iterations)
+    return Solution(theta, end.value, end.slope < 1e-6 and not gone, gone, end.iterations)
 
 
 _SOLVERS: dict[str, Callable[[Problem, FloatArray], Solution]] = {

@@ -167,8 +167,8 @@ class Rows:
             return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            found = self.total(sums)
-            first, second = softmax_pass.parts(found[0])[1:] if self.compiled else found
+            whole = self.total(sums)
+            first, second = softmax_pass.parts(whole[0])[1:] if self.compiled else whole
             return first / self.total_weight, second / self.total_weight
 
 

@@ -111,11 +111,11 @@ class ConditionalFieldProblem:
 
     def moments(self, tolerance: float = ARRIVED) -> FieldOptimum:
         """The mode of a few rows; about that of all, with the noise there; that of all, with the noise there."""
-        found = FieldOptimum(np.zeros(self.field.dimension), True, 0)
+        optimum = FieldOptimum(np.zeros(self.field.dimension), True, 0)
         few = FieldMoments(self.tilted, [own.thinned(_GUIDING_ROWS) for own in self.rows], self.channel.tables.shapes)
-        for moments, each in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
-            found = self.solve(MomentLoss(moments, found.theta, _GUIDING_ROWS), found, each)
-        return found
+        for moments, near in ((few, _NEAR), (self.field_moments, _NEAR), (self.field_moments, tolerance)):
+            optimum = self.solve(MomentLoss(moments, optimum.theta, _GUIDING_ROWS), optimum, near)
+        return optimum
 
     def penalised(self, loss: RowLoss) -> Callable[[FloatArray], tuple[float, FloatArray]]:
         """Value and gradient of the loss and ½ ‖η‖²/prior_scale²."""
@@ -138,9 +138,9 @@ class ConditionalFieldProblem:
                 value, gradient = function(origin + root @ z)
                 return value, root.T @ gradient
 
-            found = minimise(rounded, np.zeros(len(eta)), flat=tolerance, max_iterations=_STEPS)
-            eta, evaluations = origin + root @ found.point, evaluations + found.evaluations
-            if found.converged:
+            end = minimise(rounded, np.zeros(len(eta)), flat=tolerance, max_iterations=_STEPS)
+            eta, evaluations = origin + root @ end.point, evaluations + end.evaluations
+            if end.converged:
                 return FieldOptimum(eta, True, evaluations)
         return FieldOptimum(eta, False, evaluations)
 
@@ -184,11 +184,11 @@ class ConditionalFieldProblem:
         reports), and 0.20 either way at level 1, where the prior decides. "marginal" had 0.039 and 0.14: under much
         noise, those whose x leaves little open tell little, and only the likelihood gives them less weight.
         """
-        found = self.moments(_NEAR if method == "marginal" else ARRIVED)
+        optimum = self.moments(_NEAR if method == "marginal" else ARRIVED)
         if method == "moments":
-            return found, None
+            return optimum, None
         scores = ScoreLoss(self.tilted, self.rows)
-        return (self.step(scores, found) if method == "one-step" else self.solve(scores, found)), scores
+        return (self.step(scores, optimum) if method == "one-step" else self.solve(scores, optimum)), scores
 
     def log_likelihood(self, scores: ScoreLoss, eta: FloatArray) -> float:
         """Σ log P(o | x) over the reports."""

@@ -143,13 +143,13 @@ class FieldMoments:
 
     def jacobians(self, theta: FloatArray, most_rows: int | None = None) -> list[FloatArray]:
         """−∂r_c/∂θ by clique, each (q, d); from at most so many rows of every clique."""
-        found = []
+        jacobians = []
         for block in self._blocks:
             rows = block.rows if most_rows is None else block.rows.thinned(most_rows)
             weights = rows.instruments * rows.counts[:, None]
             slopes = self.tilted.slopes(theta, rows.clique, rows.x, weights).reshape(-1, self.tilted.dimension)
-            found.append(block.collect @ slopes / rows.counts.sum())
-        return found
+            jacobians.append(block.collect @ slopes / rows.counts.sum())
+        return jacobians
 
     def pulled_back(self, theta: FloatArray, weights: Sequence[FloatArray]) -> tuple[float, FloatArray]:
         """½ Σ_c r_cᵀW_c r_c and its gradient, shape (d,)."""

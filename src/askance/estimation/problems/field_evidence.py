@@ -150,7 +150,7 @@ class CliqueEvidence(FromChannel):
         """Per table n_c V_c⁺ with V_c the covariance of a debiased report; singular, as the cells sum to 1."""
         channel = self._channel
         shares = [mean[start:end] for start, end in pairwise(channel.tables.offsets)]
-        spreads = [each.covariance(own / own.sum()) for each, own in zip(channel.releases, shares, strict=True)]
+        spreads = [release.covariance(own / own.sum()) for release, own in zip(channel.releases, shares, strict=True)]
         inverses = [np.linalg.pinv(run, rcond=_SINGULAR, hermitian=True) for run in _runs(spreads)]
         seen = channel.reports_seen(self.tally.sums).tolist()
         return BlockMatrix(count * block for count, block in zip(seen, chain.from_iterable(inverses), strict=True))
@@ -244,6 +244,6 @@ def _require_width(field: RandomField, width: int, what: str) -> None:
 
 def _are_indicators(channel: StatisticsChannel) -> bool:
     """Whether the channel's statistics lie between 0 and 1."""
-    given = channel.specification()
-    low, width = (np.atleast_1d(given.get(name, usual)) for name, usual in (("lower", 0), ("statistic_bound", 1)))
+    parameters = channel.specification()
+    low, width = (np.atleast_1d(parameters.get(name, usual)) for name, usual in (("lower", 0), ("statistic_bound", 1)))
     return all(float(value) == 0 for value in low.tolist()) and all(float(value) == 1 for value in width.tolist())

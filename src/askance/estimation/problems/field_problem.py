@@ -175,8 +175,8 @@ class FieldProblem:
             shares = np.maximum(self.evidence.statistics[part], max(noise, 1e-12))
             shaped = shares.reshape([field.sizes[v] for v in clique])
             summed = shaped.sum(axis=tuple(clique.index(v) for v in table.residual), keepdims=True)
-            given = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
-            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = given.ravel()
+            conditional = np.log(shaped / summed).transpose([clique.index(v) for v in field.cliques[own[group]]])
+            theta[field.offsets[own[group]] : field.offsets[own[group] + 1]] = conditional.ravel()
         return theta
 
     def ridge(self, tolerance: float) -> FieldOptimum:
@@ -201,8 +201,8 @@ class FieldProblem:
             value = measured.log_partition(theta) - float(target @ theta) + 0.5 * ridge * float(theta @ theta)
             return value, _times(root, gradient)
 
-        found = minimise(value_and_gradient, np.zeros(len(free)), flat=tolerance * noise, max_iterations=500)
-        return FieldOptimum(theta_of(found.point), found.slope <= 10 * tolerance * noise, found.evaluations)
+        end = minimise(value_and_gradient, np.zeros(len(free)), flat=tolerance * noise, max_iterations=500)
+        return FieldOptimum(theta_of(end.point), end.slope <= 10 * tolerance * noise, end.evaluations)
 
     def _root_at_zero(self, free: IntArray, ridge: float) -> FloatArray:
         """R with RᵀR = the inverse curvature at θ = 0, where it is cheap to have; elsewhere 1."""
@@ -228,15 +228,15 @@ class FieldProblem:
         """Σ log P(o) over the reports."""
         return -loss.value(self.measured.mean(theta))
 
-    def solve(self, start: FieldOptimum, given: TableLoss | None) -> FieldOptimum:
+    def solve(self, start: FieldOptimum, likelihood: TableLoss | None) -> FieldOptimum:
         """The posterior mode, by L-BFGS in coordinates in which the posterior is about a unit sphere.
 
         Without a loss it is the Gaussian one, whose weights are those at the start in the first round, and then those
         at what the first round found.
         """
-        theta, evaluations, root, settled = start.theta, start.evaluations, None, given is not None
+        theta, evaluations, root, settled = start.theta, start.evaluations, None, likelihood is not None
         for _ in range(_ROUNDS):
-            loss = given if given is not None else self.gaussian(theta)
+            loss = likelihood if likelihood is not None else self.gaussian(theta)
             if root is None:
                 root = self._root(loss, theta)
             # Weights at the start are a guess, and so may be what they lead to.
@@ -258,8 +258,8 @@ class FieldProblem:
             value, gradient = self.value_and_gradient(loss, origin + _times(root.T, z))
             return value, _times(root, gradient)
 
-        found = minimise(value_and_gradient, np.zeros(self.dimension), flat=arrived, max_iterations=_STEPS)
-        return origin + _times(root.T, found.point), found.evaluations, found.slope
+        end = minimise(value_and_gradient, np.zeros(self.dimension), flat=arrived, max_iterations=_STEPS)
+        return origin + _times(root.T, end.point), end.evaluations, end.slope
 
     def _root(self, loss: TableLoss, theta: FloatArray) -> FloatArray:
         """R with RᵀR = H⁻¹, shape (d, d); of large fields a number, by a guess."""

@@ -48,9 +48,9 @@ class MeasuredField:
         self.whole = field if not extra else with_cliques(field, extra)
         places = [_cells(self.whole, clique) for clique in cliques]
         self.index: IntArray = np.concatenate(places)
-        ends = [0, *accumulate(len(each) for each in places)]
+        ends = [0, *accumulate(len(cells) for cells in places)]
         self._measured = [(tuple(c), slice(a, b)) for c, (a, b) in zip(cliques, pairwise(ends), strict=True)]
-        self._weights = sum(len(each) ** 2 for each in places)  # entries of a matrix for every table
+        self._weights = sum(len(cells) ** 2 for cells in places)  # entries of a matrix for every table
         self._is_own = self.whole is field and np.array_equal(self.index, np.arange(field.dimension))
         # One plan of all sums, asked directly: what is worked out for one θ serves its cells and their derivatives.
         self._plan = TreeInference(self.whole.tree, self.whole.cliques, self.whole.impossible)
@@ -62,16 +62,16 @@ class MeasuredField:
 
         A clique that was not measured itself is summed from the smallest measured table that has all its variables.
         """
-        sizes, found = self.field.sizes, np.full(self.field.dimension, np.nan)
-        tables = sorted(self._measured, key=lambda each: math.prod(sizes[v] for v in each[0]))
+        sizes, statistics = self.field.sizes, np.full(self.field.dimension, np.nan)
+        tables = sorted(self._measured, key=lambda table: math.prod(sizes[v] for v in table[0]))
         for number, clique in enumerate(self.field.cliques):
             for table, part in tables:
                 if set(clique) <= set(table):
                     inside = cells_within(sizes, table, clique)
                     start, end = self.field.offsets[number], self.field.offsets[number + 1]
-                    found[start:end] = np.bincount(inside, values[part], end - start)
+                    statistics[start:end] = np.bincount(inside, values[part], end - start)
                     break
-        return found
+        return statistics
 
     @property
     def cells(self) -> int:
@@ -141,7 +141,7 @@ class MeasuredField:
 def with_cliques(field: RandomField, extra: Sequence[tuple[int, ...]]) -> RandomField:
     """The same field with further tables, after its own."""
     labels = [known.labels for known in field.categories.values()]
-    impossible = [{field.variables[v]: labels[v][code] for v, code in each.items()} for each in field.impossible]
+    impossible = [{field.variables[v]: labels[v][code] for v, code in codes.items()} for codes in field.impossible]
     return RandomField(
         field.categories, [*field.cliques, *extra], impossible=impossible, largest_table=field.largest_table
     )
@@ -149,7 +149,7 @@ def with_cliques(field: RandomField, extra: Sequence[tuple[int, ...]]) -> Random
 
 def _cells(field: RandomField, clique: tuple[int, ...]) -> IntArray:
     """Where the cells of a clique lie among the field's statistics, in the order of the clique as given."""
-    number = [set(each) for each in field.cliques].index(set(clique))
+    number = [set(own) for own in field.cliques].index(set(clique))
     own = field.cliques[number]
     cells = np.arange(field.offsets[number], field.offsets[number + 1]).reshape(field.shapes[number])
     return cells.transpose([own.index(v) for v in clique]).ravel()

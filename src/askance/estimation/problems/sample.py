@@ -71,14 +71,14 @@ class Sample:
         ones = np.ones(x.shape[0])
         if weights is None:
             return cls((Piece(x, ones, ones, None),))
-        given = np.asarray(weights, dtype=np.float64)
-        shape(given, ones.shape, "weights", "Give one weight per row.", f"for {len(ones)} rows of x")
-        if not (np.isfinite(given).all() and (given > 0).all()):
+        values = np.asarray(weights, dtype=np.float64)
+        shape(values, ones.shape, "weights", "Give one weight per row.", f"for {len(ones)} rows of x")
+        if not (np.isfinite(values).all() and (values > 0).all()):
             raise InputError(
-                f"weights are between {given.min()} and {given.max()}; allowed: above 0, finite.",
+                f"weights are between {values.min()} and {values.max()}; allowed: above 0, finite.",
                 remedy="Leave out respondents of weight 0.",
             )
-        (share,) = in_proportion([given])
+        (share,) = in_proportion([values])
         assert share is not None
         return cls((Piece(x, ones, share, None),))
 
@@ -178,7 +178,7 @@ def is_binary(column: FloatArray) -> bool:
 
 
 def group_rows(
-    sample: Sample, by: Any, model: Softmax, data: Any = None, *, given: bool
+    sample: Sample, by: Any, model: Softmax, data: Any = None, *, has_x: bool
 ) -> tuple[tuple[Any, ...], IntArray]:
     """Labels of the groups, and for every row the number of its group.
 
@@ -187,17 +187,17 @@ def group_rows(
         by: nothing, the name or number of a column of x, the name of a column of `data`, or one label per row.
         model: names the columns of x.
         data: the table with named columns that x was made from, if any.
-        given: whether the caller gave x, so that labels can belong to its rows.
+        has_x: whether the caller gave x, so that labels can belong to its rows.
     """
     if by is None:
         return ("all",), np.zeros(sample.n_rows, dtype=np.int64)
-    labels = _labels_of(sample, by, model, data, given=given)
+    labels = _labels_of(sample, by, model, data, has_x=has_x)
     if labels.shape != (sample.n_rows,):
         raise ShapeError(
             f"has shape {labels.shape} for {sample.n_rows} rows of x", argument="by", remedy="Give one label per row."
         )
     if labels.dtype.kind in "OU":  # blanks at the ends are not seen: with them one group would be two
-        labels = np.frompyfunc(lambda each: each.strip() if isinstance(each, str) else each, 1, 1)(labels)
+        labels = np.frompyfunc(lambda label: label.strip() if isinstance(label, str) else label, 1, 1)(labels)
     if any(map(is_missing, labels.tolist())):
         raise MissingValueError(
             "holds missing labels", argument="by", remedy="Leave these rows out, or name their group."
@@ -216,7 +216,7 @@ def group_rows(
     return tuple(_plain(name) for name in names.tolist()), np.asarray(codes.reshape(-1), dtype=np.int64)
 
 
-def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: bool) -> AnyArray:
+def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, has_x: bool) -> AnyArray:
     names = _column_names(data)
     if isinstance(by, str) and by in names:
         column = data[by]
@@ -243,7 +243,7 @@ def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, given: boo
                 remedy="Columns are counted from 0.",
             )
         return sample.column(int(by))
-    if not given:
+    if not has_x:
         raise InputError(
             "is an array of labels, but the stored reports have no order that labels could follow",
             argument="by",
@@ -260,8 +260,8 @@ def _column_names(data: Any) -> list[str]:
     if isinstance(data, np.ndarray):
         return list(data.dtype.names or ())
     # Arrow, this library, pandas and polars, in this order: Arrow's `columns` are the columns themselves.
-    found = (getattr(data, name) for name in ("column_names", "names", "columns") if hasattr(data, name))
-    return [str(name) for name in next(found, ())]
+    listed = (getattr(data, name) for name in ("column_names", "names", "columns") if hasattr(data, name))
+    return [str(name) for name in next(listed, ())]
 
 
 def _plain(label: Any) -> Any:

@@ -37,38 +37,38 @@ def combine_means(means: Sequence[MeanStatistics]) -> MeanStatistics:
     >>> bool((both.standard_errors < second.standard_errors).all()), both.n_observations
     (True, 2000)
     """
-    given = as_list(means, "means", "[estimate_mean(before), estimate_mean(after)]")
-    if not given:
+    parts = as_list(means, "means", "[estimate_mean(before), estimate_mean(after)]")
+    if not parts:
         raise EmptyDataError("means is empty; allowed: at least one.", remedy="Give one estimate_mean per channel.")
-    for i, each in enumerate(given):
-        if not isinstance(each, MeanStatistics):
+    for i, part in enumerate(parts):
+        if not isinstance(part, MeanStatistics):
             raise InputError(
-                f"means[{i}] is {shown(each)}; allowed: what estimate_mean returns.",
+                f"means[{i}] is {shown(part)}; allowed: what estimate_mean returns.",
                 remedy="Give estimate_mean(tally) for every tally; pool tallies of answers with pool.",
             )
-        if each.names != given[0].names:
+        if part.names != parts[0].names:
             raise IncompatibleEvidenceError(
-                f"means[0] is about {shorten(given[0].names)}, means[{i}] about {shorten(each.names)}.",
+                f"means[0] is about {shorten(parts[0].names)}, means[{i}] about {shorten(part.names)}.",
                 remedy="Combine means of the same statistics, in the same order.",
             )
-        one, other = _purpose(given[0]), _purpose(each)
+        one, other = _purpose(parts[0]), _purpose(part)
         if one != other:
             raise IncompatibleEvidenceError(
                 f"means[0] is for the purpose {one or None!r}, means[{i}] for {other or None!r}.",
                 remedy=between_purposes(one, other),
             )
-    precisions = np.array([each.standard_errors for each in given]) ** -2.0
+    precisions = np.array([part.standard_errors for part in parts]) ** -2.0
     total = precisions.sum(axis=0)
     return MeanStatistics(
-        alarm="; ".join(dict.fromkeys(each.alarm for each in given if each.alarm)),
-        names=given[0].names,
-        mean=(precisions * np.array([each.mean for each in given])).sum(axis=0) / total,
+        alarm="; ".join(dict.fromkeys(part.alarm for part in parts if part.alarm)),
+        names=parts[0].names,
+        mean=(precisions * np.array([part.mean for part in parts])).sum(axis=0) / total,
         standard_errors=total**-0.5,
-        n_observations=sum(each.n_observations for each in given),
-        averaging=given[0].averaging,
-        channel={"kind": "combined", "parts": [dict(each.channel) for each in given]}
-        | ({"purpose": _purpose(given[0])} if _purpose(given[0]) else {}),
-        privacy_level=max(each.privacy_level for each in given),
+        n_observations=sum(part.n_observations for part in parts),
+        averaging=parts[0].averaging,
+        channel={"kind": "combined", "parts": [dict(part.channel) for part in parts]}
+        | ({"purpose": _purpose(parts[0])} if _purpose(parts[0]) else {}),
+        privacy_level=max(part.privacy_level for part in parts),
     )
 
 

@@ -138,7 +138,7 @@ class ConditionalFieldFit(FieldEstimate):
     def tables(self, x: Covariates = None, confidence: float = 0.95) -> dict[tuple[str, ...], MarginalTable]:
         """The table of every clique given x, as in `marginal`, by the names of its variables."""
         names = map(self._named, self.model.cliques)
-        return {each: self.marginal(each, x, confidence) for each in names}
+        return {variable: self.marginal(variable, x, confidence) for variable in names}
 
     def _rows(self, x: Covariates) -> DistinctRows:
         if x is None and self.x is not None:
@@ -148,13 +148,13 @@ class ConditionalFieldFit(FieldEstimate):
                 "x is not given, and the covariates of respondents are never written to a file with a fit.",
                 remedy=f"Give x: rows of {', '.join(self.model.terms)}.",
             )
-        given = x if hasattr(x, "toarray") else as_floats(columns_by_name(x, self.model.terms), "x")
-        if given.ndim == 0 or (given.ndim == 2 and not given.shape[0]):
+        rows = x if hasattr(x, "toarray") else as_floats(columns_by_name(x, self.model.terms), "x")
+        if rows.ndim == 0 or (rows.ndim == 2 and not rows.shape[0]):
             raise ShapeError(
-                f"x has shape {given.shape}; allowed: ({len(self.model.terms)},) or (n, {len(self.model.terms)}).",
+                f"x has shape {rows.shape}; allowed: ({len(self.model.terms)},) or (n, {len(self.model.terms)}).",
                 remedy=f"Give rows of {', '.join(self.model.terms)}.",
             )
-        return self.model.distinct_rows(given[None] if given.ndim == 1 else given)
+        return self.model.distinct_rows(rows[None] if rows.ndim == 1 else rows)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -168,14 +168,14 @@ class ConditionalFieldFit(FieldEstimate):
     def table(self, confidence: float = 0.95) -> Table:
         """The effect of every covariate on every variable."""
         rows: list[tuple[Any, ...]] = []
-        for found in (self.effects(variable, confidence) for variable in self.model.variables):
-            heading = f"{found.variable} (against {found.reference})"
-            cells = [f"{label}: {term}" for term in found.terms for label in found.labels]
-            figures = (found.estimate, found.standard_error, found.lower, found.upper)
+        for effects in (self.effects(variable, confidence) for variable in self.model.variables):
+            heading = f"{effects.variable} (against {effects.reference})"
+            cells = [f"{label}: {term}" for term in effects.terms for label in effects.labels]
+            figures = (effects.estimate, effects.standard_error, effects.lower, effects.upper)
             rows += zip([heading] * len(cells), cells, *(values.ravel().tolist() for values in figures), strict=True)
-        effects = estimate_columns(confidence, "effect", "decimal")
+        columns = estimate_columns(confidence, "effect", "decimal")
         return Table(
-            (Column("variable", "heading"), Column("value: covariate", key="cell"), *effects),
+            (Column("variable", "heading"), Column("value: covariate", key="cell"), *columns),
             rows,
             title=self._line(f", {len(self.model.terms)} covariates"),
             notes=[

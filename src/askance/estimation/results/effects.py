@@ -152,9 +152,11 @@ def _sampling_variance(
         (sizes,) = sample.total(alone)
         weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
     else:
-        found = total(sample.blocks(), in_clusters, by=cluster_in_group)
-        home = found.keys % size
-        sums = _by_group(np.column_stack([found.sums[:, -1:], np.ones(len(home)), found.sums[:, :-1] ** 2]), home, size)
+        clusters = total(sample.blocks(), in_clusters, by=cluster_in_group)
+        home = clusters.keys % size
+        sums = _by_group(
+            np.column_stack([clusters.sums[:, -1:], np.ones(len(home)), clusters.sums[:, :-1] ** 2]), home, size
+        )
         weight, units, squares = sums[:, 0], sums[:, 1], sums[:, 2:]
     with np.errstate(divide="ignore", invalid="ignore"):
         correction = np.where(units > 1, units / (units - 1), np.nan)

@@ -62,25 +62,27 @@ class FieldDiagnostics(Result):
     @property
     def messages(self) -> tuple[str, ...]:
         """What a reader should know, in plain words."""
-        found = []
+        messages = []
         if self.negative_cells:
-            found.append(f"{self.negative_cells} cells of the unbiased tables are no probabilities; those fitted are")
+            messages.append(
+                f"{self.negative_cells} cells of the unbiased tables are no probabilities; those fitted are"
+            )
         if math.isnan(self.prior_pull):
-            found.append("no covariance was worked out: there are no intervals")
+            messages.append("no covariance was worked out: there are no intervals")
         elif self.repaired:
-            found.append(
+            messages.append(
                 f"the prior moved a cell by up to {self.prior_pull:.2g} standard errors and left "
                 f"{self.effective_parameters:.0f} of {self.parameters} parameters to the reports: intervals describe "
                 "the posterior; they cover at their rate on average over fields like the prior's, not for every cell"
             )
         else:
-            found.append("the prior moved no cell noticeably: intervals cover at their nominal rate")
+            messages.append("the prior moved no cell noticeably: intervals cover at their nominal rate")
         if self.p_value < 1e-3:
-            found.append(
+            messages.append(
                 f"the tables are further from the field than noise explains (p = {self.p_value:.2g}): the variables "
                 "depend on each other in more ways than its cliques allow, or the channel was another one"
             )
-        return tuple(found)
+        return tuple(messages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,9 @@ class MarginalTable(Result):
     def rows(self) -> Iterator[tuple[tuple[Label, ...], float, float, float, float]]:
         """Labels, estimate, standard error, lower and upper end of every cell."""
         columns = (self.estimate, self.standard_error, self.lower, self.upper)
-        for labels, *values in zip(product(*self.labels), *(each.ravel().tolist() for each in columns), strict=True):
+        for labels, *values in zip(
+            product(*self.labels), *(column.ravel().tolist() for column in columns), strict=True
+        ):
             yield labels, *values
 
 

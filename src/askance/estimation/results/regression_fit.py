@@ -116,7 +116,7 @@ class RegressionFit(Fit):
         sample, data = self._sample(x, weights, "prevalence")
         if x is None and isinstance(by, str) and by not in self.model.terms:
             sample, data = self._in_order_of_the_table(sample)
-        groups = group_rows(sample, by, self.model, data, given=x is not None)
+        groups = group_rows(sample, by, self.model, data, has_x=x is not None)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
         theta, covariance, basis = self._in_basis()

@@ -79,7 +79,7 @@ def _digits(row: Any) -> int:
     return 1 - math.floor(math.log10(error)) if 1e-8 < error < 0.1 else 1
 
 
-def predictions_table(predictions: Predictions | Posteriors, given: str = "", *notes: str) -> Table:
+def predictions_table(predictions: Predictions | Posteriors, condition: str = "", *notes: str) -> Table:
     """The probabilities of every row, counted from 0; of two answers the second."""
     columns = (Column("row", align="left"), *estimate_columns(predictions.confidence, "probability", "percent"))
     rows = [
@@ -89,7 +89,9 @@ def predictions_table(predictions: Predictions | Posteriors, given: str = "", *n
     ]
     title = _title("Probability of {}", "Probabilities of {} answers", predictions.outputs)
     return Table(
-        *_by_answer(columns, rows, predictions.outputs), title=f"{title}, {given}" if given else title, notes=notes
+        *_by_answer(columns, rows, predictions.outputs),
+        title=f"{title}, {condition}" if condition else title,
+        notes=notes,
     )
 
 

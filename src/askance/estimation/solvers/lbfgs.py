@@ -121,11 +121,11 @@ def minimise(
             gained = recent[0] - value if len(recent) > _STEPS else math.inf
             if -slope <= slack or (gained <= _STEPS * allowed and -slope <= 10 * allowed):
                 return Minimum(point, value, gradient, iteration, evaluations, True)
-        found, trials = _search(function, point, value, direction, slope, slack, penalty, slopes)
+        lower, trials = _search(function, point, value, direction, slope, slack, penalty, slopes)
         evaluations += trials
-        if found is None:
+        if lower is None:
             return Minimum(point, value, gradient, iteration, evaluations, False)
-        point, value, new_gradient, step = found
+        point, value, new_gradient, step = lower
         change = np.subtract(new_gradient, gradient, out=gradient)
         bend = dot(step, change)
         if bend > 0:

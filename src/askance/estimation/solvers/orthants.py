@@ -45,27 +45,27 @@ class L1Penalty:
         """The penalty on tables like `start`; None where all of l1 is 0."""
         if isinstance(l1, (int, float)) and l1 == 0:
             return None
-        given = as_floats(l1, "l1")
+        penalties = as_floats(l1, "l1")
         try:
-            fits = np.broadcast_shapes(given.shape, start.shape) == start.shape
+            fits = np.broadcast_shapes(penalties.shape, start.shape) == start.shape
         except ValueError:
             fits = False
         if not fits:
             raise ShapeError(
-                f"has shape {given.shape}",
+                f"has shape {penalties.shape}",
                 argument="l1",
                 allowed=f"a number, or a shape that broadcasts to {start.shape}",
                 remedy="Give one number for all, or one for every entry.",
             )
-        usable = (given >= 0) & (given <= _LARGEST)
+        usable = (penalties >= 0) & (penalties <= _LARGEST)
         if not usable.all():
             raise InputError(
-                f"contains {given[~usable][0]}",
+                f"contains {penalties[~usable][0]}",
                 argument="l1",
                 allowed=f"0 to {_LARGEST:g}",
                 remedy="0 leaves an entry without a penalty.",
             )
-        weights = given.astype(start.dtype)
+        weights = penalties.astype(start.dtype)
         free = weights == 0
         if free.all():
             return None
