@@ -83,7 +83,8 @@ def test_moments_of_a_sum_match_an_average_with_one_weight_per_part() -> None:
 def test_parts_of_one_channel_add_up_and_one_part_is_that_part() -> None:
     halves = [sums_of(BITS, 700, 3), sums_of(BITS, 900, 4)]
     whole = estimate(MODEL, halves[0] + halves[1])
-    for evidence in (Together(*halves), Together(halves[0] + halves[1], Tally(DRAWN))):
+    nobody = Tally(Direct(4))
+    for evidence in (Together(*halves), Together(halves[0] + halves[1], Tally(DRAWN)), Together(nobody, *halves)):
         fit = estimate(MODEL, evidence)
         np.testing.assert_array_equal(fit.theta, whole.theta)
         assert dict(fit.channel) == dict(whole.channel)

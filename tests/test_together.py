@@ -27,7 +27,7 @@ from askance import (
 )
 from askance._arrays import AnyArray, FloatArray
 from askance.channels import FiniteChannel
-from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError
+from askance.errors import AskanceWarning, EmptyDataError, IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation import entry
 from askance.estimation.checks.surprise import surprise
 from askance.estimation.problems import conditional_moments
@@ -248,6 +248,26 @@ def test_clusters_are_those_of_the_rows_in_use() -> None:
     ]
     with pytest.raises(InputError, match=r"there is one cluster, 0\.0,"):
         estimate(model, Together(*parts), "moments")
+
+
+def test_few_clusters_are_those_of_the_rows_in_use() -> None:
+    """Moments have two clusters, the likelihood thirty more."""
+    rng, blurred = np.random.default_rng(2), MatrixChannel([["1/2", "1/2", "0"], ["1/2", "1/2", "1"]])
+    model, x = Softmax(3, ["Intercept"]), np.ones((300, 1))
+    parts = [
+        Responses(Direct(3)).add(x, rng.integers(0, 3, 300), clusters=np.arange(300) % 2),
+        Responses(blurred).add(x, rng.integers(0, 2, 300), clusters=2 + np.arange(300) % 30),
+    ]
+    with pytest.warns(AskanceWarning, match="2 clusters for 2 parameters"):
+        estimate(model, Together(*parts), "moments")
+    for method in ("one-step", "marginal"):  # warnings are errors
+        assert estimate(model, Together(*parts), method).covariance_kind == "cluster-robust"
+
+
+def test_the_pilot_of_several_designs_is_solved_once() -> None:
+    problem = problem_of(MODEL, Together(*(expected(design, 20) for design in DESIGNS)))
+    assert problem.moments("best") is problem.moments("best")
+    assert problem.moments("best") is not problem.moments("plain")
 
 
 # -- what follows ------------------------------------------------------------------------------------------------------

@@ -80,8 +80,9 @@ class Together:
             return joined_arms(self._pieces)
         require_one_purpose(self.channels)
         answers = [piece for piece in self._pieces if isinstance(piece, Tally) and _has_law(piece.channel)]
-        merged: dict[str, Any] = {"": pool(answers)} if answers else {}
-        for number, piece in enumerate(piece for piece in self._pieces if not any(piece is one for one in answers)):
+        others = [piece for piece in self._pieces if not any(piece is one for one in answers)]
+        merged: dict[str, Any] = {} if others and not any(map(_count, answers)) else {"": pool(answers)}
+        for number, piece in enumerate(others):
             key = piece.channel.fingerprint if isinstance(piece, Tally) else str(number)
             merged[key] = merged[key] + piece if key in merged else piece
         kept = [piece for piece in merged.values() if _count(piece)]
