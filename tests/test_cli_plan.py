@@ -179,7 +179,7 @@ SHARES = ["--share", "no=0.6", "--share", "maybe=3/10", "--share", "yes=0.1"]
 def run(command: str, *arguments: str) -> Any:
     result = CliRunner().invoke(askance, ["plan", command, *arguments, "--json"])
     assert result.exit_code == 0, result.output
-    return json.loads(result.output)
+    return json.loads(result.stdout)
 
 
 def refused_by(command: str, *arguments: str) -> str:

@@ -29,7 +29,7 @@ def test_regions_are_written_and_summed_up(corpus: Path, tmp_path: Path) -> None
     output = tmp_path / "r.jsonl"
     result = run(corpus, "--window", 3, "-o", output, "--json")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.output) == {
+    assert json.loads(result.stdout) == {
         "regions": 20,
         "sentences": 20,
         "tokens": 80,
@@ -108,7 +108,7 @@ def test_what_the_counts_determine(corpus: Path, tmp_path: Path) -> None:
     from askance.text.counts.identifiability import identifiability
 
     options = ("--window", 3, "--check", "-o", tmp_path / "r.jsonl")
-    found = json.loads(run(corpus, *options, "--json").output)
+    found = json.loads(run(corpus, *options, "--json").stdout)
     expected = identifiability(read_regions(tmp_path / "r.jsonl").regions)
     assert found["identifiability"] == json.loads(json.dumps(expected.to_json()))
     assert expected.summary() in run(corpus, *options).output

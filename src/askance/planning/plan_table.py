@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,7 @@ _HIDDEN = (
     "support",
 )
 PARAMETERS = "parameters"
+_BETWEEN = "  "
 # Designs whose errors agree to this share tell equally much.
 _SAME = 1e-6
 # Biases below this share of the standard error are not worth mentioning.
@@ -140,11 +142,15 @@ def has_parameters(plan: Plan) -> bool:
     return any(_parameters(design) for design in listed(plan))
 
 
-def table_of(plan: Plan) -> list[list[str]]:
-    """Names of columns, and rows; without parameters where no design has any."""
+def table_within(plan: Plan, width: int) -> tuple[list[list[str]], list[str]]:
+    """Names of columns and rows; and lines for below them, of the parameters where these make it wider than `width`."""
     lines = [columns_of(plan), *rows_of(plan)]
     place = lines[0].index(PARAMETERS)
-    return lines if has_parameters(plan) else [[*line[:place], *line[place + 1 :]] for line in lines]
+    wide = sum(max(len(line[i]) for line in lines) + len(_BETWEEN) for i in range(len(lines[0])))
+    if has_parameters(plan) and wide <= width:
+        return lines, []
+    below = [f"{line[0]}: {line[place]}" for line in lines[1:] if line[place]]
+    return [[*line[:place], *line[place + 1 :]] for line in lines], below
 
 
 def notes_of(plan: Plan) -> list[str]:
@@ -208,9 +214,11 @@ def _enumeration(names: Iterable[str]) -> str:
 
 def as_text(plan: Plan) -> str:
     """The table as plain text."""
-    lines = table_of(plan)
+    lines, _ = table_within(plan, sys.maxsize)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    table = [
+        _BETWEEN.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    ]
     return "\n".join([title_of(plan), guess_of(plan), *table, *notes_of(plan)])
 
 

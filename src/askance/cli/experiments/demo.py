@@ -51,7 +51,7 @@ def demo_command(out: Path, seed: int, respondents: int) -> None:
     for name, story in STORIES.items() if not wants_json() else ():
         click.echo(f"{story.heading(results[name]['config'])}\n")
         for table in story.tables(results[name]):
-            print_table(table.title, [column.name for column in table.columns], table.rows, folded="")
+            print_table(table.title, [column.name for column in table.columns], table.rows, whole=True)
     places = [f"picture  {out / name}.png\nnumbers  {out / name}.json" for name in PARTS]
     show(Text("\n".join([*places, f"report   {page}"]), _for_programs(results)))
 

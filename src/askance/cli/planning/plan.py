@@ -15,7 +15,6 @@ from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.guided import GuidedGroup, command
 from askance.cli.shared.options import NUMBER, Read, level_option, option, read_number, read_pair
-from askance.cli.shared.progress import working
 
 if TYPE_CHECKING:
     from askance.planning import SurveyGuess
@@ -86,18 +85,17 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
 
     goal, coefficient, prevalence = _goal(flags), flags["coefficient"], flags["prevalence"]
     guess = _guess(flags)
-    with working("predicting errors through all designs"):
-        plan = lib.plan_survey(
-            guess.model,
-            designs_of(flags["designs"], flags["privacy_level"]),
-            guess.theta,
-            guess.x,
-            target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
-            method=flags["method"],
-            confidence=flags["confidence"],
-            effect=flags["effect"],
-            **goal,
-        )
+    plan = lib.plan_survey(
+        guess.model,
+        designs_of(flags["designs"], flags["privacy_level"]),
+        guess.theta,
+        guess.x,
+        target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
+        method=flags["method"],
+        confidence=flags["confidence"],
+        effect=flags["effect"],
+        **goal,
+    )
     show_plan(plan, plot, f"at prevalence {prevalence:g}", prevalence=prevalence)
 
 

@@ -18,7 +18,7 @@ from askance.cli.shared.options import (
     options,
     seed_option,
 )
-from askance.cli.shared.printing import Text, print_table, show, wants_json
+from askance.cli.shared.printing import Text, print_table, show, terminal_width, wants_json
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE
 from askance.errors import InputError
@@ -123,7 +123,7 @@ def show_plan(plan: Plan, plot: Path | None, guess: str = "", **more: Any) -> No
         guess: more words about what was guessed.
         more: fields that are put first in the JSON.
     """
-    from askance.planning.plan_table import PARAMETERS, guess_of, notes_of, table_of, title_of
+    from askance.planning.plan_table import guess_of, notes_of, table_within, title_of
 
     if plot is not None:
         try:
@@ -133,8 +133,9 @@ def show_plan(plan: Plan, plot: Path | None, guess: str = "", **more: Any) -> No
             raise InputError(
                 f"--plot {plot}: {reason}.", remedy="Give the path of a .png, .svg or .pdf file."
             ) from None
+    lines, below = table_within(plan, terminal_width())
     if not wants_json():
-        columns, *rows = table_of(plan)
-        print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", columns, rows, folded=PARAMETERS)
+        print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", lines[0], lines[1:], whole=True)
     picture = [] if plot is None else [f"picture  {plot}"]
-    show(Text("\n".join([*notes_of(plan), *picture]), {**more, **plan.to_json()}))
+    content = {**more, **plan.to_json(), "warnings": []}
+    show(Text("\n".join([*below, *notes_of(plan), *picture]), content))

@@ -95,17 +95,21 @@ def print_file(text: str) -> None:
     click.echo(text if in_memory else text.encode("utf-8"), nl=False)
 
 
-def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, folded: str | None = None
-) -> None:
+def terminal_width() -> int:
+    """Of the terminal, in characters; 80 where there is none."""
+    from rich.console import Console
+
+    return Console().width
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: bool = False) -> None:
     """A plain table that fits the terminal; without column names when they are all empty.
 
     Args:
         title: above it, if any.
         columns: their names.
         rows: of texts.
-        folded: the column whose cells are broken over lines where the terminal is narrow, "" for none; where that is
-            not enough, lines become longer than the terminal is wide. Default: all but the first.
+        whole: no cell is broken, even where lines become longer than the terminal is wide.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -113,20 +117,16 @@ def print_table(
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=any(columns), header_style="bold")
-    cells, widths = list(rows), []
     for i, column in enumerate(columns):
-        stays = i == 0 if folded is None else column != folded  # names and flags stay whole
-        table.add_column(Text(column), no_wrap=stays, overflow="fold")
-        texts = [line[i] for line in (columns, *cells)]
-        widths.append(
-            _GAP + max(cell_len(part) for text in texts for part in ([text] if stays else [*text.split(), ""]))
-        )
+        table.add_column(Text(column), no_wrap=whole or i == 0)  # names and flags stay whole
+    cells = list(rows)
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
     if title:
         console.print(Text(title, style="italic"))
-    if folded is not None:
-        console = Console(highlight=False, width=max(console.width, sum(widths)))
+    if whole:
+        widths = [max(cell_len(line[i]) for line in (columns, *cells)) for i in range(len(columns))]
+        console = Console(highlight=False, width=max(console.width, sum(widths) + _GAP * len(widths)))
     console.print(table)
     console.print()
