@@ -178,7 +178,7 @@ class CountLikelihood:
         np.exp(table, out=p)
         self._normalise(p)
         self._sum_exactly(p)
-        self._tilt(p, self._treatments["sinkhorn"])
+        self._approximate(p, self._treatments["sinkhorn"])
         weights = self._regions.weights
         self._run(
             region_collect.collect,
@@ -238,6 +238,10 @@ class CountLikelihood:
                 (self._layout, lost),
                 (self._tilts, self._posterior, self._value),
             )
+
+    def _approximate(self, p: AnyArray, regions: IntArray) -> None:
+        """What is done with regions that are not summed exactly; experiments put other sums in its place."""
+        self._tilt(p, regions)
 
     def _tilt(self, p: AnyArray, regions: IntArray) -> None:
         self._split(
