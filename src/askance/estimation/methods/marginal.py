@@ -19,6 +19,7 @@ from askance.estimation.methods.common import (
     choose_covariance_kind,
     likelihood_covariance,
     says_less_than_the_prior,
+    settled,
 )
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.outcome import Diagnostics, LocalMaximum, Notice, Outcome
@@ -218,7 +219,15 @@ def climb_newton(problem: Problem, start: FloatArray, tolerance: float = 1e-20) 
     """Newton steps with the exact Hessian."""
     likelihood = problem.likelihood()
     finish = likelihood.expected_information if "expected" in problem.covariance_kinds else None
-    return newton(likelihood, start, problem.standard, tolerance=tolerance, escaped=problem.ran_off, finish=finish)
+    return newton(
+        likelihood,
+        start,
+        problem.standard,
+        tolerance=tolerance,
+        settled=settled(problem),
+        escaped=problem.ran_off,
+        finish=finish,
+    )
 
 
 def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -> Solution:
