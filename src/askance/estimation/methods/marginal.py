@@ -30,6 +30,7 @@ from askance.estimation.solvers.newton import Solution, newton
 
 #: How one start is climbed from.
 Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
+_Climb: TypeAlias = Callable[[Problem, FloatArray], Solution]
 
 # Two ends are the same maximum when their distributions differ by less than this in every output.
 _SAME_MAXIMUM = 1e-4
@@ -171,11 +172,9 @@ def _require_identified(problem: Problem, sample: Problem) -> None:
     raise refusal
 
 
-def _explored(
-    sample: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
-) -> list[FloatArray]:
+def _explored(sample: Problem, points: list[FloatArray], climb: _Climb) -> list[FloatArray]:
     """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
-    rough = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
+    rough: _Climb = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
     ends = [rough(sample, point) for point in points]
     chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
     others = [
