@@ -19,6 +19,7 @@ from askance.estimation.methods.common import (
     choose_covariance_kind,
     likelihood_covariance,
     says_less_than_the_prior,
+    settled,
 )
 from askance.estimation.methods.moments import fit_moments
 from askance.estimation.outcome import Diagnostics, LocalMaximum, Notice, Outcome
@@ -29,6 +30,7 @@ from askance.estimation.solvers.newton import Solution, newton
 
 #: How one start is climbed from.
 Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
+_Climb: TypeAlias = Callable[[Problem, FloatArray], Solution]
 
 # Two ends are the same maximum when their distributions differ by less than this in every output.
 _SAME_MAXIMUM = 1e-4
@@ -170,11 +172,9 @@ def _require_identified(problem: Problem, sample: Problem) -> None:
     raise refusal
 
 
-def _explored(
-    sample: Problem, points: list[FloatArray], climb: Callable[[Problem, FloatArray], Solution]
-) -> list[FloatArray]:
+def _explored(sample: Problem, points: list[FloatArray], climb: _Climb) -> list[FloatArray]:
     """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
-    rough = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
+    rough: _Climb = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
     ends = [rough(sample, point) for point in points]
     chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
     others = [
@@ -218,7 +218,15 @@ def climb_newton(problem: Problem, start: FloatArray, tolerance: float = 1e-20) 
     """Newton steps with the exact Hessian."""
     likelihood = problem.likelihood()
     finish = likelihood.expected_information if "expected" in problem.covariance_kinds else None
-    return newton(likelihood, start, problem.standard, tolerance=tolerance, escaped=problem.ran_off, finish=finish)
+    return newton(
+        likelihood,
+        start,
+        problem.standard,
+        tolerance=tolerance,
+        settled=settled(problem),
+        escaped=problem.ran_off,
+        finish=finish,
+    )
 
 
 def climb_em(problem: Problem, start: FloatArray, max_iterations: int = 5_000) -> Solution:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from askance.design.covariances import Weighting
 from askance.errors import ConvergenceWarning, RepairWarning
-from askance.estimation.methods.common import check_prior_scale, choose_covariance_kind, says_less_than_the_prior
+from askance.estimation.methods.common import (
+    check_prior_scale,
+    choose_covariance_kind,
+    says_less_than_the_prior,
+    settled,
+)
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
 from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, MomentProblem
@@ -45,7 +50,13 @@ def fit_moments(
     check_prior_scale(prior_scale)
     kind = choose_covariance_kind(problem, covariance, ("robust", "expected"))
     equations = problem.moments(weighting)
-    solution = newton(equations.matching(), equations.start(), problem.standard, escaped=equations.is_outside)
+    solution = newton(
+        equations.matching(),
+        equations.start(),
+        problem.standard,
+        settled=settled(problem),
+        escaped=equations.is_outside,
+    )
     messages: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
     spread, noise, used = None, None, str(kind)

@@ -24,11 +24,9 @@ from askance.models.enumerated import Enumerated
 if TYPE_CHECKING:
     from askance.estimation.problems.responses_problem import ResponsesProblem
 
-# With more rows than this, a thinned sample is looked through for maxima, and one gives the start of the convex fit:
-# large enough to save all rows a pass.
+# With more rows than this, a thinned sample gives the start of the convex fit.
 THINNED_FROM = 100_000
 THINNED_TO = 20_000
-_START_FROM = 50_000
 #: With more parameters than this their covariance is not formed and Newton steps are too expensive.
 WIDE_FROM = 2000
 # Designs with an unbiased β identify nothing in a direction in which they tell less than this share of the best one.
@@ -160,7 +158,7 @@ class ConditionalMoments:
             return self._pilot
         if problem.rows.n_rows < THINNED_FROM:
             return np.zeros(problem.model.dimension)
-        sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // _START_FROM)
+        sample = problem.rows.thinned(problem.evidence, problem.rows.n_rows // THINNED_TO)
         sample = sample.aimed(self._targets, self._importance)
         thinned = _TargetMatching(problem, None, sample)
         end = newton(thinned, np.zeros(problem.model.dimension), problem.standard, tolerance=1e-8, max_iterations=20)

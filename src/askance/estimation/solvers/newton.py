@@ -17,9 +17,8 @@ _LONGEST_STEP = 5.0
 _FLOOR = 1e-14
 # Decreases smaller than this share of the value are lost in rounding and not asked for.
 _ROUNDING = 1e-14
-# Near the end a step squares the error. A decrement this small tells how well: where the next one is below the second
-# number, even its step would be lost in rounding.
-_NEAR, _EXACT = 1e-10, 1e-26
+# Near the end a step squares the error: two decrements tell the next, where the last is this small.
+_NEAR = 1e-10
 # A curvature below minus this share of the largest is negative, not rounding.
 _SADDLE = 1e-8
 
@@ -49,6 +48,7 @@ def newton(
     standard: Standard,
     *,
     tolerance: float = 1e-20,
+    settled: float = 0.0,
     max_iterations: int = 300,
     escaped: Callable[[FloatArray], bool] | None = None,
     finish: Callable[[FloatArray], object] | None = None,
@@ -63,6 +63,7 @@ def newton(
         start: where to begin, shape (d,).
         standard: coordinates that make the steps independent of units.
         tolerance: on the squared decrement.
+        settled: a decrement that nothing more is done about: where it is what a step will leave, that step is the last.
         max_iterations: how many steps at most.
         escaped: tells that θ has run off and the iteration should end.
         finish: what is asked for next at the last θ, and before its value: one pass over rows gives both.
@@ -81,7 +82,7 @@ def newton(
                 theta, value = lower
                 continue
         last = decrement <= tolerance or np.abs(step).max() < 1e-13
-        last = last or (decrement < _NEAR and downhill is None and decrement**3 < _EXACT * before**2)
+        last = last or (decrement < _NEAR and downhill is None and decrement**3 < settled * before**2)
         before = decrement
         if last and finish is not None:
             finish(theta + standard.to_parameters(step))
