@@ -264,7 +264,7 @@ def test_predictions_go_to_a_tool_and_come_back(folder: Path, tool: Tool) -> Non
         with pytest.raises(EmptyDataError, match="not annotated"):
             run(evaluate_command, folder / "model", output)
     else:
-        assert json.loads(run(evaluate_command, folder / "model", output, "--json").output)["accuracy"] == 1.0
+        assert json.loads(run(evaluate_command, folder / "model", output, "--json").stdout)["accuracy"] == 1.0
 
 
 def test_annotations_train_a_tagger(folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_annotations_train_a_tagger(folder: Path) -> None:
     task = {"id": 1, "data": {"text": "the dog"}, "annotations": [annotated(1, labels(4, 7, "NN", "dog"))]}
     labelled.write_text(json.dumps([task]))
     result = run(train_command, folder / "regions.jsonl", "--labelled", labelled, "-o", folder / "m", "--json")
-    assert json.loads(result.output)["labelled_tokens"] == 1
+    assert json.loads(result.stdout)["labelled_tokens"] == 1
     (folder / "export.jsonl").write_text('{"text": "the dog", "label": [[4, 7, "NN"], [0, 3, "XX"]]}')
     with pytest.raises(InputError, match="has the tag 'XX'"):
         run(train_command, folder / "regions.jsonl", "--labelled", folder / "export.jsonl", "-o", folder / "m")

@@ -44,7 +44,7 @@ def test_it_writes_the_channel_that_python_finds(model: str, tmp_path: Path) -> 
     assert done.exit_code == 0, done.output
     expected = optimal_channel(PAPER, 1, [5, -1], target="moments")
     assert read_channel(path) == expected
-    found = json.loads(done.output)
+    found = json.loads(done.stdout)
     assert found["value"] == pytest.approx(22568.1, rel=1e-5)
     assert found["output"] == str(path)
     words = call(*given)
@@ -57,7 +57,7 @@ def test_shares_are_a_guess_of_their_own() -> None:
     p = np.array([0.9, 0.08, 0.02])
     answers = Enumerated.saturated(["no", "maybe", "yes"])
     expected = optimal_channel(answers, 1, np.log(p[1:] / p[0]), weights="shares")
-    found = json.loads(done.output)
+    found = json.loads(done.stdout)
     assert found["weights"] == "shares"
     assert found["value"] == pytest.approx(expected.value, rel=1e-6)
 
@@ -69,7 +69,7 @@ def test_several_guesses(model: str, tmp_path: Path) -> None:
         done = call(model, flag, str(points), "--privacy-level", "1", "--json")
         assert done.exit_code == 0, done.output
         expected = optimal_channel(PAPER, 1, **{given: [[5, -1], [2, 0]]})  # type: ignore[arg-type]
-        assert json.loads(done.output)["value"] == pytest.approx(expected.value, rel=1e-6)
+        assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-6)
 
 
 def test_the_fit_of_a_pilot(model: str, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_fit_of_a_pilot(model: str, tmp_path: Path) -> None:
     save(estimate(PAPER, Tally(pilot, counts)), path)
     done = call(model, "--fit", str(path), "--for", "shares", "--privacy-level", "1", "--json")
     assert done.exit_code == 0, done.output
-    assert len(json.loads(done.output)["points"]) == 5  # the estimate, and two standard errors around it each way
+    assert len(json.loads(done.stdout)["points"]) == 5  # the estimate, and two standard errors around it each way
 
 
 @pytest.mark.parametrize(

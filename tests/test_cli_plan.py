@@ -33,7 +33,7 @@ def call(*arguments: str) -> Result:
 def parsed(*arguments: str) -> Any:
     result = call(*arguments, "--json")
     assert result.exit_code == 0, result.output
-    return json.loads(result.output)
+    return json.loads(result.stdout)
 
 
 def refused(*arguments: str) -> str:

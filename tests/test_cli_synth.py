@@ -181,7 +181,7 @@ def test_synth_writes_labels(fit: FieldFit, tmp_path: Path) -> None:
     save(fit, source)
     result = run(source, "-n", 2000, "--seed", 1, "-o", target, "--json")
     assert result.exit_code == 0, result.output
-    content = json.loads(result.output)
+    content = json.loads(result.stdout)
     assert content["records"] == 2000
     assert content["privacy_level"] == pytest.approx(3)
     with target.open(encoding="utf-8", newline="") as file:

@@ -157,7 +157,7 @@ def test_commands_read_pipes() -> None:
     arguments = ["--formula", "said ~ I(age - 45)", *DESIGN, "--json"]
     fit = through_pipe(data, lambda path: CliRunner().invoke(askance, ["fit", path, *arguments]))
     assert fit.exit_code == 0, fit.output
-    assert json.loads(fit.output)["prevalence"]
+    assert json.loads(fit.stdout)["prevalence"]
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no names here")
