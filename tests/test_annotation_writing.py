@@ -256,10 +256,10 @@ def test_predictions_go_to_a_tool_and_come_back(folder: Path, tool: Tool) -> Non
     found = read_annotations(output, predictions=True)
     tags = [("DT", "NN", "VB"), ("DT", "NN")]
     assert (found.tool, [found.corpus.tags_of(i) for i in range(2)]) == (tool, tags)
-    printed = run(tag_command, folder / "model", folder / "in.txt", "--to", tool).output
+    printed = run(tag_command, folder / "model", folder / "in.txt", "--to", tool).stdout
     assert printed.encode() == output.read_bytes()
-    again = run(tag_command, folder / "model", output, "--to", "tsv").output  # the words of a tool's file, tagged anew
-    assert again == run(tag_command, folder / "model", folder / "in.txt").output
+    again = run(tag_command, folder / "model", output, "--to", "tsv").stdout  # the words of a tool's file, tagged anew
+    assert again == run(tag_command, folder / "model", folder / "in.txt").stdout
     if tool == "label-studio":
         with pytest.raises(EmptyDataError, match="not annotated"):
             run(evaluate_command, folder / "model", output)
@@ -279,12 +279,12 @@ def test_annotations_train_a_tagger(folder: Path) -> None:
 
 
 def test_formats_of_the_command(folder: Path) -> None:
-    as_json = run(tag_command, folder / "model", folder / "in.txt", "--json").output
-    assert as_json == run(tag_command, folder / "model", folder / "in.txt", "--to", "jsonl").output
-    assert as_json == run(tag_command, folder / "model", folder / "in.txt", "--to", "jsonl", "--json").output
+    as_json = run(tag_command, folder / "model", folder / "in.txt", "--json").stdout
+    assert as_json == run(tag_command, folder / "model", folder / "in.txt", "--to", "jsonl").stdout
+    assert as_json == run(tag_command, folder / "model", folder / "in.txt", "--to", "jsonl", "--json").stdout
     with pytest.raises(InputError, match="--json is given with --to prodigy"):
         run(tag_command, folder / "model", folder / "in.txt", "--to", "prodigy", "--json")
     given = '{"text": "the dog sees.", "answer": "reject"}'
     result = CliRunner().invoke(askance, ["tag", str(folder / "model"), "--format", "prodigy"], input=given)
-    assert result.output.splitlines()[1:4] == ["the\tDT", "dog\tNN", "sees\tVB"]
-    assert "prodigy" in run(tag_command, "--help").output
+    assert result.stdout.splitlines()[1:4] == ["the\tDT", "dog\tNN", "sees\tVB"]
+    assert "prodigy" in run(tag_command, "--help").stdout

@@ -48,7 +48,7 @@ def test_it_writes_the_channel_that_python_finds(model: str, tmp_path: Path) -> 
     assert found["value"] == pytest.approx(22568.1, rel=1e-5)
     assert found["output"] == str(path)
     words = call(*given)
-    assert expected.summary() in words.output
+    assert expected.summary() in words.stdout
 
 
 def test_shares_are_a_guess_of_their_own() -> None:

@@ -120,16 +120,16 @@ def test_one_privacy_level() -> None:
 def test_tables_for_people(goal: list[str], words: list[str]) -> None:
     result = call("--prevalence", "0.2", *goal)
     assert result.exit_code == 0
-    text = re.sub(r"\s+", " ", result.output)
+    text = re.sub(r"\s+", " ", result.stdout)
     for word in [*words, "unrelated-question", "disguised-response", "direct"]:
         assert word in text
-    assert max(map(len, result.output.splitlines())) <= 100
+    assert max(map(len, result.stdout.splitlines())) <= 100
 
 
 def test_plot(tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
     result = call("--prevalence", "0.2", "--standard-error", "0.02", "--plot", str(picture))
-    assert str(picture) in result.output.replace("\n", "")
+    assert str(picture) in result.stdout.replace("\n", "")
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "--plot" in refused(
         "--prevalence", "0.2", "--standard-error", "0.02", "--plot", str(tmp_path / "no" / "plan.png")
@@ -265,12 +265,12 @@ def test_plans_for_people(described: str, tmp_path: Path) -> None:
     picture = tmp_path / "plan.png"
     arguments = ["plan", "shares", *SHARES, "--respondents", "3000", "--standard-error", "0.02", "--plot", str(picture)]
     result = CliRunner().invoke(askance, arguments)
-    text = re.sub(r"\s+", " ", result.output)
+    text = re.sub(r"\s+", " ", result.stdout)
     for word in ("smallest privacy level for a standard error of 0.02 with 3,000 respondents", "optimal", "left out"):
         assert word in text
     assert picture.read_bytes().startswith(b"\x89PNG")
     arguments = ["plan", "model", described, "--theta", "2,-1", "--privacy-level", "1", "--respondents", "900"]
-    text = re.sub(r"\s+", " ", CliRunner().invoke(askance, arguments).output)
+    text = re.sub(r"\s+", " ", CliRunner().invoke(askance, arguments).stdout)
     for word in ("what 900 respondents buy", "coordinate-release, tuned", "by: the estimator"):
         assert word in text
 

@@ -45,7 +45,7 @@ def test_regions_are_written_and_summed_up(corpus: Path, tmp_path: Path) -> None
     assert found.closed.all()
     assert found.lengths.tolist() == [3] * 20
     first = output.read_bytes()
-    assert "20, of 3.0 tokens on average" in run(corpus, "--window", 3, "-o", output).output
+    assert "20, of 3.0 tokens on average" in run(corpus, "--window", 3, "-o", output).stdout
     assert output.read_bytes() == first
     run(corpus, "--window", 3, "--seed", 1, "-o", output)
     assert output.read_bytes() != first
@@ -111,4 +111,4 @@ def test_what_the_counts_determine(corpus: Path, tmp_path: Path) -> None:
     found = json.loads(run(corpus, *options, "--json").stdout)
     expected = identifiability(read_regions(tmp_path / "r.jsonl").regions)
     assert found["identifiability"] == json.loads(json.dumps(expected.to_json()))
-    assert expected.summary() in run(corpus, *options).output
+    assert expected.summary() in run(corpus, *options).stdout

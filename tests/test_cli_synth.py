@@ -192,7 +192,7 @@ def test_synth_writes_labels(fit: FieldFit, tmp_path: Path) -> None:
     # Once in two million times beyond five deviations.
     assert abs(share - fit.marginal(["smokes"]).estimate[1]) < 5 * 0.5 / np.sqrt(2000)
     first = target.read_bytes()
-    assert "synthetic records written" in run(source, "-n", 2000, "--seed", 1, "-o", target).output
+    assert "synthetic records written" in run(source, "-n", 2000, "--seed", 1, "-o", target).stdout
     assert target.read_bytes() == first
     assert isinstance(run(source, "-n", 2000, "--seed", 2, "-o", target).exception, InputError)
     assert target.read_bytes() == first, "synthetic records replace nothing else"

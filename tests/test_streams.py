@@ -23,7 +23,7 @@ from askance.text import read_annotations, read_regions, read_sentences, read_sh
 
 from .annotation_examples import DOCCANO, LABEL_STUDIO
 from .signals import PATIENCE, end_by, start
-from .test_cli import assert_one_line, call
+from .test_cli import assert_one_line, call, outcome_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and signals are those of POSIX")
 CHANNEL = Warner("2/3")
@@ -221,7 +221,7 @@ def test_a_full_output_is_told(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full, start(*ASKANCE, *arguments, stdout=full) as process:
         _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert told.decode() == (
+    assert outcome_of(2, "", told.decode()).err == (
         "askance: cannot write to standard output: No space left on device. Make room, or send it elsewhere.\n"
     )
 
@@ -315,6 +315,6 @@ def test_little_memory_is_told(tmp_path: Path) -> None:
     with start(sys.executable, "-c", LITTLE, "aggregate", tmp_path / "large.state", "-o", tmp_path / "a") as process:
         _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
-    assert told.decode() == (
+    assert outcome_of(2, "", told.decode()).err == (
         "askance: there is not enough memory for this. Take smaller numbers, or fewer rows at a time.\n"
     )
