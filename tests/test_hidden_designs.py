@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from askance import Responses, estimate
+from askance import Responses, estimate, load, regress, save
 from askance._arrays import FloatArray
 from askance.errors import InputError
 from askance.estimation.results.hidden_fit import HiddenFit
@@ -167,3 +169,29 @@ def test_a_list_as_in_r() -> None:
     assert binomial.log_likelihood == pytest.approx(-1444.394, abs=0.001)
     assert (multinomial.theta[1], multinomial.standard_errors[1]) == pytest.approx((1.934, 0.565), abs=0.002)
     assert multinomial.log_likelihood == pytest.approx(-1425.716, abs=0.01)
+
+
+def test_fits_are_saved(tmp_path: Path) -> None:
+    """All that is known, but for the reports; a formula codes new data after loading."""
+    design = ListExperiment(2, control_law="binomial", dependent=True)
+    data = {
+        "n": [0, 1, 2, 1, 0, 3, 2, 1, 1, 2] * 40,
+        "treated": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1] * 40,
+        "old": [0, 1] * 200,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = regress("n ~ old", data, design, arm="treated")
+    save(fit, tmp_path / "a.fit")
+    again = load(tmp_path / "a.fit")
+    assert isinstance(again, HiddenFit)
+    np.testing.assert_array_equal(again.theta, fit.theta)
+    np.testing.assert_array_equal(again.covariance, fit.covariance)
+    assert again.parameter_names == fit.parameter_names
+    assert again.summary() == fit.summary()
+    x = again.design.matrix({"old": [0, 1]})
+    np.testing.assert_array_equal(again.model.probabilities(again.theta, x), fit.model.probabilities(fit.theta, x))
+    with pytest.raises(InputError, match="x is missing"):
+        again.shares(TRAIT)
+    with pytest.raises(InputError, match="no evidence"):
+        again.profile_interval("trait:old")

@@ -19,11 +19,13 @@ from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit
 from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
 from askance.estimation.results.fit import DistributionFit
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields, describing
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
 from askance.models.enumerated import Enumerated
+from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
@@ -33,7 +35,7 @@ FIT_FORMAT = "fit/2"
 _FIELD_FORMAT = "field/1"
 FIT_FORMATS = ("fit/1", FIT_FORMAT, _FIELD_FORMAT)
 
-AnyFit: TypeAlias = DistributionFit | RegressionFit | FieldFit | ConditionalFieldFit | LinearFit
+AnyFit: TypeAlias = DistributionFit | RegressionFit | HiddenFit | FieldFit | ConditionalFieldFit | LinearFit
 
 # Arrays of more numbers than this stand behind the header, in eight bytes a number.
 _LARGE, _BYTES = 10_000, 8
@@ -108,10 +110,10 @@ def _own_content(fit: AnyFit) -> dict[str, Any]:
     """What only fits of such a model have."""
     if isinstance(fit, DistributionFit):
         return {"raw_covariance": fit.raw_covariance}
-    if isinstance(fit, RegressionFit):
-        written = getattr(fit.design, "to_json", None)
+    if isinstance(fit, RegressionFit | HiddenFit):
+        written, basis = getattr(fit.design, "to_json", None), getattr(fit, "in_basis", None)
         return {
-            "in_basis": None if fit.in_basis is None else _basis_content(fit.in_basis),
+            "in_basis": None if basis is None else _basis_content(basis),
             "design": None if written is None else written(),
         }
     if isinstance(fit, LinearFit):
@@ -226,10 +228,12 @@ def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFi
     own: dict[str, Any] = {"diagnostics": diagnostics, "raw_statistics": raw}
     if isinstance(model, Enumerated):
         return DistributionFit, {**own, "raw_covariance": _array_or_none(fields, "raw_covariance", (size, size))}
+    own["design"] = _design(fields, model) if "design" in content else None
+    if isinstance(model, HiddenVariables):
+        return HiddenFit, own
     return RegressionFit, {
         **own,
         "in_basis": _basis(fields.inner("in_basis"), model) if "in_basis" in content else None,
-        "design": _design(fields, model) if "design" in content else None,
     }
 
 
@@ -251,7 +255,7 @@ def _field_fields(model: RandomField, fields: Fields) -> tuple[Callable[..., Any
     return ConditionalFieldFit, {**own, "factor": _array_or_none(fields, "factor", (model.dimension,) * 2)}
 
 
-def _design(fields: Fields, model: Softmax) -> Any:
+def _design(fields: Fields, model: Softmax | HiddenVariables) -> Any:
     """What codes new data; its columns are the terms of the model."""
     design = import_module(DESIGN_READER).design_from_json(fields.read("design", dict), fields.name)
     if design.terms != model.terms:

@@ -9,22 +9,30 @@ from askance.channels.registry import labels_as_json
 from askance.errors import FormatError
 from askance.formats.fields import REWRITE, Fields, describing
 from askance.models.enumerated import Enumerated
+from askance.models.hidden import Factor, HiddenVariables
 from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-FittedModel: TypeAlias = Enumerated | Softmax | RandomField | LinearModel
+FittedModel: TypeAlias = Enumerated | Softmax | HiddenVariables | RandomField | LinearModel
 
 #: Kinds of models in files, and the fields of each with their types.
 _MODEL_FIELDS: dict[str, dict[str, type]] = {
     "enumerated": {"table": list, "parameter_names": list, "log_base_measure": list},
     "softmax": {"terms": list},
+    "hidden-variables": {"factors": list},
     "random-field": {"variables": dict, "cliques": list, "impossible": list, "largest_table": int},
     "linear": {
         **dict.fromkeys(("features", "low", "high", "centres", "scales"), list),
         "outcome": str,
         "clip": float,
     },
+}
+# Of one of several hidden variables.
+_FACTOR_FIELDS = {
+    "name": str,
+    "apart": bool,
+    **dict.fromkeys(("terms", "after", "statistics", "base"), list),
 }
 # Fields of any type: outputs may be a number or labels, and a field may have covariates.
 _OTHERS = {"enumerated": ("outputs",), "softmax": ("outputs",), "random-field": ("covariates",)}
@@ -34,6 +42,8 @@ def model_to_json(model: FittedModel) -> dict[str, Any]:
     """A model as plain JSON values."""
     if isinstance(model, Softmax):
         return {"kind": "softmax", "outputs": labels_as_json(model.outputs), "terms": list(model.terms)}
+    if isinstance(model, HiddenVariables):
+        return {"kind": "hidden-variables", "factors": [_factor_to_json(factor) for factor in model.factors]}
     if isinstance(model, LinearModel):
         return {"kind": "linear", **model.specification()}
     if isinstance(model, RandomField):
@@ -73,8 +83,29 @@ def model_from_json(fields: Fields) -> FittedModel:
         return Enumerated(**content, outputs=outputs)
     if kind == "softmax":
         return Softmax(outputs, **content)
+    if kind == "hidden-variables":
+        with describing(fields.name, "a model", REWRITE, (TypeError, ValueError)):
+            return HiddenVariables([_factor_from_json(Fields(factor, fields.name)) for factor in content["factors"]])
     if kind == "random-field":
         covariates = fields.read("covariates", list) if "covariates" in fields.content else None
         return RandomField(**content, covariates=covariates)
     with describing(fields.name, "a model", REWRITE, (TypeError, IndexError, ValueError)):
         return LinearModel.from_specification(content)
+
+
+def _factor_to_json(factor: Factor) -> dict[str, Any]:
+    return {
+        "name": factor.name,
+        "outputs": labels_as_json(factor.outputs),
+        "terms": list(factor.terms),
+        "after": list(factor.after),
+        "apart": factor.apart,
+        "statistics": factor.table.tolist(),
+        "base": factor.base.tolist(),
+    }
+
+
+def _factor_from_json(fields: Fields) -> Factor:
+    fields.only(("outputs", *_FACTOR_FIELDS))
+    content = {field: fields.read(field, of) for field, of in _FACTOR_FIELDS.items()}
+    return Factor(content.pop("name"), fields.content.get("outputs"), content.pop("terms"), **content)  # type: ignore[arg-type]

@@ -54,14 +54,15 @@ class Factor:
         self.terms, self.after, self.apart = tuple(terms), tuple(after), apart
         k = len(self.outputs)
         self.table = np.eye(k)[1:] if statistics is None else np.atleast_2d(np.asarray(statistics, dtype=np.float64))
-        self.log_base = np.zeros(k) if base is None else np.log(np.asarray(base, dtype=np.float64))
-        self.is_softmax = statistics is None
-        if self.table.shape[1] != k or self.log_base.shape != (k,):
+        self.base = np.ones(k) if base is None else np.asarray(base, dtype=np.float64)
+        finite = np.isfinite(self.table).all() and np.isfinite(self.base).all()
+        if self.table.shape[1:] != (k,) or self.base.shape != (k,) or not finite or not (self.base > 0).all():
             raise InputError(
-                f"factor {name!r} has statistics of shape {self.table.shape} and a base of {self.log_base.shape}; "
-                f"allowed: (any, {k}) and ({k},).",
+                f"factor {name!r} has statistics of shape {self.table.shape} and a base of {self.base.shape}; "
+                f"allowed: finite numbers, (any, {k}) and ({k},), the base above 0.",
                 remedy="Give one column of statistics, and one entry of the base, per output.",
             )
+        self.log_base = np.log(self.base)
 
     @classmethod
     def binomial(cls, name: str, size: int, terms: Sequence[str], **options: Any) -> Factor:

@@ -50,6 +50,8 @@ class HiddenFit(Fit):
             x: covariates, shape (n, p).
             confidence: of the intervals.
         """
+        if x is None and self.evidence is None:
+            raise InputError("x is missing: the fit was loaded, without those who were asked.", remedy="Give x.")
         names = [factor.name for factor in self.model.factors]
         place = names.index(one_of(variable, names, "variable", "Name one of the hidden variables."))
         rows = [chunk.x for chunk in self.evidence.chunks] if x is None and self.evidence is not None else [x]
