@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from askance._arrays import AnyArray
 from askance.errors import InputError, LabelError
 from askance.survey.hidden_designs import CrosswiseControl, StochasticLieDetector
 from askance.survey.list_experiment import ListExperiment
+
+from .test_cli import assert_one_line, call, parsed
 
 DICE, DIRECT, CARDS = ForcedResponse("2/3", "1/6"), Direct(["no", "yes"]), Crosswise("1/6")
 DESIGNS: dict[str, Any] = {"dice": DICE, "direct": DIRECT, "cards": CARDS}
@@ -98,3 +101,81 @@ def test_a_control_question_finds_who_answers_at_random() -> None:
         "question": ["different", "same"],
         "control": ["different", "same"],
     }
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+ARMS = """
+[dice]
+kind = "forced-response"
+truth = "2/3"
+yes = "1/6"
+
+[direct]
+kind = "direct"
+outputs = ["no", "yes"]
+
+[cards]
+kind = "crosswise"
+prevalence = "1/6"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    data = survey(1200)
+    rows = zip(data["said"], data["age"], data["version"], strict=True)
+    lines = ["said,age,version", *(f"{said},{age},{version}" for said, age, version in rows)]
+    (tmp_path / "survey.csv").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "arms.toml").write_text(ARMS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_arms_by_command(folder: Path) -> None:
+    told = parsed(
+        call("fit", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", "--arm", "version", "--json")
+    )
+    fit = regress("said ~ age", survey(1200), DESIGNS, arm="version")
+    assert [row["estimate"] for row in told["coefficients"]] == pytest.approx(fit.theta.tolist(), rel=1e-12)
+    assert any(message.startswith("the arms ") for message in told["messages"])
+
+
+def test_a_list_by_command(folder: Path) -> None:
+    counts = {0: [1000, 2000, 1000], 1: [875, 1875, 1125, 125]}
+    lines = [f"{o},{arm}" for arm, own in counts.items() for o, n in enumerate(own) for _ in range(n)]
+    (folder / "list.csv").write_text("n,treated\n" + "\n".join(lines), encoding="utf-8")
+    (folder / "list.toml").write_text('kind = "list-experiment"\nitems = 2\n', encoding="utf-8")
+    arguments = ("fit", "list.csv", "--formula", "n ~ 1", "--designs", "list.toml", "--arm", "treated")
+    told = parsed(call(*arguments, "--json"))
+    assert told["shares"]["trait"][1]["share"] == pytest.approx(0.125, abs=1e-8)
+    printed = call(*arguments).out
+    assert "trait:Intercept" in printed
+    assert "\nitems\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("arms", "more", "words"),
+    [
+        (ARMS, (), "nothing says which row belongs to which. Name the column that does by --arm"),
+        (ARMS, ("--arm", "age"), "column 'age' holds"),
+        (ARMS, ("--arm", "version", "--truth", "2/3"), "--truth belong to --design, not to --designs"),
+        (ARMS, ("--arm", "version", "--design", "warner"), "the design is given: --design, --designs"),
+        ("", ("--arm", "version"), "describes no arm"),
+        ("dice = 3", ("--arm", "version"), "'dice'"),
+        ('[dice]\nkind = "per-value"\ndim = 2\nprivacy_level = 1', ("--arm", "version"), "per-value"),
+        ('kind = "warner"', ("--arm", "version"), "list-experiment"),
+        ('kind = "list-experiment"\nitem = 3', ("--arm", "version"), "'item'"),
+        ('kind = "list-experiment"\nitems = 0', ("--arm", "version"), "items"),
+        ('kind = "stochastic-lie-detector"\ntruth = 3', ("--arm", "version"), "stochastic-lie-detector"),
+    ],
+)
+def test_arms_that_are_refused_by_command(folder: Path, arms: str, more: tuple[str, ...], words: str) -> None:
+    (folder / "arms.toml").write_text(arms, encoding="utf-8")
+    outcome = call("fit", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", *more)
+    assert_one_line(outcome, (words,))
+
+
+def test_what_arms_do_not_have(folder: Path) -> None:
+    outcome = call("sensitivity", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", "--arm", "version")
+    assert_one_line(outcome, ("the answers came in 3 ways; allowed: one design",))

@@ -312,7 +312,10 @@ SAID: dict[str, tuple[str, tuple[str, ...]]] = {
         ("holds a state of reports; allowed: a fitted field",),
     ),
     "counts for a state": ("estimate counts.jsonl", ("'regions/1'", "`askance train`")),
-    "two ways": ("fit people.csv --formula said~age", ("neither --design nor --channel is given",)),
+    "two ways": (
+        "fit people.csv --formula said~age",
+        ("the design is given: none", "exactly one of --design, --channel, --designs"),
+    ),
     "a design for numbers": (
         "fit people.csv --formula said~age --design per-value",
         ("--design is 'per-value'; allowed: coarsened",),

@@ -179,6 +179,11 @@ def sensitivity(
     """
     scenarios = []
     evidence = through_channels(evidence)
+    if len(evidence.channels) > 1:
+        raise InputError(
+            f"the answers came in {len(evidence.channels)} ways; allowed: one design.",
+            remedy="Read each arm by itself, from its own rows.",
+        )
     for name, channel, about in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
         reread = _reread(evidence, channel)
         try:

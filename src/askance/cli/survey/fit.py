@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import askance as lib
 from askance._checks import shorten
@@ -15,10 +15,6 @@ from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE, OutputFile
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError
-
-if TYPE_CHECKING:
-    from askance.estimation.results.results import Prevalence
-
 
 # What --json tells of a fit, and of each of its coefficients.
 _ABOUT = ("method", "n", "privacy_level", "converged", "log_likelihood", "confidence", "messages")
@@ -33,6 +29,7 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
         'askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6 '
         "--by region",
         'askance fit survey.csv --formula "said ~ age" --channel design.toml --save survey.fit --plot survey.png',
+        'askance fit survey.csv --formula "said ~ age" --designs arms.toml --arm version',
     ],
 )
 @survey_options
@@ -58,8 +55,11 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
 
     with working() as doing:
         result = fit_survey(doing, **survey)
+        hidden = isinstance(result, lib.HiddenFit)
+        if hidden and plot is not None:
+            raise InputError("--plot draws the effects on an answer alone.", remedy="Leave it out.")
         doing("averaging over respondents")
-        shares = _shares(result, by, confidence)
+        shares = _hidden_shares(result, by, confidence) if hidden else _shares(result, by, confidence)
         doing("testing the design")
         assert result.evidence is not None
         test = lib.channel_fit_test(result.evidence)
@@ -70,7 +70,9 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
 
             doing("drawing")
             plot_coefficients(result, plot, confidence)
-    below = [f"\n{table.summary()}" for table in shares]
+    below = [
+        f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
+    ]
     if test.p_value < 1:
         below.append(f"fit of the design: {test.shown_p_value}; {test.message}")
     content = result.to_json(confidence)
@@ -79,14 +81,17 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
         "covariance": result.covariance_kind,
         "channel_test": test.to_json(),
         "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
-        "prevalence": shares[0].to_json(),
-        "prevalence_by": {str(table.by): table.to_json() for table in shares[1:]},
     }
+    if hidden:
+        more["shares"] = {name: table.table().to_json()["rows"] for name, table in shares.items()}
+    else:
+        first, *others = shares.values()
+        more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
     content = {key: value for key, value in content.items() if key in _ABOUT}
     show(Text(result.summary(confidence), {**content, **more}), below=below)
 
 
-def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> list[Prevalence]:
+def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> dict[str, Any]:
     """Prevalence over all respondents, and by group where asked.
 
     The errors are those of the population: what a reader takes an interval of a survey for.
@@ -99,4 +104,16 @@ def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> lis
                 f"--by is {column!r}; allowed: {shorten(names) or 'no column, for the formula has none'}.",
                 remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
             )
-    return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
+    tables = [
+        fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))
+    ]
+    return {" " * place: table for place, table in enumerate(tables)}
+
+
+def _hidden_shares(fit: lib.HiddenFit, by: Sequence[str], confidence: float) -> dict[str, Any]:
+    """The share of every value of every hidden variable."""
+    if by:
+        raise InputError(
+            f"--by is {by[0]!r}; allowed where more is hidden than the answer: none.", remedy="Leave it out."
+        )
+    return {factor.name: fit.shares(factor.name, confidence=confidence) for factor in fit.model.factors}

@@ -13,6 +13,7 @@ from askance._checks import one_of
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
+from askance.cli.shared.errors import the_one
 from askance.cli.shared.options import FILE, Function, method_option, missing_option, option, options
 from askance.errors import InputError
 
@@ -20,7 +21,7 @@ from askance.errors import InputError
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "refuse_as"),
+    *("by", "refuse_as", "designs", "arm"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
@@ -69,6 +70,8 @@ survey_options = options(
     option("--formula FORMULA", 'the regression, as in "answer ~ age + I(age**2) + C(region)"', required=True),
     option("--design DESIGN", "how the answers were given; `askance channels` lists the designs"),
     option("--channel FILE", "TOML file of the design or of any other channel for answers, instead of --design", FILE),
+    option("--designs FILE", "TOML file with a design for every arm, or one with groups of its own", FILE),
+    option("--arm COLUMN", "with --designs: the column that says in which way each row was asked"),
     option(
         "--positive VALUE",
         'the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
@@ -77,43 +80,43 @@ survey_options = options(
     missing_option("what to do about rows with gaps: stop, or leave them out"),
     option("--weights COLUMN", "column of sampling weights"),
     option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
-    method_option(_METHODS, default="one-step"),
+    method_option(_METHODS, "  [default: one-step; marginal where more is hidden than the answer]"),
     _design_options,
 )
 
 
-def fit_survey(doing: Callable[[str], None], **flags: Any) -> lib.RegressionFit:
+def fit_survey(doing: Callable[[str], None], **flags: Any) -> Any:
     """Fit what the options of `survey_options` describe."""
     from askance.survey import read_table
 
     values = {name: flags.pop(name) for name in list(flags) if name.startswith(_argument(""))}
     data, formula = flags.pop("data"), flags.pop("formula")
     design = {name.removeprefix(_argument("")): text for name, text in values.items() if text is not None}
-    channel = _read_design(flags.pop("design"), flags.pop("channel"), design)
+    designs = flags.pop("designs")
+    channel: Any = _read_design(flags.pop("design"), flags.pop("channel"), designs, design)
     doing(f"reading {data}")
     table = read_table(data)
-    doing(f"fitting {len(table):,} rows by {flags['method']}")
+    doing(f"fitting {len(table):,} rows")
     return lib.regress(formula, table, channel, **flags)
 
 
-def _read_design(kind: str | None, path: Path | None, texts: dict[str, str]) -> FiniteChannel:
-    """The channel of --design and its flags, or of --channel."""
+def _read_design(kind: str | None, path: Path | None, several: Path | None, texts: dict[str, str]) -> Any:
+    """The channel of --design and its flags, or of --channel; or the designs of --designs."""
     designs = [entry.kind for entry in registry.entries()]
-    if (kind is None) == (path is None):
-        said = "neither --design nor --channel is given" if kind is None else "--design and --channel are both given"
-        raise InputError(
-            f"{said}; allowed: one of them.",
-            remedy=f"Designs: {', '.join(designs)}." if kind is None else "Leave one out.",
-        )
-    if path is not None:
+    source = the_one(
+        "the design is", {"design": kind, "channel": path, "designs": several}, f"Designs: {', '.join(designs)}."
+    )
+    file = path or several
+    if file is not None:
         from askance.formats import read_answer_channel
+        from askance.survey.designs_file import read_designs
 
         if texts:
             raise InputError(
-                f"{', '.join(map(_design_flag, texts))} belong to --design, not to --channel.",
-                remedy=f"Write the parameters into {path}.",
+                f"{', '.join(map(_design_flag, texts))} belong to --design, not to --{source}.",
+                remedy=f"Write the parameters into {file}.",
             )
-        return read_answer_channel(path)
+        return read_answer_channel(file) if path is not None else read_designs(file)
     entry = registry.entry(one_of(kind, designs, "--design", "See `askance channels`."))
     known = {parameter.name: parameter for parameter in entry.parameters}
     foreign = [_design_flag(name) for name in texts if name not in known]
