@@ -26,8 +26,9 @@ _NAMES = {dict: "an object", list: "a list", str: "a text", int: "a whole number
 
 def fields_of(path: str | Path, kind: Literal["JSON", "TOML"], remedy: str) -> Fields:
     """The fields of a file that people write."""
+    data = read_whole(path, limit=_LONGEST)
     try:
-        content = _PARSERS[kind](read_whole(path, limit=_LONGEST).decode("utf-8-sig"))
+        content = _PARSERS[kind](data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON or TOML, or nested without end
         raise FormatError(f"{path} is not {kind} ({error}).", remedy=remedy) from None
     return Fields(content, str(path), remedy)
