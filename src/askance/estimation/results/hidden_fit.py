@@ -10,10 +10,10 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import one_of
 from askance.errors import InputError
-from askance.estimation.methods.profile import profile_interval
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
 from askance.estimation.results.share_intervals import share_interval
+from askance.estimation.solvers.profile import profile_interval
 from askance.evidence.responses import Responses
 from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Covariates
