@@ -230,7 +230,10 @@ def test_warnings_are_single_lines(tmp_path: Path) -> None:
 
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no design": ((), ("--design", "--channel", "forced-response")),
-    "both": ((*FORCED, "--channel", "a.toml"), ("--design and --channel are both given",)),
+    "both": (
+        (*FORCED, "--channel", "a.toml"),
+        ("the design is given: --design, --channel", "exactly one of --design, --channel, --designs"),
+    ),
     "foreign flag": ((*FORCED, "--question", "1/2"), ("forced-response has no --question", "--truth")),
     "flags with a file": (("--channel", "a.toml", "--truth", "1/2"), ("--truth", "--channel")),
     "missing flag": (FORCED[:4], ("--yes",)),

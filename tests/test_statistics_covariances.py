@@ -282,7 +282,7 @@ def test_the_crossover_is_where_both_cost_the_same(dimension: int) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(IncompatibleEvidenceError, match="dim=2"):
+    with pytest.raises(IncompatibleEvidenceError, match="Noise 2 numbers"):
         asymptotics(PAPER, CoordinateRelease(3, 1), STRONG)
     with pytest.raises(IncompatibleEvidenceError, match="4 codes"):
         asymptotics(PAPER, SubsetSelection(["a", "b", "c", "d"], 1), STRONG)
