@@ -10,7 +10,7 @@ import pytest
 
 from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate, regress
 from askance._arrays import AnyArray
-from askance.errors import InputError, LabelError
+from askance.errors import InputError, LabelError, NotIdentifiedError
 from askance.survey.hidden_designs import CrosswiseControl, StochasticLieDetector
 from askance.survey.list_experiment import ListExperiment
 
@@ -59,7 +59,34 @@ def test_arms_that_go_with_a_covariate_are_not_compared() -> None:
     assert "whether the arms agree cannot be told: they go with covariates" in fit.messages
 
 
+def test_names_of_arms_may_hold_anything() -> None:
+    data = survey(600)
+    data["version"] = np.where(data["version"] == "cards", "a:b", data["version"])
+    fit = regress("said ~ age", data, {"dice": DICE, "direct": DIRECT, "a:b": CARDS}, arm="version")
+    assert any("a:b" in message for message in fit.messages)
+
+
+def test_few_clusters_do_not_tell_whether_arms_agree() -> None:
+    data = survey(600)
+    fit = regress("said ~ age", {**data, "village": np.arange(600) % 6}, DESIGNS, arm="version", cluster="village")
+    assert "whether the arms agree cannot be told: there are too few clusters" in fit.messages
+
+
+def test_groups_that_nobody_is_in() -> None:
+    data = {"said": ["yes", "no"] * 50, "group": [1] * 100, "age": list(range(100))}
+    with pytest.raises(NotIdentifiedError, match="has no row of 2; the design needs all of 1, 2"):
+        regress("said ~ age", data, StochasticLieDetector(["1/5", "4/5"]), arm="group")
+    with pytest.raises(InputError, match="without the intercept"):
+        regress("said ~ 0 + age", {**data, "group": [1, 2] * 50}, StochasticLieDetector(["1/5", "4/5"]), arm="group")
+    one = {"said": ["yes", "no"] * 50, "version": ["dice"] * 100}
+    assert "all rows are of one arm, 'dice'" in regress("said ~ 1", one, DESIGNS, arm="version").messages
+
+
 def test_rows_without_an_arm_are_refused() -> None:
+    with pytest.raises(InputError, match=r"positive is given for 'dise'; allowed: the arms 'dice', 'direct', 'cards'"):
+        regress("said ~ age", survey(300), DESIGNS, arm="version", positive={"dise": "yes"})
+    with pytest.raises(InputError, match="the design has no arms"):
+        regress("said ~ age", survey(300), {}, arm="version")
     data = survey(300)
     with pytest.raises(InputError, match=r"3 arms .* Name the column"):
         regress("said ~ age", data, DESIGNS)
@@ -167,7 +194,10 @@ def test_a_list_by_command(folder: Path) -> None:
         ('kind = "warner"', ("--arm", "version"), "list-experiment"),
         ('kind = "list-experiment"\nitem = 3', ("--arm", "version"), "'item'"),
         ('kind = "list-experiment"\nitems = 0', ("--arm", "version"), "items"),
-        ('kind = "stochastic-lie-detector"\ntruth = 3', ("--arm", "version"), "stochastic-lie-detector"),
+        ('kind = "stochastic-lie-detector"\ntruth = 3', ("--arm", "version"), "truth is 3"),
+        ('kind = "stochastic-lie-detector"', ("--arm", "version"), "does not say 'truth'"),
+        ('kind = "crosswise-control"\nprevalence = 0.25\ngroups = ["a"]', ("--arm", "version"), "1 names"),
+        ('kind = "list-experiment"\nitems = 3\ndependent = "no"', ("--arm", "version"), "dependent"),
     ],
 )
 def test_arms_that_are_refused_by_command(folder: Path, arms: str, more: tuple[str, ...], words: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from askance import Responses, estimate, load, regress, save
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.survey.hidden_designs import (
@@ -97,10 +97,58 @@ def test_groups_need_other_chances(make: Callable[..., HiddenDesign]) -> None:
 
 
 def test_probabilities_that_leave_no_room() -> None:
-    with pytest.raises(InputError, match="exceed 1"):
+    with pytest.raises(InputError, match="leave no room for the truth"):
         CheatingDetection(["4/5", "1/5"], ["1/2", "1/5"])
+    with pytest.raises(InputError, match=r"yes is 0\.2"):
+        CheatingDetection(0.2)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="1 probabilities for 2 groups"):
         CheatingDetection(["4/5", "1/5"], ["1/2"])
+
+
+def test_equal_chances_of_a_yes_may_differ_in_those_of_a_no() -> None:
+    assert set(CheatingDetection(["1/5", "1/5"], ["1/10", "1/2"]).arms) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda groups: StochasticLieDetector(["1/5", "4/5"], groups),
+        lambda groups: CrosswiseControl("1/4", groups=groups),
+        lambda groups: ListExperiment(3, groups=groups),
+    ],
+)
+@pytest.mark.parametrize(("groups", "words"), [(["a", "a"], "twice"), (["a"], "1 names"), (["a", "b", "c"], "3 names")])
+def test_groups_have_names_of_their_own(make: Callable[..., object], groups: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        make(groups)
+
+
+def test_dependence_is_true_or_false() -> None:
+    with pytest.raises(InputError, match="dependent is 'no'"):
+        ListExperiment(3, dependent="no")  # type: ignore[arg-type]
+
+
+def test_shares_count_everybody_with_their_weight() -> None:
+    """Rows that are folded into one count as often as they were, and by their weights."""
+    rng = np.random.default_rng(4)
+    design, n = CheatingDetection(["1/5", "7/10"]), 4000
+    old, group = (rng.random(n) < 0.05).astype(float), rng.integers(1, 3, n)
+    trait = np.where(rng.random(n) < np.where(old == 1, 0.9, 0.1), "yes", "no")
+    pairs: AnyArray = np.array(design.combinations(trait, ["no"] * n))
+    said = np.where(group == 1, design.arms[1].simulate(pairs, rng), design.arms[2].simulate(pairs, rng))
+    data = {"said": said, "old": old, "group": group, "weight": np.where(old == 1, 5.0, 1.0)}
+    x = np.column_stack([np.ones(n), old])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nobody cheats
+        fit = regress("said ~ old", data, design, arm="group")
+        weighted = regress("said ~ old", data, design, arm="group", weights="weight")
+    assert len(fit.evidence.chunks[0]) < n / 2  # type: ignore[union-attr]
+    p = fit.model.probabilities(fit.theta, x)[:, 2:].sum(axis=1)
+    assert fit.shares(TRAIT).estimate[1] == pytest.approx(p.mean(), rel=1e-12)
+    q = weighted.model.probabilities(weighted.theta, x)[:, 2:].sum(axis=1)
+    assert weighted.shares(TRAIT).estimate[1] == pytest.approx(np.average(q, weights=data["weight"]), rel=1e-12)
+    with pytest.raises(InputError, match="weights and clusters"):
+        weighted.profile_interval("trait:old")
 
 
 # -- the numbers of R --------------------------------------------------------------------------------------------------
@@ -143,12 +191,14 @@ def test_regressions_as_in_rrreg(case: str, nuisance: str) -> None:
 
 @pytest.mark.parametrize("case", ["CDM", "CDMsym"])
 def test_rrreg_stops_short_of_the_maximum_with_cheaters(case: str) -> None:
+    """The same shares; its regression, which has no standard errors, ends far below the likelihood of ours."""
     said, group, x = _survey(case)
     design = DESIGNS[case]()
     alone = estimate(design.model(["Intercept"]), Responses(design.arms).add(x[:, :1], said, arm=group))
     shares = _answers(case, "RRuni")
-    for variable, name in ((TRAIT, "pi"), ("cheats", "gamma")):
-        assert alone.shares(variable).estimate[1] == pytest.approx(shares[name][0], abs=1e-4)
+    honest_no, _, honest_yes, _ = alone.shares().estimate
+    assert alone.shares("cheats").estimate[1] == pytest.approx(shares["gamma"][0], abs=1e-4)
+    assert (honest_yes, honest_no) == pytest.approx((shares["pi"][0], shares["beta"][0]), abs=1e-4)
     fit = estimate(design.model(["Intercept", "cov"]), Responses(design.arms).add(x, said, arm=group))
     assert fit.log_likelihood > _answers(case, "RRlog")["cov"][2] + 10
 
@@ -191,7 +241,10 @@ def test_fits_are_saved(tmp_path: Path) -> None:
     assert again.summary() == fit.summary()
     x = again.design.matrix({"old": [0, 1]})
     np.testing.assert_array_equal(again.model.probabilities(again.theta, x), fit.model.probabilities(fit.theta, x))
-    with pytest.raises(InputError, match="x is missing"):
+    with pytest.raises(InputError, match="shares needs the covariates"):
         again.shares(TRAIT)
+    np.testing.assert_allclose(
+        again.shares(TRAIT, {"old": [0, 1]}).estimate, again.shares(TRAIT, [[1, 0], [1, 1]]).estimate, rtol=1e-12
+    )
     with pytest.raises(InputError, match="no evidence"):
         again.profile_interval("trait:old")

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from askance import Direct, Enumerated, ForcedResponse, MatrixChannel, Responses, Softmax, Tally, estimate
+from askance import Candidates, Direct, Enumerated, ForcedResponse, MatrixChannel, Responses, Softmax, Tally, estimate
 from askance._arrays import FloatArray
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
@@ -191,3 +191,15 @@ def test_direct_answers_need_no_channel_of_pairs() -> None:
     fit = estimate(model, Responses(Direct(model.outputs)).add(x, seen))
     odds = [np.log(outcome[cause == c].mean() / (1 - outcome[cause == c].mean())) for c in (False, True)]
     np.testing.assert_allclose(fit.theta[1:], [odds[0], odds[1] - odds[0]], atol=1e-8)
+
+
+def test_sets_of_combinations_that_tell_one_variable_only() -> None:
+    """Products of scores stand for the information that nobody knows: they see what is never told."""
+    names = ["no & no", "no & yes", "yes & no", "yes & yes"]
+    told = [names[:2], names[2:], names[:2]] * 50
+    model = HiddenVariables([Factor("first", NO_YES, ["Intercept"]), Factor("second", NO_YES, ["Intercept"])])
+    with pytest.raises(NotIdentifiedError, match="second:Intercept"):
+        estimate(model, Candidates(names).add(np.ones((150, 1)), told))
+    single = [*told, *([name] for name in names * 10)]
+    fit = estimate(model, Candidates(names).add(np.ones((190, 1)), single))
+    assert fit.theta == pytest.approx([np.log(70 / 120), 0.0], abs=1e-7)

@@ -45,5 +45,8 @@ def test_nobody_cheats() -> None:
     lower, upper = fit.profile_interval("cheats:Intercept")
     assert lower == -np.inf
     assert 1 / (1 + np.exp(-upper)) < 0.15
+    for confidence in (0.05, 0.5):  # where a prior acted, θ̂ is not where the likelihood is highest
+        assert fit.profile_interval("cheats:Intercept", confidence)[0] == -np.inf
+        assert fit.profile_interval("cheats:Intercept", confidence)[1] < upper
     ends = fit.profile_interval("trait:Intercept")
     assert ends[0] < np.log(3 / 7) < ends[1]

@@ -76,12 +76,15 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
 
 @fit_of.register
 def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
+    told = _shared(problem, outcome, alarm)
+    if outcome.covariance_kind == "robust" and problem.has_clusters:
+        told["covariance_kind"] = "cluster-robust"
     return HiddenFit(
         model=problem.model,
         channel=_specification(problem.channels),
         privacy_level=max(channel.privacy_level for channel in problem.channels),
         evidence=problem.evidence,
-        **_shared(problem, outcome, alarm),
+        **told,
     )
 
 

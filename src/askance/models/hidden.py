@@ -153,8 +153,9 @@ class HiddenVariables:
         """`variable:column`, and `variable:output:column` of variables with more than two values."""
         names: list[str] = []
         for factor in self.factors:
-            columns, alone = self.column_names(factor), len(factor.table) == 1
-            rows = [""] if alone else [f"{label}:" for label in factor.outputs.labels[1:]]
+            columns, count = self.column_names(factor), len(factor.table)
+            labels = factor.outputs.labels[1:] if count == len(factor.outputs) - 1 else range(1, count + 1)
+            rows = [""] if count == 1 else [f"{label}:" for label in labels]
             names += [f"{factor.name}:{row}{column}" for row in rows for column in columns]
         return tuple(names)
 

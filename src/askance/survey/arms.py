@@ -30,6 +30,9 @@ class ArmedDesign(Protocol):
         """What is hidden, given covariates."""
 
 
+#: Below this many clusters, their spread is a poor guide to that of all clusters.
+FEW_CLUSTERS = 30
+
 #: One design for everybody, one for every arm, or a design with arms of its own.
 SurveyDesign: TypeAlias = FiniteChannel | Mapping[Any, FiniteChannel] | ArmedDesign
 
@@ -37,13 +40,15 @@ SurveyDesign: TypeAlias = FiniteChannel | Mapping[Any, FiniteChannel] | ArmedDes
 def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel] | None:
     """The channel of every arm; None where everybody was asked in the same way."""
     if not isinstance(design, Mapping | ArmedDesign):
-        if arm is not None:
+        if arm is not None and isinstance(design, FiniteChannel):
             raise InputError(
                 words("{arm} names the column {0}, but there is one design for all rows.", repr(arm)),
                 remedy=words("Leave {arm} out, or give a design for every arm: {{'dice': …, 'direct': …}}."),
             )
         return None
     arms = dict(design) if isinstance(design, Mapping) else design.arms
+    if not arms:
+        raise InputError("the design has no arms; allowed: at least one.", remedy="Give {'dice': …, 'direct': …}.")
     if arm is None:
         raise InputError(
             f"the design has {len(arms)} arms ({shorten(list(arms))}), and nothing says which row belongs to which.",
@@ -52,8 +57,8 @@ def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel]
     return arms
 
 
-def read_arms(column: Column, arms: Mapping[Label, FiniteChannel]) -> AnyArray:
-    """The arm of every row, as its place among all, shape (n,)."""
+def read_arms(column: Column, arms: Mapping[Label, FiniteChannel], design: SurveyDesign) -> AnyArray:
+    """The arm of every row, as its place among all, shape (n,); a design with groups of its own needs all of them."""
     values = column.distinct()
     codes = codes_of(values, list(arms))
     if codes is None:
@@ -61,7 +66,16 @@ def read_arms(column: Column, arms: Mapping[Label, FiniteChannel]) -> AnyArray:
         raise LabelError(
             f"column {column.name!r} holds {shorten(strange or values)}; the arms of the design are "
             f"{shorten(list(arms))}.",
-            remedy="Give the design an arm for every value, or leave out the other rows.",
+            remedy="Name the groups of the design so: groups=[…]; or leave out the other rows."
+            if isinstance(design, ArmedDesign)
+            else "Give the design an arm for every value, or leave out the other rows.",
+        )
+    absent = [arm for code, arm in enumerate(arms) if code not in codes.values()]
+    if absent and isinstance(design, ArmedDesign):
+        raise NotIdentifiedError(
+            f"column {column.name!r} has no row of {shorten(absent)}; the design needs all of {shorten(list(arms))}: "
+            "one group alone does not tell apart what is hidden.",
+            remedy="Check the column, and the rows kept.",
         )
     return np.array([codes[value] for value in column.values.tolist()], dtype=np.int64)
 
@@ -71,12 +85,22 @@ def read_armed_reports(
 ) -> tuple[AnyArray, list[str]]:
     """Labels of every row's own channel, shape (n,), and how values were read; `positive` may differ by arm."""
     reports = np.empty(len(which), dtype=object)
-    readings = []
+    readings: list[str] = []
+    if isinstance(positive, Mapping) and (strange := [arm for arm in positive if arm not in arms]):
+        raise InputError(
+            f"is given for {shorten(strange)}",
+            argument="positive",
+            allowed=f"the arms {shorten(list(arms))}",
+            remedy="Correct the names of arms.",
+        )
     for code, (arm, channel) in enumerate(arms.items()):
         rows = np.flatnonzero(which == code)
         if rows.size:
             own = positive.get(arm) if isinstance(positive, Mapping) else positive
-            labels, reading = read_reports(column.take(rows), channel, own)
+            try:
+                labels, reading = read_reports(column.take(rows), channel, own)
+            except LabelError as error:
+                raise error.at(f"arm {shown(arm)}") from None
             reports[rows] = labels
             readings += [f"{reading} (arm {shown(arm)})"] if reading else []
     return reports, readings
@@ -97,7 +121,13 @@ def agreement(
     """
     met = [code for code in range(len(evidence.arms)) if (which == code).any()]
     if len(met) < 2:
-        return ""
+        return f"all rows are of one arm, {shown(list(evidence.arms)[met[0]])}"
+    groups = evidence.chunks[0].clusters
+    if (
+        groups is not None
+        and len(np.unique(np.concatenate([chunk.clusters for chunk in evidence.chunks]))) < FEW_CLUSTERS
+    ):
+        return "whether the arms agree cannot be told: there are too few clusters"
     names = [list(evidence.arms)[code] for code in met]
     indicators = np.column_stack([(which == code).astype(np.float64) for code in met[1:]])
     dense = x if isinstance(x, np.ndarray) else x.toarray()
@@ -107,7 +137,7 @@ def agreement(
         fit, _ = solve(wider, rebuild(np.hstack([dense, indicators])), method)
     except NotIdentifiedError:
         return "whether the arms agree cannot be told: they go with covariates"
-    places = [i for i, name in enumerate(wider.parameter_names) if name.rpartition(":")[2] in terms]
+    places = [i for i in range(wider.dimension) if i % len(wider.terms) >= len(model.terms)]
     test = fit.wald_test([wider.parameter_names[i] for i in places])
     parts = [
         f"{wider.parameter_names[i].removeprefix('arm ')} {fit.theta[i]:+.3g} ({fit.standard_errors[i]:.2g})"

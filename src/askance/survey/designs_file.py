@@ -51,7 +51,7 @@ def read_designs(path: str | Path) -> dict[Label, FiniteChannel] | ArmedDesign:
     arms: dict[Label, FiniteChannel] = {}
     for arm in fields.content:
         with describing(f"arm {arm!r} of {path}", "a design"):
-            arms[arm] = build_answer_channel(fields.inner(arm).content)
+            arms[arm] = build_answer_channel(_table(fields, arm))
     if not arms:
         raise FormatError(
             f"{path} describes no arm; allowed: a table for every arm.", remedy="Write [dice], and the design below it."
@@ -61,9 +61,21 @@ def read_designs(path: str | Path) -> dict[Label, FiniteChannel] | ArmedDesign:
 
 def _armed(fields: Fields, path: str | Path) -> ArmedDesign:
     kind = one_of(fields.read("kind", str), tuple(ARMED_DESIGNS), f"kind in {path}", "Or write a table for every arm.")
-    design, known = ARMED_DESIGNS[kind], list(inspect.signature(ARMED_DESIGNS[kind]).parameters)
+    design, known = ARMED_DESIGNS[kind], inspect.signature(ARMED_DESIGNS[kind]).parameters
     fields.only(("kind", *known))
-    parameters = {name: value for name, value in fields.content.items() if name != "kind"}
-    with describing(path, f"a {kind}", "Correct the parameters.", (TypeError, ValueError)):
-        built: ArmedDesign = design(**parameters)
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in fields.content:
+            raise FormatError(f"{path} does not say {name!r} of the {kind}.", remedy=f"Add {name} = ….")
+    with describing(path, f"a {kind}"):
+        built: ArmedDesign = design(**{name: value for name, value in fields.content.items() if name != "kind"})
     return built
+
+
+def _table(fields: Fields, arm: str) -> dict[str, Any]:
+    content: dict[str, Any] = fields.content[arm]
+    if not isinstance(content, dict) or "kind" not in content:
+        raise FormatError(
+            f"{fields.name} says no design of {arm!r}; allowed: a table with a kind.",
+            remedy=f'Write [{arm}] and, below it, kind = "forced-response" and its parameters.',
+        )
+    return content

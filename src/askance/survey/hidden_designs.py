@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from askance._checks import Number, as_list, as_probability, number
+from askance._checks import Number, as_list, as_many, as_probability, number
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel
 from askance.errors import InputError
@@ -79,7 +79,8 @@ class UnrelatedQuestionUnknown(HiddenDesign):
     """
 
     def __init__(self, question: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
-        tables = _by_group(question, groups, lambda p: lambda trait, other: p * trait + (1 - p) * other)
+        chances = _chances(groups, question=question)
+        tables = {group: _other_question(p) for group, (p,) in chances.items()}
         super().__init__({"other": NO_YES}, tables)
 
 
@@ -94,18 +95,20 @@ class StochasticLieDetector(HiddenDesign):
     """
 
     def __init__(self, truth: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
-        tables = _by_group(truth, groups, lambda p: lambda trait, honest: honest if trait else 1 - p)
-        super().__init__({"honest": NO_YES}, tables)
+        chances = _chances(groups, truth=truth)
+        super().__init__({"honest": NO_YES}, {group: _lie_detector(p) for group, (p,) in chances.items()})
 
 
 class CheatingDetection(HiddenDesign):
     """Told to say yes with probability p, else to tell the truth; cheaters say no whatever they are told (CDM).
 
-    P(yes) = π + (1 − π − γ) p: π have the trait and say so, γ cheat, and the trait of cheaters is not known. The
-    symmetric design has a probability of being told to say no too: P(yes) = π (1 − p₀) + (1 − π − γ) p.
+    P(yes) = (1 − γ)(τ + (1 − τ) p): γ cheat, and τ of those who do not have the trait. What the literature calls π and
+    β are (1 − γ) τ and (1 − γ)(1 − τ), the combinations "yes & no" and "no & no" of trait and cheating; nothing is
+    learned of the trait of cheaters. The symmetric design has a probability p₀ of being told to say no too:
+    P(yes) = (1 − γ)(τ (1 − p₀) + (1 − τ) p).
 
     Args:
-        yes: p of every group: at least two, different.
+        yes: p of every group: at least two groups, with other chances.
         no: p₀ of every group; default: 0.
         groups: names of the groups; default: 1, 2, …
     """
@@ -113,23 +116,14 @@ class CheatingDetection(HiddenDesign):
     def __init__(
         self, yes: Sequence[Number], no: Sequence[Number] | None = None, groups: Sequence[Label] | None = None
     ) -> None:
-        forced_no = [Fraction(0)] * len(yes) if no is None else [as_probability(p, "no") for p in no]
-        if len(forced_no) != len(yes):
-            raise InputError(
-                f"no has {len(forced_no)} probabilities for {len(yes)} groups.", remedy="Give one per group."
-            )
-
-        def table(p: Fraction, p0: Fraction) -> Callable[..., Fraction]:
-            # Linear in γ: the tables of cheaters are what is left of the honest ones after γ p is taken away.
-            honest = {0: p, 1: 1 - p0}
-            if 1 - p0 < p:
+        chances = _chances(groups, yes=yes, **({} if no is None else {"no": no}))
+        for p, *rest in chances.values():
+            if p + sum(rest) >= 1:
                 raise InputError(
-                    f"yes = {p} and no = {p0} exceed 1.", remedy="Give probabilities that leave room for the truth."
+                    f"yes = {p} and no = {sum(rest)} leave no room for the truth; allowed: below 1 together.",
+                    remedy="Correct the probabilities of this group.",
                 )
-            return lambda trait, cheats: honest[trait] - (p if cheats else 0)
-
-        pairs = iter(forced_no)
-        tables = _by_group(yes, groups, lambda p: table(p, next(pairs)))
+        tables = {group: _cheating(p, sum(rest, Fraction(0))) for group, (p, *rest) in chances.items()}
         super().__init__({"cheats": NO_YES}, tables)
 
 
@@ -157,31 +151,48 @@ class CrosswiseControl(HiddenDesign):
         p = as_probability(prevalence, "prevalence")
         q = p if control is None else as_probability(control, "control")
         rate = as_probability(guess, "guess")
+        question, about = group_names(groups, 2)
 
         def same(trait: int, share: Fraction) -> Fraction:
             return share if trait else 1 - share
 
         tables = {
-            groups[0]: lambda trait, random: rate if random else same(trait, p),
-            groups[1]: lambda _, random: rate if random else same(0, q),
+            question: lambda trait, random: rate if random else same(trait, p),
+            about: lambda _, random: rate if random else same(0, q),
         }
         super().__init__({"random": NO_YES}, tables, observations=("different", "same"))
 
 
-def _by_group(
-    chances: Sequence[Number],
-    groups: Sequence[Label] | None,
-    table: Callable[[Fraction], Callable[..., Fraction]],
-) -> dict[Label, Callable[..., Fraction]]:
-    """A table for the probability of every group; refuses fewer than two groups, and groups without a name."""
-    probabilities = [
-        as_probability(p, f"the probability of group {i + 1}")
-        for i, p in enumerate(as_list(chances, "chances", '["1/5", "4/5"]'))
-    ]
-    names = list(range(1, len(probabilities) + 1)) if groups is None else list(groups)
-    number(len(set(probabilities)), "the number of different groups", 2, 100, remedy="Give each group other chances.")
-    if len(names) != len(probabilities):
-        raise InputError(
-            f"there are {len(names)} names for {len(probabilities)} groups.", remedy="Give one name per group."
-        )
-    return {name: table(p) for name, p in zip(names, probabilities, strict=True)}
+def _other_question(p: Fraction) -> Callable[..., Fraction]:
+    return lambda trait, other: p * trait + (1 - p) * other
+
+
+def _lie_detector(p: Fraction) -> Callable[..., Fraction]:
+    return lambda trait, honest: Fraction(honest) if trait else 1 - p
+
+
+def _cheating(p: Fraction, forced_no: Fraction) -> Callable[..., Fraction]:
+    return lambda trait, cheats: Fraction(0) if cheats else 1 - forced_no if trait else p
+
+
+def _chances(groups: Sequence[Label] | None, **parameters: Sequence[Number]) -> dict[Label, tuple[Fraction, ...]]:
+    """The probabilities of every group; refuses fewer than two different groups, and other numbers of names."""
+    lists = {}
+    for name, chances in parameters.items():
+        values = as_list(chances, name, '["1/5", "4/5"], one of every group')
+        lists[name] = [as_probability(p, f"{name}[{i}]") for i, p in enumerate(values)]
+    first, *others = lists
+    for name in others:
+        count = len(lists[first])
+        as_many(lists[name], count, name, f"probabilities for {count} groups", "Give one per group.")
+    rows = list(zip(*lists.values(), strict=True))
+    number(len(set(rows)), "the number of groups with other chances", 2, 100, remedy="Give groups other chances.")
+    names = range(1, len(rows) + 1) if groups is None else group_names(groups, len(rows))
+    return dict(zip(names, rows, strict=True))
+
+
+def group_names(groups: Sequence[Label], count: int) -> list[Label]:
+    """So many names of groups, all different."""
+    names: list[Label] = list(Categories(as_list(groups, "groups", '["a", "b"]'), minimum=1, name="groups").labels)
+    as_many(names, count, "groups", f"names for {count} groups", "Name every group once, as the column of arms does.")
+    return names

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from askance._checks import as_count, one_of
+from askance._checks import as_count, instance, one_of
 from askance.categories import Label
 from askance.channels.matrix import MatrixChannel
 from askance.models.hidden import Factor, HiddenVariables
-from askance.survey.hidden_designs import NO_YES, TRAIT
+from askance.survey.hidden_designs import NO_YES, TRAIT, group_names
 
 
 class ListExperiment:
@@ -38,9 +38,10 @@ class ListExperiment:
         *,
         control_law: Literal["multinomial", "binomial"] = "multinomial",
         dependent: bool = False,
-        groups: tuple[Label, Label] = (0, 1),
+        groups: Sequence[Label] = (0, 1),
     ) -> None:
-        self.items, self.dependent = as_count(items, "items", minimum=1, maximum=100), dependent
+        self.items = as_count(items, "items", minimum=1, maximum=100)
+        self.dependent = instance(dependent, bool, "dependent", "true or false", "The default is false.")
         self.control_law = one_of(
             control_law, ("multinomial", "binomial"), "control_law", "The default is multinomial."
         )
@@ -49,7 +50,8 @@ class ListExperiment:
         control = [[int(count == o) for _, count in pairs] for o in range(self.items + 1)]
         treated = [[int(count + trait == o) for trait, count in pairs] for o in range(self.items + 2)]
         self.arms: dict[Label, MatrixChannel] = {
-            group: MatrixChannel(table, outputs=labels) for group, table in zip(groups, (control, treated), strict=True)
+            group: MatrixChannel(table, outputs=labels)
+            for group, table in zip(group_names(groups, 2), (control, treated), strict=True)
         }
 
     def model(self, terms: Sequence[str]) -> HiddenVariables:

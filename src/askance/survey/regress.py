@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
-from askance._checks import instance, one_of
+from askance._checks import instance, one_of, shown
 from askance._words import words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
@@ -21,7 +21,15 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import holds_reports, read_reports
-from askance.survey.arms import ArmedDesign, SurveyDesign, agreement, arms_of, read_armed_reports, read_arms
+from askance.survey.arms import (
+    FEW_CLUSTERS,
+    ArmedDesign,
+    SurveyDesign,
+    agreement,
+    arms_of,
+    read_armed_reports,
+    read_arms,
+)
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.levels import examine_levels
@@ -29,8 +37,7 @@ from askance.survey.tables import Column, Columns, Table, complete_rows
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
-# Below this many clusters, their spread is a poor guide to that of all clusters.
-_FEW_CLUSTERS = 30
+_SWAPPED = "a hidden variable is at its end: look whether the groups and their probabilities are the right way round"
 # Effects of this many log-odds per standard deviation of a term are more than surveys tell of.
 _FAR = 2.0
 
@@ -104,7 +111,7 @@ def regress(
     True
     """
     arms = arms_of(channel, arm)
-    _check_choices(channel if arms is None else arms, method, missing)
+    _check_choices(channel if arms is None else arms, method, missing, hidden=isinstance(channel, ArmedDesign))
     _check_names(cluster=cluster, weights=weights, arm=arm)
     written = Columns.of(data)
     table = written.trimmed()
@@ -114,7 +121,7 @@ def regress(
         table = parsed.without_unlisted(table)
     rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
     tell(Notice(AskanceWarning, doubt) for doubt in examine_levels(parsed, table, rows))
-    which = None if arms is None or arm is None else read_arms(table[arm].take(rows), arms)
+    which = None if arms is None or arm is None else read_arms(table[arm].take(rows), arms, channel)
     try:
         reports, readings = _read(written[parsed.answer].take(rows), channel, arms, which, positive)
     except LabelError:
@@ -125,6 +132,11 @@ def regress(
     design, x = FormulaDesign.learn(parsed, table, rows, extra)
     _check_constant(x, design.terms)
     model = _model(channel, design.terms)
+    if model.terms != design.terms:
+        raise InputError(
+            f"the formula makes {shown(list(design.terms))}, without the intercept that shares of nuisances are.",
+            remedy="Leave out 0 + or - 1.",
+        )
     if model.dimension > len(reports):
         raise NotIdentifiedError(
             f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
@@ -147,6 +159,7 @@ def regress(
         "" if cluster is None else f"standard errors clustered by {cluster}",
         *fit.diagnostics.messages,
         blame,
+        "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
         ""
         if which is None or not isinstance(model, Softmax)
         else agreement(model, evidence, x, which, collected, method),
@@ -167,7 +180,7 @@ def _estimate(
     return fit, blame
 
 
-def _check_choices(channel: object, method: str | None, missing: str) -> None:
+def _check_choices(channel: object, method: str | None, missing: str, *, hidden: bool) -> None:
     remedy = 'Give the design, such as ForcedResponse("2/3", "1/6").'
     for design in channel.values() if isinstance(channel, Mapping) else [channel]:
         matrix = instance(design, FiniteChannel, "channel", "a channel", remedy).matrix
@@ -176,7 +189,7 @@ def _check_choices(channel: object, method: str | None, missing: str) -> None:
                 f"{design!r}: every report is equally likely whatever the truth, so the design carries no information.",
                 remedy="Correct its probabilities.",
             )
-    if method is not None:
+    if method is not None and not hidden:
         one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
     one_of(missing, ("error", "drop"), "missing", "The default is error.")
 
@@ -294,10 +307,10 @@ def _on_blanks(written: Columns, table: Columns, names: Iterable[str], rows: Any
 
 
 def _on_clusters(groups: AnyArray | None) -> str:
-    if groups is None or (count := int(groups.max()) + 1) >= _FEW_CLUSTERS:
+    if groups is None or (count := int(groups.max()) + 1) >= FEW_CLUSTERS:
         return ""
     return (
-        f"there are only {count} clusters: with fewer than about {_FEW_CLUSTERS}, standard errors tend to be too small"
+        f"there are only {count} clusters: with fewer than about {FEW_CLUSTERS}, standard errors tend to be too small"
     )
 
 

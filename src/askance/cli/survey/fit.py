@@ -62,7 +62,7 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
         shares = _hidden_shares(result, by, confidence) if hidden else _shares(result, by, confidence)
         doing("testing the design")
         assert result.evidence is not None
-        test = lib.channel_fit_test(result.evidence)
+        test = None if hidden else lib.channel_fit_test(result.evidence)  # hidden variables fit most reports
         if save is not None:
             files.save(result, save)
         if plot is not None:
@@ -73,13 +73,15 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     below = [
         f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
     ]
-    if test.p_value < 1:
+    if hidden:
+        below.append("shares and their errors are given the covariates of the respondents")
+    if test is not None and test.p_value < 1:
         below.append(f"fit of the design: {test.shown_p_value}; {test.message}")
     content = result.to_json(confidence)
     named = zip(result.parameter_names, content["parameters"], strict=True)
     more = {
         "covariance": result.covariance_kind,
-        "channel_test": test.to_json(),
+        "channel_test": None if test is None else test.to_json(),
         "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
     }
     if hidden:

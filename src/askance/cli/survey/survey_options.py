@@ -70,7 +70,12 @@ survey_options = options(
     option("--formula FORMULA", 'the regression, as in "answer ~ age + I(age**2) + C(region)"', required=True),
     option("--design DESIGN", "how the answers were given; `askance channels` lists the designs"),
     option("--channel FILE", "TOML file of the design or of any other channel for answers, instead of --design", FILE),
-    option("--designs FILE", "TOML file with a design for every arm, or one with groups of its own", FILE),
+    option(
+        "--designs FILE",
+        "TOML file with a table for every arm, its design in it; or with one design that has groups of its own: "
+        "cheating-detection, crosswise-control, list-experiment, stochastic-lie-detector, unrelated-question-unknown",
+        FILE,
+    ),
     option("--arm COLUMN", "with --designs: the column that says in which way each row was asked"),
     option(
         "--positive VALUE",

@@ -73,7 +73,9 @@ class Rows:
         self.basis = basis
         dense = all(isinstance(chunk.x, np.ndarray) for chunk in responses.chunks)
         few = self.n_free == 1 and self.n_terms <= softmax_pass.MOST_TERMS
-        self.compiled = dense and few and self.n_rows >= COMPILED_FROM
+        # What is told of no law is judged by scores, where rounding must not count: by the plain sums.
+        lawful = all(channel.has_law for channel in responses.channels)
+        self.compiled = dense and few and lawful and self.n_rows >= COMPILED_FROM
         self.total_weight = float(responses.n_observations)
         # Sampling weights are scaled to a mean of 1: only their proportions matter.
         shares = in_proportion([chunk.weights for chunk in responses.chunks])
@@ -216,7 +218,6 @@ def _compiled_sums(block: Block, theta: FloatArray, against: int, curvature: int
     squares = NOTHING if block.squares is None else block.squares
     curved = squares if curvature == SQUARED else weights
     targets = NOTHING if block.targets is None else block.targets
-    curvature = SQUARED if curvature == EXPECTED and not block.has_law else curvature
     x = plain(block.x)
     return (softmax_pass.sums(x, theta, block.codes, block.S, targets, weights, curved, against, curvature),)
 

@@ -19,6 +19,9 @@ from askance.evidence.responses import Responses
 from askance.models.hidden import Factor, HiddenVariables
 from askance.models.softmax import log_sum_exp
 
+# Scores below this are what is left of terms that cancel.
+_ROUNDING = 1e-14
+
 
 class HiddenPass:
     """What the model says of some rows at θ.
@@ -93,6 +96,9 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
     sums = np.asarray(-(ones @ log_q)), -(ones @ score)
     if curvature == FLAT:
         return sums
+    if curvature == EXPECTED and not block.has_law:  # products of scores have the right mean; what is rounding is none
+        told = np.where(np.abs(score) > _ROUNDING, score, 0.0)
+        return *sums, told.T @ (ones[:, None] * told)
     if curvature == SQUARED:
         squares = ones if block.squares is None else block.squares
         return *sums, score.T @ (squares[:, None] * score)

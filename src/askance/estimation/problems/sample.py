@@ -14,6 +14,7 @@ from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeE
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.totals import add, blocks_of, total
+from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Covariates, Softmax
 
 # More groups than this are a continuous column by mistake.
@@ -131,7 +132,29 @@ def is_matrix(x: Any) -> bool:
     return isinstance(x, list | tuple) or hasattr(x, "tocsr")
 
 
-def read_matrix(x: Any, model: Softmax) -> Covariates:
+def matrix_of(x: Any, model: Softmax | HiddenVariables, design: Any) -> Covariates:
+    """Covariates as the caller has them: an array, or, where the fit knows its formula, a table with named columns."""
+    if is_matrix(x):
+        return read_matrix(x, model)
+    if design is None:
+        raise InputError(
+            f"x is a {type(x).__name__}, and this fit does not know how its columns make up the terms; allowed: an "
+            f"array with the columns {shorten(model.terms)}.",
+            remedy="Make the array, or fit with a formula: a loaded fit has the one it was fitted with.",
+        )
+    return read_matrix(design.matrix(x), model)
+
+
+def without_covariates(asked: str, model: Softmax | HiddenVariables, design: Any) -> InputError:
+    """That a loaded fit has nobody to average over."""
+    return InputError(
+        f"{asked} needs the covariates, which are never written to a file with a fit.",
+        remedy=f"Give them: fit.{asked}(x), with the columns "
+        f"{shorten(getattr(design, 'columns', None) or model.terms)}.",
+    )
+
+
+def read_matrix(x: Any, model: Softmax | HiddenVariables) -> Covariates:
     """Check covariates given by the caller: a table of finite numbers with the columns of the model."""
     if hasattr(x, "tocsr"):
         matrix = x.tocsr()

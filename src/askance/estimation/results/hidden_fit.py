@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import AnyArray, FloatArray
 from askance._checks import one_of
 from askance.errors import InputError
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
+from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
 from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
 from askance.estimation.results.share_intervals import share_interval
 from askance.estimation.solvers.profile import profile_interval
 from askance.evidence.responses import Responses
 from askance.models.hidden import HiddenVariables
-from askance.models.softmax import Covariates
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,32 +40,48 @@ class HiddenFit(Fit):
         if self.evidence is None:
             raise InputError("the fit has no evidence: it was loaded.", remedy="Fit again to the data.")
         problem = HiddenProblem(self.model, self.evidence)
+        if problem.has_weights or problem.has_clusters:
+            raise InputError(
+                "a profile of the likelihood does not know of weights and clusters.",
+                remedy="Take confidence_interval, which does.",
+            )
         return profile_interval(problem, self.theta, self._position(parameter), normal_quantile(confidence) ** 2)
 
-    def shares(self, variable: str, x: Covariates = None, confidence: float = 0.95) -> ProbabilityTable:
-        """The share of every value of one hidden variable, averaged over x (default: those who were asked).
+    def shares(self, variable: str | None = None, x: Any = None, confidence: float = 0.95) -> ProbabilityTable:
+        """The share of every value of a hidden variable, averaged over respondents with their sampling weights.
+
+        Errors are given the covariates of those who are averaged over.
 
         Args:
-            variable: name of the variable.
-            x: covariates, shape (n, p).
+            variable: its name; None: all of them, in their combinations.
+            x: whom to average over: an array (n, p), or a table with the columns of the formula; default: those asked.
             confidence: of the intervals.
         """
-        if x is None and self.evidence is None:
-            raise InputError("x is missing: the fit was loaded, without those who were asked.", remedy="Give x.")
-        names = [factor.name for factor in self.model.factors]
-        place = names.index(one_of(variable, names, "variable", "Name one of the hidden variables."))
-        rows = [chunk.x for chunk in self.evidence.chunks] if x is None and self.evidence is not None else [x]
-        labels = self.model.factors[place].outputs.labels
-        belongs = self.model.values[place] == np.arange(len(labels))[:, None]
-        shares, slopes, n = np.zeros(len(labels)), np.zeros((len(labels), len(self.theta))), 0
-        for part in rows:
-            at = HiddenPass(self.model, self.theta, part)
-            n += len(at.probabilities)
+        if x is not None:
+            sample = Sample.of_matrix(matrix_of(x, self.model, self.design))
+        elif self.evidence is None:
+            raise without_covariates("shares", self.model, self.design)
+        else:
+            sample = Sample.of_evidence(self.evidence)
+        labels, belongs = self._values_of(variable)
+        shares, slopes, n = np.zeros(len(labels)), np.zeros((len(labels), len(self.theta))), 0.0
+        for part in sample.pieces:
+            at = HiddenPass(self.model, self.theta, part.x)
+            n += float(part.total.sum())
             for k, own in enumerate(belongs):
-                inside = at.probabilities * own
+                inside = part.total[:, None] * at.probabilities * own
                 shares[k] += inside.sum()
                 slopes[k] += at.scores(inside).sum(axis=0)
         shares, slopes = shares / n, slopes / n
         errors: FloatArray = np.sqrt(np.einsum("ki,ij,kj->k", slopes, self.covariance, slopes))
         ends = share_interval(shares, errors, normal_quantile(confidence), self.n_observations)
-        return ProbabilityTable(tuple(labels), shares, errors, *ends)
+        return ProbabilityTable(labels, shares, errors, *ends, confidence)
+
+    def _values_of(self, variable: str | None) -> tuple[tuple[Any, ...], AnyArray]:
+        """Labels, and which combinations have each of them, shape (labels, H)."""
+        if variable is None:
+            return tuple(self.model.outputs.labels), np.eye(len(self.model.outputs), dtype=bool)
+        names = [factor.name for factor in self.model.factors]
+        place = names.index(one_of(variable, names, "variable", "Name one of the hidden variables."))
+        labels = tuple(self.model.factors[place].outputs.labels)
+        return labels, self.model.values[place] == np.arange(len(labels))[:, None]

@@ -15,7 +15,15 @@ from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
 from askance.estimation.problems.basis import Basis, BasisEstimate
-from askance.estimation.problems.sample import Sample, find_terms, group_rows, is_matrix, read_matrix, without_intercept
+from askance.estimation.problems.sample import (
+    Sample,
+    find_terms,
+    group_rows,
+    is_matrix,
+    matrix_of,
+    without_covariates,
+    without_intercept,
+)
 from askance.estimation.results import effects, prediction
 from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import describe_channel, regression_table
@@ -227,11 +235,7 @@ class RegressionFit(Fit):
                 remedy="Give x with its weights, or leave weights out.",
             )
         if self.evidence is None:
-            raise InputError(
-                f"{asked} needs the covariates, which are never written to a file with a fit.",
-                remedy=f"Give them: fit.{asked}(x), with the columns "
-                f"{shorten(getattr(self.design, 'columns', None) or self.model.terms)}.",
-            )
+            raise without_covariates(asked, self.model, self.design)
         return Sample.of_evidence(self.evidence), None
 
     def _in_order_of_the_table(self, sample: Sample) -> tuple[Sample, Any]:
@@ -254,15 +258,7 @@ class RegressionFit(Fit):
         )
 
     def _matrix(self, x: Any) -> Covariates:
-        if is_matrix(x):
-            return read_matrix(x, self.model)
-        if self.design is None:
-            raise InputError(
-                f"x is a {type(x).__name__}, and this fit does not know how its columns make up the terms; allowed: an "
-                f"array with the columns {shorten(self.model.terms)}.",
-                remedy="Make the array, or fit with a formula: a loaded fit has the one it was fitted with.",
-            )
-        return read_matrix(self.design.matrix(x), self.model)
+        return matrix_of(x, self.model, self.design)
 
 
 def shared_variables(terms: Sequence[str], columns: Sequence[str]) -> list[str]:

@@ -74,20 +74,24 @@ def profile_interval(problem: Problem, theta: FloatArray, place: int, deviance: 
 
     others = np.delete(theta, place)
     far = [theta[place] + side * _FARTHEST * unit for side in (-1, 1)]
-    top = max(height(value, others)[0] for value in (float(theta[place]), *far))
+    heights = {value: height(value, others) for value in (float(theta[place]), *far)}
+    highest = max(heights, key=lambda value: heights[value][0])
+    top = heights[highest][0]
 
     def excess(value: float, others: FloatArray) -> float:
         return 2 * (top - height(value, others)[0]) - deviance
 
     def end(side: int) -> float:
-        inside, outside, at = float(theta[place]), float(theta[place]), others
-        step = unit / 4
+        if highest == far[max(side, 0)]:  # the likelihood grows all the way there
+            return side * np.inf
+        inside = outside = highest
+        at, step = heights[highest][1], unit / 4
         while True:
             outside = outside + side * step
             reached, at = height(outside, at)
             if 2 * (top - reached) > deviance:
                 return _root(partial(excess, others=at), inside, outside, _EXACT * unit)
-            if abs(outside - theta[place]) > _FARTHEST * unit:
+            if abs(outside - highest) > 2 * _FARTHEST * unit:
                 return side * np.inf
             inside, step = outside, step * 1.5
 
@@ -98,6 +102,4 @@ def _root(function: Callable[[float], float], inside: float, outside: float, exa
     from scipy.optimize import brentq
 
     low, high = sorted((inside, outside))
-    if function(inside) > 0:  # the estimate itself is below the level, as after a repair: nothing to bracket
-        return inside
     return float(brentq(function, low, high, xtol=exact))
