@@ -15,14 +15,19 @@ _AGAIN = 20
 
 
 def start(*arguments: str | Path, stdout: Any = subprocess.PIPE, **options: Any) -> subprocess.Popen[bytes]:
-    """A process that is not deaf to Ctrl-C, as those are that a shell starts in the background."""
+    """A process that is not deaf to Ctrl-C or a lost terminal, as those are that a shell or nohup starts."""
     return subprocess.Popen(
         arguments,
         stdout=stdout,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=_listening,
         **options,
     )
+
+
+def _listening() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def end_by(process: subprocess.Popen[bytes], number: int) -> int:
