@@ -76,34 +76,28 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
 
 @fit_of.register
 def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
-    told = _shared(problem, outcome, alarm)
-    if outcome.covariance_kind == "robust" and problem.has_clusters:
-        told["covariance_kind"] = "cluster-robust"
-    return HiddenFit(
-        model=problem.model,
-        channel=_specification(problem.channels),
-        privacy_level=max(channel.privacy_level for channel in problem.channels),
-        evidence=problem.evidence,
-        **told,
-    )
+    return HiddenFit(**_of_rows(problem, outcome, alarm))
+
+
+def _of_rows(problem: ResponsesProblem, outcome: Outcome, alarm: str) -> dict[str, Any]:
+    """What fits to rows with covariates have."""
+    clustered = outcome.covariance_kind == "robust" and problem.has_clusters
+    return {
+        **_shared(problem, outcome, alarm),
+        **({"covariance_kind": "cluster-robust"} if clustered else {}),
+        "model": problem.model,
+        "channel": _specification(problem.channels),
+        "privacy_level": max(channel.privacy_level for channel in problem.channels),
+        "evidence": problem.evidence,
+    }
 
 
 @fit_of.register
 def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> RegressionFit:
-    clustered = outcome.covariance_kind == "robust" and problem.has_clusters
-    basis, told = problem.rows.basis, _shared(problem, outcome, alarm)
+    basis, told = problem.rows.basis, _of_rows(problem, outcome, alarm)
     if basis is not None:
-        told |= _outward(outcome, basis)
-    if clustered:
-        told["covariance_kind"] = "cluster-robust"
-    return RegressionFit(
-        model=problem.model,
-        channel=_specification(problem.channels),
-        privacy_level=max(channel.privacy_level for channel in problem.channels),
-        evidence=problem.evidence,
-        in_basis=None if basis is None else BasisEstimate(basis, outcome.theta, outcome.covariance),
-        **told,
-    )
+        told |= {**_outward(outcome, basis), "in_basis": BasisEstimate(basis, outcome.theta, outcome.covariance)}
+    return RegressionFit(**told)
 
 
 def _specification(channels: Sequence[AnyChannel]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import shorten, shown
-from askance._words import words
+from askance._words import Either, words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError, NotIdentifiedError
@@ -30,6 +30,8 @@ class ArmedDesign(Protocol):
         """What is hidden, given covariates."""
 
 
+# How a design for every arm is given.
+_EVERY_ARM = Either("such as {'dice': …, 'direct': …}", "in a file, by --designs")
 #: Below this many clusters, their spread is a poor guide to that of all clusters.
 FEW_CLUSTERS = 30
 
@@ -43,7 +45,7 @@ def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel]
         if arm is not None and isinstance(design, FiniteChannel):
             raise InputError(
                 words("{arm} names the column {0}, but there is one design for all rows.", repr(arm)),
-                remedy=words("Leave {arm} out, or give a design for every arm: {{'dice': …, 'direct': …}}."),
+                remedy=words("Leave {arm} out, or give a design for every arm, {0}.", _EVERY_ARM),
             )
         return None
     arms = dict(design) if isinstance(design, Mapping) else design.arms

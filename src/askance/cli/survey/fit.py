@@ -47,7 +47,7 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     then ~, then the terms. Quote it with single quotes where it contains backticks.
 
     Below the coefficients stands the share of every answer (of yes, where there are two), with an interval for the
-    population that the respondents were drawn from.
+    population that the respondents were drawn from; where more is hidden than the answer, given their covariates.
 
     Reports that have been added up to a state, without covariates, are for `askance estimate`.
     """
