@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from askance._arrays import AnyArray, FloatArray
+from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shown
-from askance._words import words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
-from askance.errors import AskanceWarning, InputError, LabelError, NotIdentifiedError, RepairWarning
+from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import solve
-from askance.estimation.outcome import Notice, tell
+from askance.estimation.outcome import tell
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
@@ -30,10 +29,10 @@ from askance.survey.arms import (
     read_armed_reports,
     read_arms,
 )
-from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
+from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
-from askance.survey.levels import examine_levels
-from askance.survey.tables import Column, Columns, Table, complete_rows
+from askance.survey.survey_rows import SurveyRows
+from askance.survey.tables import Table
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
@@ -111,26 +110,11 @@ def regress(
     True
     """
     arms = arms_of(channel, arm)
-    _check_choices(channel if arms is None else arms, method, missing, hidden=isinstance(channel, ArmedDesign))
-    _check_names(cluster=cluster, weights=weights, arm=arm)
-    written = Columns.of(data)
-    table = written.trimmed()
-    extra = [name for name in (cluster, weights, arm) if name is not None]
-    parsed = parse_formula(formula, table, leave_out=extra)
-    if missing == "drop":
-        table = parsed.without_unlisted(table)
-    rows = complete_rows(table, [parsed.answer, *parsed.columns, *extra], missing)
-    tell(Notice(AskanceWarning, doubt) for doubt in examine_levels(parsed, table, rows))
-    which = None if arms is None or arm is None else read_arms(table[arm].take(rows), arms, channel)
-    try:
-        reports, readings = _read(written[parsed.answer].take(rows), channel, arms, which, positive)
-    except LabelError:
-        if isinstance(channel, FiniteChannel):
-            _refuse_answers_on_the_right(parsed, table, rows, channel)
-        raise
-    _check_reports(parsed, reports)
-    design, x = FormulaDesign.learn(parsed, table, rows, extra)
-    _check_constant(x, design.terms)
+    _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
+    rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm)
+    which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
+    reports, readings = _read(rows, channel, arms, which, positive)
+    design, x = rows.coded
     model = _model(channel, design.terms)
     if model.terms != design.terms:
         raise InputError(
@@ -141,8 +125,8 @@ def regress(
         raise NotIdentifiedError(
             f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
         )
-    groups = None if cluster is None else _read_clusters(table, cluster, rows)
-    weighting = None if weights is None else _read_weights(table, weights, rows)
+    groups = None if cluster is None else rows.groups(cluster)
+    weighting = None if weights is None else rows.weights(weights)
     several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
 
     def collected(covariates: Covariates) -> Responses[Any]:
@@ -152,9 +136,9 @@ def regress(
     evidence = collected(x)
     fit, blame = _estimate(model, evidence, x, method, options)
     messages = [
-        "" if rows is None else f"{len(table) - len(reports)} of {len(table)} rows dropped for missing values",
+        rows.on_dropped,
         *readings,
-        *_on_blanks(written, table, dict.fromkeys([*parsed.columns, *extra]), rows),
+        *rows.on_blanks,
         "" if weights is None else f"weighted by {weights}",
         "" if cluster is None else f"standard errors clustered by {cluster}",
         *fit.diagnostics.messages,
@@ -180,7 +164,7 @@ def _estimate(
     return fit, blame
 
 
-def _check_choices(channel: object, method: str | None, missing: str, *, hidden: bool) -> None:
+def _check_choices(channel: object, method: str | None, *, hidden: bool) -> None:
     remedy = 'Give the design, such as ForcedResponse("2/3", "1/6").'
     for design in channel.values() if isinstance(channel, Mapping) else [channel]:
         matrix = instance(design, FiniteChannel, "channel", "a channel", remedy).matrix
@@ -191,22 +175,29 @@ def _check_choices(channel: object, method: str | None, missing: str, *, hidden:
             )
     if method is not None and not hidden:
         one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
-    one_of(missing, ("error", "drop"), "missing", "The default is error.")
 
 
 def _read(
-    column: Column,
+    rows: SurveyRows,
     channel: SurveyDesign,
     arms: dict[Label, FiniteChannel] | None,
     which: AnyArray | None,
     positive: Any,
 ) -> tuple[AnyArray, list[str]]:
     """What was said, as labels, and how values were read."""
+    column = rows.as_written(rows.parsed.answer)
     if arms is not None and which is not None:
-        return read_armed_reports(column, arms, which, positive)
-    assert isinstance(channel, FiniteChannel)
-    reports, reading = read_reports(column, channel, positive)
-    return reports, [reading]
+        reports, readings = read_armed_reports(column, arms, which, positive)
+    else:
+        assert isinstance(channel, FiniteChannel)
+        try:
+            reports, reading = read_reports(column, channel, positive)
+        except LabelError:
+            _refuse_answers_on_the_right(rows, channel)
+            raise
+        readings = [reading]
+    _check_reports(rows.parsed, reports)
+    return reports, readings
 
 
 def _model(channel: SurveyDesign, terms: tuple[str, ...]) -> Any:
@@ -215,17 +206,6 @@ def _model(channel: SurveyDesign, terms: tuple[str, ...]) -> Any:
         return channel.model(terms)
     one = channel if isinstance(channel, FiniteChannel) else next(iter(channel.values()))
     return Softmax(one.outputs, terms)
-
-
-def _check_names(**columns: object) -> None:
-    """Refuse a column itself where its name is asked for."""
-    for option, value in columns.items():
-        if value is not None and not isinstance(value, str):
-            name = getattr(value, "name", None)
-            raise InputError(
-                f"{option} is a {type(value).__name__}; allowed: the name of a column of the data.",
-                remedy=f"Put it into the table, and write {option}={(name if isinstance(name, str) else option)!r}.",
-            )
 
 
 def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
@@ -239,71 +219,17 @@ def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
         )
 
 
-def _refuse_answers_on_the_right(
-    parsed: ParsedFormula, table: Columns, rows: AnyArray | None, channel: FiniteChannel
-) -> None:
+def _refuse_answers_on_the_right(rows: SurveyRows, channel: FiniteChannel) -> None:
     """Where the left side holds no reports and a column on the right does: what is offered instead."""
+    parsed = rows.parsed
     for name in parsed.columns:
-        if holds_reports(table[name].take(rows), channel):
+        if holds_reports(rows.column(name), channel):
             raise refusal(
                 parsed.text,
                 f"{name} holds what was said, and stands right of ~. The hidden answer is explained by other columns; "
                 f"to explain {parsed.answer} by it is not offered",
                 f"Write it on the left: {name} ~ {parsed.answer}.",
             )
-
-
-def _check_constant(x: Covariates, terms: tuple[str, ...]) -> None:
-    """Refuse columns of zeros, and more than one column that is the same in every row."""
-    top, bottom = (
-        np.asarray(e.toarray() if hasattr(e, "toarray") else e).ravel() for e in (x.max(axis=0), x.min(axis=0))
-    )
-    constant = np.flatnonzero(top == bottom)
-    useless = [j for j in constant if top[j] == 0 or (len(constant) > 1 and terms[j] != "Intercept")]
-    if useless:
-        raise NotIdentifiedError(
-            f"{terms[useless[0]]} is {top[useless[0]]:g} in every row: its effect cannot be told.",
-            remedy="Leave it out, or check the rows kept.",
-        )
-
-
-def _read_clusters(table: Columns, name: str, rows: AnyArray | None) -> AnyArray:
-    column = table[name].take(rows)
-    if column.values.dtype == object:
-        place = {value: code for code, value in enumerate(dict.fromkeys(column.values.tolist()))}
-        codes = np.array([place[value] for value in column.values.tolist()])
-    else:
-        codes = np.unique(column.values, return_inverse=True)[1]
-    if codes.max() == 0:
-        raise InputError(
-            f"column {name!r} holds one cluster only; allowed: at least 2.", remedy=words("Leave {cluster} out.")
-        )
-    return np.asarray(codes)
-
-
-def _read_weights(table: Columns, name: str, rows: AnyArray | None) -> FloatArray:
-    column = table[name].take(rows)
-    if column.kind not in ("number", "boolean"):
-        raise InputError(f"column {name!r} holds {column.kind}, not weights.", remedy="Name a column of numbers.")
-    numbers = column.values.astype(np.float64)
-    bad = ~(np.isfinite(numbers) & (numbers > 0))
-    if bad.any():
-        raise InputError(
-            f"column {name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are not above 0).",
-            remedy="Leave these rows out.",
-        )
-    return numbers
-
-
-def _on_blanks(written: Columns, table: Columns, names: Iterable[str], rows: AnyArray | None) -> list[str]:
-    """In which columns blanks around texts were left out, and in how many rows."""
-    told = []
-    for name in names:
-        if table[name] is not written[name]:
-            pairs = zip(written[name].take(rows).values, table[name].take(rows).values, strict=True)
-            if count := sum(before != after for before, after in pairs):
-                told.append(f"column {name!r}: blanks around the values of {count} rows are left out")
-    return told
 
 
 def _on_clusters(groups: AnyArray | None) -> str:
