@@ -47,6 +47,21 @@ def test_arms_are_one_fit() -> None:
     assert "log-odds against dice: direct " in message
 
 
+@pytest.mark.parametrize("weights", [None, "weight"])
+def test_groups_of_respondents_asked_in_several_ways(weights: str | None) -> None:
+    """Rows of evidence stand by arm, rows of the table as they came: groups must follow."""
+    data = survey()
+    data["region"] = np.where(np.random.default_rng(3).random(3000) < 0.4, "north", "south")
+    data["weight"] = np.random.default_rng(4).uniform(1, 2, 3000)
+    fit = regress("said ~ age + C(region)", data, DESIGNS, arm="version", weights=weights)
+    p = fit.predict(data).estimate
+    w = np.ones(3000) if weights is None else data["weight"]
+    shares = fit.prevalence(by="region")
+    for place, name in enumerate(shares.groups):
+        inside = data["region"] == name
+        np.testing.assert_allclose(shares.estimate[place], np.average(p[inside], axis=0, weights=w[inside]))
+
+
 def test_arms_that_tell_something_else_are_named() -> None:
     """A shift of 2 log-odds among 1,000: more than ten standard errors."""
     fit = regress("said ~ age", survey(shift=2.0), DESIGNS, arm="version")

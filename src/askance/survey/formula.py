@@ -312,6 +312,11 @@ class FormulaDesign:
             )
         return self._checked(made)
 
+    def sort_respondents(self, places: AnyArray) -> None:
+        """Put the respondents into another order, such as that of evidence, whose rows stand by arm."""
+        if self.respondents is not None:
+            self.respondents = self.respondents.part(self.respondents.names, places)
+
     def to_json(self) -> dict[str, Any]:
         """What it learned, as plain JSON values; nothing of single respondents."""
         from askance.survey.saved_design import design_to_json

@@ -134,6 +134,8 @@ def regress(
         return whole.add(covariates, reports, weights=weighting, clusters=groups, arm=several)
 
     evidence = collected(x)
+    if which is not None:
+        design.sort_respondents(np.argsort(which, kind="stable"))  # as the rows of evidence stand, arm by arm
     fit, blame = _estimate(model, evidence, x, method, options)
     messages = [
         rows.on_dropped,

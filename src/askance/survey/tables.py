@@ -222,14 +222,15 @@ class Columns:
         return f"Columns({len(self)} rows of {shorten(self.names)})"
 
     def part(self, names: Iterable[str], rows: AnyArray | None = None) -> Columns:
-        """Some columns with the rows of a mask (None for all), loaded now.
+        """Some columns with the rows of a mask or at some places (None for all), loaded now.
 
         >>> table = Columns.of({"age": [31, None, 45], "region": ["north", "south", "south"]})
         >>> table.part(["region"], ~table["age"].missing)["region"].values.tolist()
         ['north', 'south']
         """
         kept = {name: self[name].take(rows) for name in names}
-        return Columns(list(kept), len(self) if rows is None else int(rows.sum()), kept.__getitem__)
+        count = len(self) if rows is None else int(rows.sum()) if rows.dtype == bool else len(rows)
+        return Columns(list(kept), count, kept.__getitem__)
 
     def trimmed(self) -> Columns:
         """The same columns, their texts without blanks at the ends; see `Column.trimmed`."""
