@@ -10,9 +10,9 @@ import pytest
 
 from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate, regress
 from askance._arrays import AnyArray
+from askance.channels.hidden_designs import CrosswiseControl, StochasticLieDetector
+from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError
-from askance.survey.hidden_designs import CrosswiseControl, StochasticLieDetector
-from askance.survey.list_experiment import ListExperiment
 
 from .test_cli import assert_one_line, call, parsed
 

@@ -15,9 +15,7 @@ import pytest
 
 from askance import Responses, estimate, load, regress, save
 from askance._arrays import AnyArray, FloatArray
-from askance.errors import InputError
-from askance.estimation.results.hidden_fit import HiddenFit
-from askance.survey.hidden_designs import (
+from askance.channels.hidden_designs import (
     TRAIT,
     CheatingDetection,
     CrosswiseControl,
@@ -25,7 +23,9 @@ from askance.survey.hidden_designs import (
     StochasticLieDetector,
     UnrelatedQuestionUnknown,
 )
-from askance.survey.list_experiment import ListExperiment
+from askance.channels.list_experiment import ListExperiment
+from askance.errors import InputError
+from askance.estimation.results.hidden_fit import HiddenFit
 
 from .real_data import needs_data
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from askance import Direct, Responses, estimate
+from askance.channels.hidden_designs import CheatingDetection
 from askance.errors import RepairWarning
 from askance.models.hidden import Factor, HiddenVariables
-from askance.survey.hidden_designs import CheatingDetection
 
 from .test_hidden_designs import fitted
 

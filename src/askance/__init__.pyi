@@ -2,16 +2,19 @@ from askance import experiments as experiments
 from askance import geometry as geometry
 from askance.categories import Categories as Categories
 from askance.channels import BallRelease as BallRelease
+from askance.channels import CheatingDetection as CheatingDetection
 from askance.channels import CliqueRelease as CliqueRelease
 from askance.channels import Coarsened as Coarsened
 from askance.channels import ComplementaryLabels as ComplementaryLabels
 from askance.channels import CoordinateRelease as CoordinateRelease
 from askance.channels import Crosswise as Crosswise
+from askance.channels import CrosswiseControl as CrosswiseControl
 from askance.channels import Direct as Direct
 from askance.channels import DisguisedResponse as DisguisedResponse
 from askance.channels import ForcedResponse as ForcedResponse
 from askance.channels import Hybrid as Hybrid
 from askance.channels import Hypercube as Hypercube
+from askance.channels import ListExperiment as ListExperiment
 from askance.channels import MatrixChannel as MatrixChannel
 from askance.channels import MomentRelease as MomentRelease
 from askance.channels import NoisyLabels as NoisyLabels
@@ -19,9 +22,11 @@ from askance.channels import PerValue as PerValue
 from askance.channels import QuadraticRelease as QuadraticRelease
 from askance.channels import RandomizedResponse as RandomizedResponse
 from askance.channels import ScalePilot as ScalePilot
+from askance.channels import StochasticLieDetector as StochasticLieDetector
 from askance.channels import SubsetSelection as SubsetSelection
 from askance.channels import TripleRelease as TripleRelease
 from askance.channels import UnrelatedQuestion as UnrelatedQuestion
+from askance.channels import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
 from askance.channels import Warner as Warner
 from askance.channels import build_channel as build_channel
 from askance.channels import sufficient_channel as sufficient_channel
@@ -72,11 +77,6 @@ from askance.models import Softmax as Softmax
 from askance.planning import Share as Share
 from askance.planning import plan as plan
 from askance.planning import plan_survey as plan_survey
-from askance.survey import CheatingDetection as CheatingDetection
-from askance.survey import CrosswiseControl as CrosswiseControl
-from askance.survey import ListExperiment as ListExperiment
-from askance.survey import StochasticLieDetector as StochasticLieDetector
-from askance.survey import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
 from askance.survey import regress as regress
 from askance.text import CountTagger as CountTagger
 

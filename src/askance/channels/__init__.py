@@ -1,10 +1,16 @@
 """How outputs are seen: S(o | y), its sampler, its likelihood, its privacy, and β built from it."""
 
 from askance.channels.finite import FiniteChannel as FiniteChannel
+from askance.channels.hidden_designs import CheatingDetection as CheatingDetection
+from askance.channels.hidden_designs import CrosswiseControl as CrosswiseControl
+from askance.channels.hidden_designs import HiddenDesign as HiddenDesign
+from askance.channels.hidden_designs import StochasticLieDetector as StochasticLieDetector
+from askance.channels.hidden_designs import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
 from askance.channels.labels import Coarsened as Coarsened
 from askance.channels.labels import ComplementaryLabels as ComplementaryLabels
 from askance.channels.labels import Direct as Direct
 from askance.channels.labels import NoisyLabels as NoisyLabels
+from askance.channels.list_experiment import ListExperiment as ListExperiment
 from askance.channels.matrix import MatrixChannel as MatrixChannel
 from askance.channels.observation import ObservationFunction as ObservationFunction
 from askance.channels.randomized_response import RandomizedResponse as RandomizedResponse

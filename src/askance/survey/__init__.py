@@ -7,12 +7,6 @@ from askance.survey.alternative_channels import with_bias as with_bias
 from askance.survey.alternative_channels import with_noncompliance as with_noncompliance
 from askance.survey.files import read_table as read_table
 from askance.survey.formula import FormulaDesign as FormulaDesign
-from askance.survey.hidden_designs import CheatingDetection as CheatingDetection
-from askance.survey.hidden_designs import CrosswiseControl as CrosswiseControl
-from askance.survey.hidden_designs import HiddenDesign as HiddenDesign
-from askance.survey.hidden_designs import StochasticLieDetector as StochasticLieDetector
-from askance.survey.hidden_designs import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
-from askance.survey.list_experiment import ListExperiment as ListExperiment
 from askance.survey.regress import regress as regress
 from askance.survey.sensitivity import Sensitivity as Sensitivity
 from askance.survey.sensitivity import sensitivity as sensitivity

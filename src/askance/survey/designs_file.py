@@ -21,17 +21,17 @@ from typing import Any
 from askance._checks import one_of
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import build_answer_channel
-from askance.errors import FormatError
-from askance.formats.fields import Fields, describing, fields_of
-from askance.survey.arms import ArmedDesign
-from askance.survey.hidden_designs import (
+from askance.channels.hidden_designs import (
     CheatingDetection,
     CrosswiseControl,
     StochasticLieDetector,
     UnrelatedQuestionUnknown,
 )
-from askance.survey.list_experiment import ListExperiment
+from askance.channels.list_experiment import ListExperiment
+from askance.channels.registry import build_answer_channel
+from askance.errors import FormatError
+from askance.formats.fields import Fields, describing, fields_of
+from askance.survey.arms import ArmedDesign
 
 #: Designs with groups of their own, by the kinds that files name.
 ARMED_DESIGNS: dict[str, Any] = {

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from askance._checks import as_count, instance, one_of
 from askance.categories import Label
+from askance.channels.hidden_designs import NO_YES, TRAIT, group_names
 from askance.channels.matrix import MatrixChannel
 from askance.models.hidden import Factor, HiddenVariables
-from askance.survey.hidden_designs import NO_YES, TRAIT, group_names
 
 
 class ListExperiment:
