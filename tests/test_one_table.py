@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
 import sys
 from html.parser import HTMLParser
 from typing import Any
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 from askance.errors import InputError
-from askance.tables import Column, Table, estimate_columns, shown_value
+from askance.tables import Column, Table, error_column, estimate_columns, shown_value
 
 NASTY = 'a & b_1 <script> 50 % "q" \\x {y} ~^#$ | →'
 
@@ -137,11 +140,38 @@ def test_html_is_escaped_and_says_what_headers_are_for() -> None:
     assert "<script>" not in text
 
 
-def test_digits_may_depend_on_the_row() -> None:
-    column = Column("points", "points", "estimate", digits=lambda row: row["digits"])
-    shown = Table((column, Column("digits", "count")), [(0.123456, 1), (0.123456, 3)])
-    assert [line.split()[0] for line in shown.to_text().splitlines()[2:4]] == ["+12.3", "+12.346"]
+def test_digits_may_depend_on_the_error() -> None:
+    columns = (Column("points", "points", "estimate", digits="error"), error_column("spread", digits="error"))
+    shown = Table(columns, [(0.123456, 0.02), (0.123456, 0.00012), (0.1, None)])
+    rows = [line.split() for line in shown.to_text().splitlines()[2:5]]
+    assert rows == [["+12.3", "2.0"], ["+12.346", "0.012"], ["+10.0", "–"]]
     assert shown_value(None, "points") == "–"
+
+
+def test_markdown_is_escaped() -> None:
+    lines = table().to_markdown().splitlines()
+    assert lines[0] == r"**Effects \& more**"
+    assert lines[2:4] == [
+        r"| term | estimate | std. error | z | P\>\|z\| | 2.5 % | 97.5 % |",
+        "| :-- | --: | --: | --: | --: | --: | --: |",
+    ]
+    assert lines[4] == "| **yes** |  |  |  |  |  |  |"
+    cells = re.split(r"(?<!\\)\|", lines[5])  # pipes that end a cell
+    assert len(cells) == 9
+    assert re.sub(r"\\(.)", r"\1", cells[1].strip()) == NASTY
+    assert cells[2].strip() == "1.5000"
+    assert lines[8].startswith("| age | 1.00e-05")
+    assert lines[-3] == r"ALARM: these \<reports\> cannot be"
+    folded = Table((Column("group"),), [("a\nb|c",), ("- x",), ("2) y",)]).to_markdown().splitlines()
+    assert folded[2:] == [r"| a b\|c |", r"| \- x |", r"| 2\) y |"]
+
+
+def test_csv_holds_raw_values() -> None:
+    rows = list(csv.reader(io.StringIO(table().to_csv())))
+    assert rows[0] == ["answer", "term", "estimate", "std_error", "z", "p_value", "lower", "upper"]
+    assert rows[1][1] == NASTY
+    assert float(rows[2][2]) == 12345.678
+    assert rows[2][3:] == [""] * 5
 
 
 def test_rows_of_latex_do_not_begin_with_what_the_line_above_takes() -> None:

@@ -1,10 +1,11 @@
-"""One table for people and programs: text, JSON, a data frame, LaTeX and HTML of the same columns, rows and notes."""
+"""One table for people and programs: text, JSON, a data frame, CSV, LaTeX, HTML and Markdown of the same rows."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import math
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from askance._escapes import latex, latex_row, markdown, markdown_row
 from askance.errors import InputError
 
 #: What a column holds, which says how its values are shown. A "heading" stands above the rows that share it.
@@ -37,7 +39,7 @@ class Column:
         name: as people read it.
         kind: how its values are shown.
         key: its name in JSON and data frames; default: `name`.
-        digits: after the point; or how many, from the values of the row by their keys.
+        digits: after the point; "error" for one, or as many as show two digits of a small standard error of the row.
         width: at least so many characters in text.
         align: default: texts to the left, figures to the right.
     """
@@ -45,7 +47,7 @@ class Column:
     name: str
     kind: Kind = "text"
     key: str = ""
-    digits: int | Callable[[Mapping[str, Any]], int] = 4
+    digits: int | Literal["error"] = 4
     width: int = 0
     align: Literal["left", "right"] | None = None
 
@@ -85,6 +87,12 @@ def error_column(kind: Kind = "number", **options: Any) -> Column:
 def p_value_column(width: int = 0) -> Column:
     """Of two-sided p-values."""
     return Column("P>|z|", "p-value", "p_value", width=width)
+
+
+def columns_of_test(statistic: str = "χ²") -> tuple[Column, ...]:
+    """A statistic, its degrees of freedom and its p-value."""
+    freedom = Column("df", "significant", "degrees_of_freedom")
+    return Column(statistic, "ratio", "statistic"), freedom, Column("P", "p-value", "p_value")
 
 
 def interval_columns(confidence: float, kind: Kind = "number", **options: Any) -> tuple[Column, Column]:
@@ -173,6 +181,14 @@ class Table:
             remedy=f"Install {backend or 'one of them'}, or use to_json().",
         )
 
+    def to_csv(self) -> str:
+        """Lines of CSV with the names of the keys first: numbers with all their digits, nothing where there is none."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.data_key for column in self.columns])
+        writer.writerows([["" if value is None else value for value in as_json(list(row))] for row in self.rows])
+        return file.getvalue()
+
     # -- for people ------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
@@ -210,18 +226,17 @@ class Table:
 
     def to_latex(self) -> str:
         """A table in LaTeX, with the rules of the package booktabs; texts are escaped."""
-        visible, tex = self._visible, _escape_latex
+        visible, tex = self._visible, latex
         letters = "".join("l" if column.is_left else "r" for column in visible)
         lines = [r"\begin{table}", r"\centering", *([rf"\caption{{{tex(self.title)}}}"] if self.title else [])]
-        lines += [rf"\begin{{tabular}}{{{letters}}}", r"\toprule", _latex_row([tex(c.name) for c in visible])]
+        lines += [rf"\begin{{tabular}}{{{letters}}}", r"\toprule", latex_row([tex(c.name) for c in visible])]
         for heading, rows in self._blocks():
             lines.append(r"\midrule")
             if heading:
                 lines.append(rf"\multicolumn{{{len(visible)}}}{{l}}{{{tex(heading)}}} \\")
-            lines += [_latex_row(map(tex, cells)) for cells in rows]
+            lines += [latex_row(map(tex, cells)) for cells in rows]
         lines += [r"\bottomrule", r"\end{tabular}"]
-        below = [*(f"ALARM: {alarm}" for alarm in self.alarms), *self.notes]
-        lines += [rf"\par\footnotesize {tex(note)}" for note in below]
+        lines += [rf"\par\footnotesize {tex(note)}" for note in self._below]
         return "\n".join([*lines, r"\end{table}"])
 
     def to_html(self) -> str:
@@ -240,11 +255,27 @@ class Table:
                 values = "".join(f"<td{s}>{text(c)}</td>" for c, s in zip(cells[1:], styles[1:], strict=True))
                 lines.append(f'<tr><th scope="row"{styles[0]}>{text(cells[0])}</th>{values}</tr>')
             lines.append("</tbody>")
-        below = [*(f"ALARM: {alarm}" for alarm in self.alarms), *self.notes]
-        if below:
-            cells_below = [f'<tr><td colspan="{len(visible)}">{text(note)}</td></tr>' for note in below]
+        if self._below:
+            cells_below = [f'<tr><td colspan="{len(visible)}">{text(note)}</td></tr>' for note in self._below]
             lines += ["<tfoot>", *cells_below, "</tfoot>"]
         return "\n".join([*lines, "</table>"])
+
+    def to_markdown(self) -> str:
+        """A table in Markdown, as GitHub, Pandoc and Quarto read it; headings are rows in bold, texts are escaped."""
+        visible = self._visible
+        lines = [*([f"**{markdown(self.title)}**", ""] if self.title else [])]
+        lines += [markdown_row([markdown(column.name) for column in visible])]
+        lines += [markdown_row([":--" if column.is_left else "--:" for column in visible])]
+        for heading, rows in self._blocks():
+            if heading:
+                lines.append(markdown_row([f"**{markdown(heading)}**", *[""] * (len(visible) - 1)]))
+            lines += [markdown_row(map(markdown, cells)) for cells in rows]
+        return "\n".join([*lines, *(line for note in self._below for line in ("", markdown(note)))])
+
+    @property
+    def _below(self) -> list[str]:
+        """What stands below the figures of a paper."""
+        return [*(f"ALARM: {alarm}" for alarm in self.alarms), *self.notes]
 
     @property
     def _visible(self) -> list[Column]:
@@ -260,7 +291,7 @@ class Table:
         by_key = {column.data_key: value for column, value in zip(self.columns, row, strict=True)}
         for column, value in zip(self.columns, row, strict=True):
             if column.kind != "heading":
-                digits = column.digits if isinstance(column.digits, int) else column.digits(by_key)
+                digits = column.digits if isinstance(column.digits, int) else _error_digits(by_key)
                 yield shown_value(value, column.kind, digits)
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -294,6 +325,10 @@ class Tabulated:
         """The table in HTML."""
         return self.table().to_html()
 
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        return self.table().to_markdown()
+
 
 def shown_value(value: Any, kind: Kind, digits: int = 4) -> str:
     """A value as text; a dash where there is none.
@@ -306,6 +341,12 @@ def shown_value(value: Any, kind: Kind, digits: int = 4) -> str:
     if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
         return _MISSING
     return _SHOWN[kind](value, digits)
+
+
+def _error_digits(row: Mapping[str, Any]) -> int:
+    """One decimal of percentage points, or two digits of small errors: effects of a single year or euro."""
+    error = 100 * (row.get("std_error") or math.nan)
+    return 1 - math.floor(math.log10(error)) if 1e-8 < error < 0.1 else 1
 
 
 def _number(value: float, digits: int) -> str:
@@ -358,29 +399,3 @@ def _alike(values: list[Any]) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-
-
-_LATEX = {
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "→": r"$\rightarrow$",
-    "×": r"$\times$",
-    "†": r"\dag{}",
-    "−": "$-$",
-}
-_SPECIAL = re.compile("[" + re.escape("".join(_LATEX)) + "]")
-
-
-def _escape_latex(text: str) -> str:
-    return _SPECIAL.sub(lambda mark: _LATEX[mark[0]], " ".join(text.split()))
-
-
-def _latex_row(cells: Any) -> str:
-    row = " & ".join(cells)
-    # What comes before a row, a rule or the end of another row, would take a star or a bracket for its own.
-    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"

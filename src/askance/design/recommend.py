@@ -31,6 +31,7 @@ from askance.design.optimum.release import optimal_release
 from askance.design.weights import Weights, share_slopes, weights_at
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
+from askance.tables import Column, Table, Tabulated
 
 #: How estimates will be made: "best" is the likelihood for channels on answers and moments for those on statistics,
 #: which is what the library offers; "moments" compares all by moments.
@@ -79,7 +80,7 @@ class Recommended:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Tabulated):
     """All channels that fit, the best first.
 
     Attributes:
@@ -107,6 +108,25 @@ class Recommendation:
         """Plain values."""
         rows = [row.to_json() for row in self.channels]
         return {**self.__dict__, "theta": self.theta.tolist(), "channels": rows}
+
+    def table(self) -> Table:
+        """Every channel with its predicted error, the best first; what each is stands in `summary`."""
+        columns = [Column("channel"), Column("tr Σ", "significant", "trace", digits=6)]
+        columns += [Column("ratio", "decimal", digits=3), Column("level", "significant", "privacy_level", digits=6)]
+        columns += [
+            Column("estimated by", key="method"),
+            Column("largest error", "significant", "largest_error", digits=3),
+        ]
+        largest = [None if row.standard_errors is None else row.standard_errors.max() for row in self.channels]
+        return Table(
+            columns,
+            [
+                (row.name, row.trace, row.ratio, row.privacy_level, row.method, error)
+                for row, error in zip(self.channels, largest, strict=True)
+            ],
+            title=f"Channels at privacy level {self.privacy_level:g}",
+            notes=[f"left out: {name}: {reason}" for name, reason in self.skipped.items()],
+        )
 
     def summary(self) -> str:
         """A table for people."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from askance.planning.result import Plan, PlannedDesign, is_tuned
+from askance.tables import Column, Table
 
 # Parameters that are the same for all channels of a model, or too long for a table.
 _HIDDEN = (
@@ -210,6 +211,28 @@ def _enumeration(names: Iterable[str]) -> str:
     """
     quoted = [f'"{name}"' if "," in name else name for name in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def table_of(plan: Plan) -> Table:
+    """All figures of all designs, for papers and programs."""
+    columns = {
+        Column("design"): [design.design for design in listed(plan)],
+        Column(PARAMETERS): [_parameters(design) for design in listed(plan)],
+        Column("level", "significant", "privacy_level"): [_finite(design.privacy_level) for design in listed(plan)],
+        Column("respondents", "count", "n"): [design.n for design in listed(plan)],
+        Column("s.e.", "significant", "std_error", digits=3): [design.standard_error for design in listed(plan)],
+        Column("width", "significant", "interval_width", digits=3): [d.interval_width for d in listed(plan)],
+        Column("power", "percent"): [design.power for design in listed(plan)],
+        Column("bias", "significant", digits=3): [design.bias for design in listed(plan)],
+        Column("price", "decimal", digits=2): [design.price for design in listed(plan)],
+        Column("by", key="method"): [design.method for design in listed(plan)],
+    }
+    rows = list(zip(*columns.values(), strict=True))
+    return Table(list(columns), rows, title=f"{title_of(plan)}; {guess_of(plan)}", notes=notes_of(plan))
+
+
+def _finite(level: float) -> float | None:
+    return None if math.isinf(level) else level
 
 
 def as_text(plan: Plan) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from askance.planning.subject import AnyDesign
+from askance.tables import Table, Tabulated
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def rank(design: PlannedDesign, unknown: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Tabulated):
     """A plan: the direct question as the yardstick, and every design beside it.
 
     Attributes:
@@ -134,6 +135,12 @@ class Plan:
         others = None if self.others is None else dict(self.others.__dict__)
         told = {"direct": self.direct.to_json(), "designs": rows, "skipped": dict(self.skipped), "others": others}
         return {**self.__dict__, **told}
+
+    def table(self) -> Table:
+        """The direct question and every design, with all figures."""
+        from askance.planning.plan_table import table_of
+
+        return table_of(self)
 
     def summary(self) -> str:
         """A table for people."""

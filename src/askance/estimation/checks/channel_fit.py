@@ -16,10 +16,11 @@ from askance.errors import EmptyDataError, InputError
 from askance.estimation.checks.surprise import IMPOSSIBLE, Surprise, TestedEvidence, in_words, surprise
 from askance.estimation.problems.simplex import closest_distribution
 from askance.evidence.together import Together, whole_of
+from askance.tables import Column, Table, Tabulated
 
 
 @dataclass(frozen=True)
-class ChannelTest:
+class ChannelTest(Tabulated):
     """A test that the reports can have come through the channel.
 
     Attributes:
@@ -55,6 +56,17 @@ class ChannelTest:
     def shown_p_value(self) -> str:
         """The p-value for people: "p = 0.012", or "p ≤ 0.001" where no simulated survey came as far off."""
         return f"p {'≤' if self.p_value_is_bound else '='} {self.p_value:.3g}"
+
+    def table(self) -> Table:
+        """The statistic, its p-value and the proved bound; below, what they mean."""
+        statistic = (
+            Column("statistic", "ratio"),
+            Column("P", "p-value", "p_value"),
+            Column("P at most", "p-value", "bound"),
+        )
+        row = (self.statistic, self.p_value, self.bound)
+        title, notes = "Fit of the design to the reports", [self.message, *([self.worst] if self.worst else [])]
+        return Table((Column("test"), *statistic), [("reports through this design", *row)], title=title, notes=notes)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

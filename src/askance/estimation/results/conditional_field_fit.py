@@ -21,14 +21,14 @@ from askance.estimation.results.fit_table import fit_notes
 from askance.estimation.results.results import Result
 from askance.models.field_rows import DistinctRows
 from askance.models.softmax import Covariates
-from askance.tables import Column, Table, estimate_columns
+from askance.tables import Column, Table, Tabulated, estimate_columns
 
 # Averages are over all rows of x; their errors take derivatives at no more than this many, evenly spread.
 _ROWS_OF_ERRORS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class CovariateEffects(Result):
+class CovariateEffects(Result, Tabulated):
     """How covariates change the log-odds of a variable's values against its first; arrays of shape (p, values − 1).
 
     Effects are those on the variable given all others: odds ratios, as in logistic regression.
@@ -54,6 +54,17 @@ class CovariateEffects(Result):
     lower: FloatArray
     upper: FloatArray
     confidence: float
+
+    def table(self) -> Table:
+        """Changes of the log-odds of every value, by covariate."""
+        figures = (self.estimate, self.standard_error, self.lower, self.upper)
+        rows = [
+            (f"{label} (against {self.reference})", term, *(values[i, j].item() for values in figures))
+            for j, label in enumerate(self.labels)
+            for i, term in enumerate(self.terms)
+        ]
+        columns = (Column("value", "heading"), Column("term"), *estimate_columns(self.confidence))
+        return Table(columns, rows, title=f"Effects on the log-odds of {self.variable}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

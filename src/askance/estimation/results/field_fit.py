@@ -22,7 +22,7 @@ from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.results import Result
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.random_field import RandomField
-from askance.tables import Column, Table, estimate_columns
+from askance.tables import Column, Table, Tabulated, estimate_columns
 
 #: A prior that moves no cell by more than this share of its standard error leaves 95 % intervals above 94 %.
 NOTICEABLE_PULL = 0.25
@@ -86,7 +86,7 @@ class FieldDiagnostics(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalTable(Result):
+class MarginalTable(Result, Tabulated):
     """The joint distribution of some variables; arrays have their sizes as shape.
 
     Attributes:
@@ -114,6 +114,14 @@ class MarginalTable(Result):
             product(*self.labels), *(column.ravel().tolist() for column in columns), strict=True
         ):
             yield labels, *values
+
+    def table(self) -> Table:
+        """The probability of every cell, with its error and interval."""
+        return Table(
+            (*map(Column, self.variables), *estimate_columns(self.confidence, "share", "decimal")),
+            [(*labels, *values) for labels, *values in self.rows()],
+            title=f"Shares of {', '.join(self.variables)}",
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

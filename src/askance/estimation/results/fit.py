@@ -18,7 +18,7 @@ from askance.estimation.outcome import Diagnostics
 from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
-from askance.tables import Column, Table, Tabulated, as_json, estimate_columns
+from askance.tables import Column, Table, Tabulated, as_json, columns_of_test, estimate_columns
 
 # Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
 _DEPENDENT = 1e-12
@@ -43,18 +43,30 @@ def normal_quantile(confidence: float) -> float:
 
 
 @dataclass(frozen=True)
-class WaldTest:
+class WaldTest(Tabulated):
     """Test of linear hypotheses on θ.
 
     Attributes:
         statistic: (Lθ̂ − c)ᵀ (L Σ Lᵀ)⁻¹ (Lθ̂ − c).
         degrees_of_freedom: number of restrictions.
         p_value: probability of a larger statistic under χ².
+        hypotheses: what is tested, in words.
     """
 
     statistic: float
     degrees_of_freedom: int
     p_value: float
+    hypotheses: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """The statistic, its degrees of freedom and its p-value."""
+        row = ("; ".join(self.hypotheses), self.statistic, self.degrees_of_freedom, self.p_value)
+        return Table((Column("hypotheses"), *columns_of_test()), [row], title="Wald test")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        content: dict[str, Any] = as_json(vars(self))
+        return content
 
 
 @dataclass(frozen=True)
@@ -188,7 +200,8 @@ class Fit(Tabulated):
             )
         difference = L @ self.theta - target
         statistic = float(difference @ np.linalg.solve(spread, difference))
-        return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)))
+        in_words = _in_words(L, self.parameter_names, np.broadcast_to(target, len(L)))
+        return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)), in_words)
 
     def _contrasts(self, parameters: Sequence[str] | str | None, contrasts: ArrayLike | None) -> FloatArray:
         """L, one row per hypothesis on θ."""
@@ -266,6 +279,24 @@ class Fit(Tabulated):
     def _details(self, confidence: float) -> dict[str, Any]:
         """What the model adds to `to_json`."""
         return {"parameters": self.table(confidence).to_json()["rows"], "covariance_kind": self.covariance_kind}
+
+
+def _in_words(contrasts: FloatArray, names: Sequence[str], values: FloatArray) -> tuple[str, ...]:
+    """Hypotheses as people write them.
+
+    >>> _in_words(np.array([[1.0, 0.0], [2.0, -1.0]]), ["age", "female"], np.array([0.0, 0.5]))
+    ('age = 0', '2 age − female = 0.5')
+    """
+    texts = []
+    for row, value in zip(contrasts.tolist(), values.tolist(), strict=True):
+        parts = [
+            f"{' − ' if factor < 0 else ' + '}{'' if abs(factor) == 1 else f'{abs(factor):g} '}{name}"
+            for factor, name in zip(row, names, strict=True)
+            if factor
+        ]
+        left = "".join(parts)
+        texts.append(f"{left[3:] if left.startswith(' +') else left[1:]} = {value:g}")
+    return tuple(texts)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

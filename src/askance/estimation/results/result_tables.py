@@ -52,12 +52,12 @@ def one_share_text(shares: Prevalence) -> str:
 
 def effects_table(effects: MarginalEffects) -> Table:
     """Changes of the share of every answer in percentage points; of two answers the second."""
-    lower, upper = interval_columns(effects.confidence, "points", digits=_digits)
+    lower, upper = interval_columns(effects.confidence, "points", digits="error")
     columns = (
         Column("term"),
         Column("change", align="right"),
-        Column("points", "points", "estimate", digits=_digits),
-        error_column("spread", digits=_digits),
+        Column("points", "points", "estimate", digits="error"),
+        error_column("spread", digits="error"),
         p_value_column(),
         lower,
         upper,
@@ -71,12 +71,6 @@ def effects_table(effects: MarginalEffects) -> Table:
     ]
     title = _title("Average change of the share of {}", "Average changes of the shares of {} answers", effects.outputs)
     return Table(*_by_answer(columns, rows, effects.outputs), title=f"{title}, in percentage points")
-
-
-def _digits(row: Any) -> int:
-    """One decimal, or two digits of small errors: effects of a single year or euro."""
-    error = 100 * row["std_error"]
-    return 1 - math.floor(math.log10(error)) if 1e-8 < error < 0.1 else 1
 
 
 def predictions_table(predictions: Predictions | Posteriors, condition: str = "", *notes: str) -> Table:

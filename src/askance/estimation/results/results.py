@@ -12,7 +12,7 @@ from askance.estimation.results.result_tables import (
     predictions_table,
     prevalence_table,
 )
-from askance.tables import Table, Tabulated, as_json
+from askance.tables import Column, Table, Tabulated, as_json, columns_of_test
 
 __all__ = ["as_json"]  # others know it from here
 
@@ -157,7 +157,7 @@ class Posteriors(Result, Tabulated):
 
 
 @dataclass(frozen=True)
-class LikelihoodRatioTest(Result):
+class LikelihoodRatioTest(Result, Tabulated):
     """Test that the terms left out of a restricted fit have no effect.
 
     Attributes:
@@ -173,3 +173,13 @@ class LikelihoodRatioTest(Result):
     p_value: float
     dropped: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    def table(self) -> Table:
+        """The statistic, its degrees of freedom and its p-value."""
+        figures = (self.statistic, self.degrees_of_freedom, self.p_value)
+        return Table(
+            (Column("left out"), *columns_of_test()),
+            [(", ".join(self.dropped), *figures)],
+            title="Likelihood-ratio test: the terms left out have no effect",
+            notes=[f"note: {note}" for note in self.notes],
+        )
