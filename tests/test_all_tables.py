@@ -47,6 +47,7 @@ def _of_regressions() -> Iterator[Tabulated]:
     full = regress("said ~ age + C(region)", data, DESIGN, method="marginal")
     yield full
     yield full.prevalence(by="region")
+    yield full.prevalence(by="region").contrasts()
     yield full.marginal_effects()
     yield full.predict(data)
     yield full.posterior({"age": [30.0], "region": ["south"]}, ["yes"])

@@ -8,6 +8,7 @@ from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.results.combined_means import combine_means
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit, CovariateEffects
+from askance.estimation.results.contrasts import Contrasts
 from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit, Fit, Interval, ProbabilityTable, WaldTest
 from askance.estimation.results.hidden_fit import HiddenFit
@@ -20,6 +21,7 @@ __all__ = [
     "METHODS",
     "ChannelTest",
     "ConditionalFieldFit",
+    "Contrasts",
     "CovariateEffects",
     "Diagnostics",
     "DistributionFit",

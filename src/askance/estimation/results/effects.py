@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from askance.estimation.results.share_intervals import share_interval
 from askance.evidence.totals import total
 from askance.models.softmax import Covariates, Softmax
 
+# The covariance of more shares than this is not kept.
+_MOST_JOINT = 500
 # Columns times coefficients: more take too long.
 _MOST_SLOPES = 1_000_000
 # A variance below this share of the terms it is a sum of may be nothing but their rounding.
@@ -43,13 +46,26 @@ def prevalence(
     names, codes = groups
     size = len(names)
     mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
-    variance = _variance(slope, covariance)
+    variance, joint = _variance(slope, covariance), _joint_covariance(slope, covariance)
     if population:
-        variance = variance + _sampling_variance(model, theta, sample, codes, mean)
+        sampling = _Sampling.of(model, theta, sample, codes, mean)
+        variance = variance + sampling.variances
+        joint = joint if joint is None else joint + sampling.joint()
     errors = np.sqrt(variance)
     lower, upper = share_interval(mean, errors, z, n_respondents[:, None])
     outputs = tuple(model.outputs.labels)
-    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by)
+    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by, joint)
+
+
+def _joint_covariance(slope: FloatArray, covariance: FloatArray) -> FloatArray | None:
+    """G Σ Gᵀ of all shares, shape (g, m, g, m), from their gradients (g, m, d); None where they are too many."""
+    size, m, _ = slope.shape
+    if size * m > _MOST_JOINT:
+        return None
+    if not is_known(covariance):
+        return np.full((size, m, size, m), np.nan)
+    flat = slope.reshape(size * m, -1)
+    return np.asarray((flat @ covariance @ flat.T).reshape(size, m, size, m))
 
 
 def group_means(
@@ -125,42 +141,75 @@ def _group_sums(v: FloatArray, x: Covariates, group: IntArray, size: int) -> Flo
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
 
 
-def _sampling_variance(
-    model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray
-) -> FloatArray:
-    """Variance of the weighted mean of P over samples of respondents (or of whole clusters), shape (g, m)."""
-    size = len(mean)
+@dataclass(frozen=True)
+class _Sampling:
+    """How weighted means of P vary over samples of respondents, or of whole clusters.
 
-    def residuals(block: Piece, place: slice) -> FloatArray:
-        P = model.probabilities(theta, sample.covariates(block))
-        return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
+    Attributes:
+        within: covariances of the answers of every group, shape (g, m, m).
+        parts: where there are clusters, what each adds to the means, shape (clusters, g, m); None elsewhere: then
+            groups share nobody.
+    """
 
-    def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        squares = block.count[:, None] * residuals(block, place) ** 2
-        return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
+    within: FloatArray
+    parts: FloatArray | None
 
-    def in_clusters(block: tuple[Piece, slice]) -> FloatArray:
-        piece, place = block
-        return np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
+    @classmethod
+    def of(cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray) -> _Sampling:
+        """Of means (g, m) of the rows with these codes of groups."""
+        size, m = mean.shape
 
-    def cluster_in_group(block: tuple[Piece, slice]) -> IntArray:
-        piece, place = block
-        assert piece.clusters is not None
-        return np.asarray(piece.clusters * size + codes[place])
+        def residuals(block: Piece, place: slice) -> FloatArray:
+            P = model.probabilities(theta, sample.covariates(block))
+            return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
 
-    if sample.pieces[0].clusters is None:
-        (sizes,) = sample.total(alone)
-        weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
-    else:
+        def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
+            r = residuals(block, place)
+            squares = (block.count[:, None, None] * r[:, :, None] * r[:, None, :]).reshape(-1, m * m)
+            return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
+
+        def in_clusters(block: tuple[Piece, slice]) -> FloatArray:
+            piece, place = block
+            return np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
+
+        def cluster_in_group(block: tuple[Piece, slice]) -> IntArray:
+            piece, place = block
+            assert piece.clusters is not None
+            return np.asarray(piece.clusters * size + codes[place])
+
+        if sample.pieces[0].clusters is None:
+            (sizes,) = sample.total(alone)
+            weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:].reshape(size, m, m)
+            return cls(squares * (_correction(units) / weight**2)[:, None, None], None)
         clusters = total(sample.blocks(), in_clusters, by=cluster_in_group)
         home = clusters.keys % size
-        sums = _by_group(
-            np.column_stack([clusters.sums[:, -1:], np.ones(len(home)), clusters.sums[:, :-1] ** 2]), home, size
-        )
-        weight, units, squares = sums[:, 0], sums[:, 1], sums[:, 2:]
+        sizes = _by_group(np.column_stack([clusters.sums[:, -1:], np.ones(len(home))]), home, size)
+        scaled = clusters.sums[:, :-1] * (np.sqrt(_correction(sizes[:, 1])) / sizes[:, 0])[home, None]
+        products = (scaled[:, :, None] * scaled[:, None, :]).reshape(-1, m * m)
+        within = _by_group(products, home, size).reshape(size, m, m)
+        if size * m > _MOST_JOINT:
+            return cls(within, None)
+        names, place = np.unique(clusters.keys // size, return_inverse=True)
+        parts = np.zeros((len(names), size, m))
+        parts[place.reshape(-1), home] = scaled
+        return cls(within, parts)
+
+    @property
+    def variances(self) -> FloatArray:
+        """Of all means, shape (g, m)."""
+        return np.asarray(np.einsum("gaa->ga", self.within))
+
+    def joint(self) -> FloatArray:
+        """Covariances of all means, shape (g, m, g, m)."""
+        if self.parts is not None:
+            return np.asarray(np.einsum("cga,chb->gahb", self.parts, self.parts, optimize=True))
+        return np.asarray(np.einsum("gh,gab->gahb", np.eye(len(self.within)), self.within))
+
+
+def _correction(units: FloatArray) -> FloatArray:
+    """k / (k − 1) of k respondents or clusters; NaN of one."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        correction = np.where(units > 1, units / (units - 1), np.nan)
-    return np.asarray(squares * (correction / weight**2)[:, None])
+        return np.where(units > 1, units / (units - 1), np.nan)
 
 
 def marginal_effects(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from askance.tables import (
     WIDTH,
     Column,
+    Kind,
     Table,
     error_column,
     estimate_columns,
@@ -19,6 +20,7 @@ from askance.tables import (
 )
 
 if TYPE_CHECKING:
+    from askance.estimation.results.contrasts import Contrasts
     from askance.estimation.results.results import MarginalEffects, Posteriors, Predictions, Prevalence
 
 
@@ -73,6 +75,44 @@ def effects_table(effects: MarginalEffects) -> Table:
     return Table(*_by_answer(columns, rows, effects.outputs), title=f"{title}, in percentage points")
 
 
+def contrasts_table(contrasts: Contrasts) -> Table:
+    """Differences in percentage points, or ratios; under a heading where there are several answers or groups."""
+    digits: Any = 3 if contrasts.ratio else "error"
+    sign, name = ("/", "ratio") if contrasts.ratio else ("−", "points")
+    lower, upper = interval_columns(contrasts.confidence, "decimal" if contrasts.ratio else "points", digits=digits)
+    kinds: tuple[Kind, Kind] = ("decimal", "decimal") if contrasts.ratio else ("points", "spread")
+    columns = (
+        Column(contrasts.by or contrasts.between, key="contrast"),
+        Column(name, kinds[0], "estimate", digits=digits),
+        error_column(kinds[1], digits=digits),
+        p_value_column(),
+        lower,
+        upper,
+    )
+    of_groups = contrasts.between == "groups"
+    shown = list(
+        _shown_outputs(contrasts.columns) if of_groups else ((column, j) for j, column in enumerate(contrasts.columns))
+    )
+    rows = [
+        (heading, f"{first} {sign} {second}", *figures[:2], p, *figures[2:])
+        for heading, j in shown
+        for (first, second), p, figures in zip(
+            contrasts.pairs, contrasts.p_value[:, j], _figures(contrasts, j), strict=True
+        )
+    ]
+    several = len(shown) > 1
+    what = "Ratio of shares" if contrasts.ratio else "Difference of shares"
+    of = f" of {shown[0][0]}" if of_groups and not several else ""
+    count = len(rows)
+    notes = [f"{count} comparisons: p-values and intervals are not adjusted for their number"] if count > 1 else []
+    return Table(
+        (Column("answer" if of_groups else "group", "heading"), *columns) if several else columns,
+        rows if several else [row[1:] for row in rows],
+        title=f"{what}{of}" if contrasts.ratio else f"{what}{of}, in percentage points",
+        notes=notes,
+    )
+
+
 def predictions_table(predictions: Predictions | Posteriors, condition: str = "", *notes: str) -> Table:
     """The probabilities of every row, counted from 0; of two answers the second."""
     columns = (Column("row", align="left"), *estimate_columns(predictions.confidence, "probability", "percent"))
@@ -107,7 +147,9 @@ def percent(share: float) -> str:
     return shown_value(share, "percent")
 
 
-def _figures(table: Prevalence | MarginalEffects | Predictions | Posteriors, j: int) -> list[tuple[float, ...]]:
+def _figures(
+    table: Prevalence | MarginalEffects | Predictions | Posteriors | Contrasts, j: int
+) -> list[tuple[float, ...]]:
     """Estimate, error, and ends of the interval of answer j, row by row."""
     arrays = (table.estimate, table.standard_error, table.lower, table.upper)
     return list(zip(*(array[:, j].tolist() for array in arrays), strict=True))

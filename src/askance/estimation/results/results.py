@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from askance._arrays import FloatArray
 from askance.estimation.results.result_tables import (
@@ -13,6 +13,9 @@ from askance.estimation.results.result_tables import (
     prevalence_table,
 )
 from askance.tables import Column, Table, Tabulated, as_json, columns_of_test
+
+if TYPE_CHECKING:
+    from askance.estimation.results.contrasts import Contrasts
 
 __all__ = ["as_json"]  # others know it from here
 
@@ -47,6 +50,8 @@ class Prevalence(Result, Tabulated):
         confidence: of the intervals.
         population: whether the sampling of x is part of the errors; otherwise they are conditional on these x.
         by: the name of the column that made the groups, where it has one.
+        covariance: of all estimates together, shape (groups, m, groups, m); None where they are more than 500. It is
+            not in `to_json`.
     """
 
     groups: tuple[Any, ...]
@@ -59,6 +64,36 @@ class Prevalence(Result, Tabulated):
     confidence: float
     population: bool
     by: str | None = None
+    covariance: FloatArray | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field but the covariance as plain JSON values."""
+        return {name: value for name, value in super().to_json().items() if name != "covariance"}
+
+    def contrasts(
+        self,
+        reference: Any = None,
+        *,
+        between: Literal["groups", "answers"] | None = None,
+        ratio: bool = False,
+        confidence: float | None = None,
+    ) -> Contrasts:
+        """Differences between shares, or their ratios, with errors from their joint covariance (the delta method).
+
+        Shares of groups of one fit are correlated, so that their errors alone do not tell that of a difference. Two
+        sets of covariates are two groups: `fit.prevalence(both, by=labels).contrasts()`.
+
+        Args:
+            reference: the group (or answer) that all others are compared with; default: every pair.
+            between: what is compared: "groups", of the same answer, or "answers" within each group; default: groups
+                where there are several.
+            ratio: whether to divide instead of subtract; errors are then those of the logarithm, and intervals and
+                p-values are computed on its scale.
+            confidence: of the intervals; default: that of the shares.
+        """
+        from askance.estimation.results.contrasts import contrasts_of
+
+        return contrasts_of(self, reference, between, ratio=ratio, confidence=confidence)
 
     def table(self) -> Table:
         """Shares by group, in percent: of two answers the second alone, of more all."""
