@@ -67,6 +67,10 @@ def of_parquet() -> list[bytes]:
     return made
 
 
+def records() -> bytes:
+    return str(FRAME.to_json(orient="records")).encode()
+
+
 def of_stata() -> list[bytes]:
     """Of old and of new versions."""
     made = []
@@ -92,6 +96,7 @@ MAKERS: dict[str, Callable[[], list[bytes]]] = {
         for kind, mark in {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ";"}.items()
         for packed, pack in PACKERS.items()
     },
+    **{f".json{packed}": functools.partial(lambda pack: [pack(records())], pack) for packed, pack in PACKERS.items()},
     ".zip": lambda: [zipped()],
     ".parquet": of_parquet,
     ".pq": of_parquet,

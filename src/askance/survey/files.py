@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, Stata, SPSS."""
+"""Tables from files: CSV, TSV, JSON, Parquet, Stata, SPSS."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path
+from askance.survey.exports import Source, check_source, csv_of_records, in_utf8, notes_on, without_lines_of_qualtrics
 from askance.survey.packed import PACKED, limit_of, read_bounded, too_large, unpacked
 from askance.survey.spss import read_spss
 from askance.survey.tables import Columns, first_line, without_empty_texts
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 #: Cells of a text file that mean "no answer", beside empty ones: what R, pandas and spreadsheets write.
 MISSING_CELLS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null")
-_READABLE = ".csv and .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta, .sav"
-_TEXTS = (".csv", ".tsv", ".tab", ".txt")
+_READABLE = ".csv, .tsv and .json (also .gz, .bz2, .xz, .zip), .parquet, .dta, .sav"
+_TEXTS = (".csv", ".tsv", ".tab", ".txt", ".json")
 _BINARY = (".parquet", ".pq", ".dta", ".sav", ".zsav")
 #: All ends of names that are read.
 SUFFIXES = (*_TEXTS, *(kind + packed for kind in _TEXTS for packed in PACKED), ".zip", *_BINARY)
@@ -42,16 +43,27 @@ _Bytes: TypeAlias = bytes | bytearray
 _AGAIN = "Get the file again."
 
 
-def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None = None) -> Columns:
-    """Read a table: CSV or TSV (plain, .gz, .bz2, .xz, .zip), Parquet, Stata (.dta), SPSS (.sav).
+def read_table(
+    path: str | Path,
+    *,
+    source: Source | None = None,
+    labels: bool = True,
+    texts: bool = False,
+    max_bytes: int | None = None,
+) -> Columns:
+    """Read a table: CSV, TSV or JSON (plain, .gz, .bz2, .xz, .zip), Parquet, Stata (.dta), SPSS (.sav).
 
     In text files the first line holds the names; empty cells and NA, N/A, NaN, NULL are missing values. A CSV file may
-    use commas, semicolons (then also decimal commas) or tabs. Values of Stata and SPSS files are replaced by their
-    labels in columns where every value has one. SPSS needs `pip install "askance[files]"`, and is read in a process of
-    its own. A pipe is read once; where its name does not tell what it holds, its first bytes do.
+    use commas, semicolons (then also decimal commas) or tabs. Exports of Qualtrics, LimeSurvey and formr are recognised
+    by what they hold, and `notes` of the table says so. SPSS needs `pip install "askance[files]"`, and is read in a
+    process of its own. A pipe is read once; where its name does not tell what it holds, its first bytes do.
 
     Args:
         path: where it is.
+        source: "qualtrics", "limesurvey" or "formr", which is refused where it is none; "plain" for none of them, for
+            a file that only looks like one; default: as it looks.
+        labels: values of Stata and SPSS files are replaced by their labels in columns where every value has one; what
+            the file declares missing is missing either way.
         texts: cells of text files stay as they are written, and only empty ones are missing.
         max_bytes: refuse a table with more bytes than this, unpacked and with 8 for every cell; default: what the
             environment variable ASKANCE_MAX_BYTES says, or 1 GiB.
@@ -64,6 +76,7 @@ def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None =
     (Columns(2 rows of 'answer', 'age'), 1)
     """
     place, limit = as_path(path), limit_of(max_bytes)
+    check_source(source)
     kind = next((suffix for suffix in reversed(SUFFIXES) if place.name.lower().endswith(suffix)), "")
     is_stream = str(place).startswith("/dev/") or (
         os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
@@ -72,17 +85,34 @@ def read_table(path: str | Path, *, texts: bool = False, max_bytes: int | None =
         raise InputError(f"{path} is of no known kind; allowed: {_READABLE}.", remedy="Rename or convert it.")
     if kind in (".sav", ".zsav") and (not is_stream or os.path.isfile(place)):
         read_bounded(place, limit)  # says why where it cannot
-        return Columns.of(read_spss(place, limit))
+        data_of_spss, weight = read_spss(place, limit, labels)
+        return _noted(Columns.of(data_of_spss), path, source, weight=weight)
     data = read_bounded(place, limit)
     kind = kind or next((name for start, name in _BEGINNINGS.items() if data.startswith(start)), ".csv")
     if kind in (".sav", ".zsav"):
         raise InputError(f"{path} is a pipe; allowed for SPSS: files.", remedy="Write it to a file first.")
     if kind == ".dta":
-        return Columns.of(_read_stata(place, data))
+        return _noted(Columns.of(_read_stata(place, data, labels)), path, source)
     if kind in (".parquet", ".pq"):
-        return Columns.of(_read_parquet(place, data, limit))
-    content = unpacked(place, data, f".{kind.rpartition('.')[2]}", limit)
-    return Columns.of(_read_text(content, str(path), limit, tabs=kind.startswith((".tsv", ".tab")), texts=texts))
+        return _noted(Columns.of(_read_parquet(place, data, limit)), path, source)
+    content = in_utf8(bytes(unpacked(place, data, f".{kind.rpartition('.')[2]}", limit)), str(path))
+    if kind.startswith(".json"):
+        content = csv_of_records(content, str(path))
+    tabs, of_qualtrics = kind.startswith((".tsv", ".tab")), False
+    if content:
+        content, of_qualtrics = without_lines_of_qualtrics(content, _dialect(content, tabs)[0], str(path), source)
+    table = Columns.of(_read_text(content, str(path), limit, tabs=tabs, texts=texts))
+    return _noted(table, path, source, of_qualtrics=of_qualtrics)
+
+
+def _noted(
+    table: Columns, path: str | Path, source: str | None, *, of_qualtrics: bool = False, weight: str = ""
+) -> Columns:
+    """The table with what is to be said about how it was read."""
+    table.notes = (*table.notes, *notes_on(table, str(path), source, of_qualtrics=of_qualtrics))
+    if weight in table:
+        table.notes += (f"in SPSS this file is weighted by {weight!r}: name it as the weights to do the same here",)
+    return table
 
 
 def _read_text(content: _Bytes, name: str, limit: int, *, tabs: bool, texts: bool = False) -> Any:
@@ -207,26 +237,28 @@ class _Noticing(io.BytesIO):
         return data
 
 
-def _read_stata(path: Path, data: bytes) -> pd.DataFrame:
+def _read_stata(path: Path, data: bytes, labels: bool) -> pd.DataFrame:
     import pandas as pd
     from pandas.io.stata import StataReader
 
     source = _Noticing(data)
     try:
         with StataReader(source, convert_categoricals=False) as reader:
-            frame, labels = reader.read(), reader.value_labels()
+            frame, known = reader.read(), reader.value_labels()
             named = {name for name in getattr(reader, "_lbllist", ()) if name}
     except Exception as error:  # whatever a damaged file brings about
         raise FormatError(f"{path} is not a Stata file, or damaged ({first_line(error)}).", remedy=_AGAIN) from None
     if source.fell_short or (data.startswith(b"<stata_dta>") and b"</stata_dta>" not in data[-64:]):
         raise FormatError(f"{path} is cut, and has perhaps lost labels of its values.", remedy=_AGAIN)
-    if named - set(labels):
+    if named - set(known):
         raise FormatError(
-            f"{path} is cut: it lacks the labels {sorted(named - set(labels))[0]!r} that a column has.",
+            f"{path} is cut: it lacks the labels {sorted(named - set(known))[0]!r} that a column has.",
             remedy="Get the file again; if there never were such labels, take them off the column in Stata.",
         )
     if frame.columns.has_duplicates:
         return frame  # which is refused, as of all brands
+    if not labels:
+        return without_empty_texts(frame)
     try:
         labelled = pd.read_stata(io.BytesIO(data), order_categoricals=False)
     except ValueError:  # two values with one label: the numbers say more

@@ -138,6 +138,7 @@ def regress(
         design.sort_respondents(np.argsort(which, kind="stable"))  # as the rows of evidence stand, arm by arm
     fit, blame = _estimate(model, evidence, x, method, options)
     messages = [
+        *rows.written.notes,
         rows.on_dropped,
         *readings,
         *rows.on_blanks,
@@ -188,16 +189,16 @@ def _read(
 ) -> tuple[AnyArray, list[str]]:
     """What was said, as labels, and how values were read."""
     column = rows.as_written(rows.parsed.answer)
-    if arms is not None and which is not None:
-        reports, readings = read_armed_reports(column, arms, which, positive)
-    else:
-        assert isinstance(channel, FiniteChannel)
-        try:
+    try:
+        if arms is not None and which is not None:
+            reports, readings = read_armed_reports(column, arms, which, positive)
+        else:
+            assert isinstance(channel, FiniteChannel)
             reports, reading = read_reports(column, channel, positive)
-        except LabelError:
-            _refuse_answers_on_the_right(rows, channel)
-            raise
-        readings = [reading]
+            readings = [reading]
+    except LabelError:
+        _refuse_answers_on_the_right(rows, channel if arms is None else arms)
+        raise
     _check_reports(rows.parsed, reports)
     return reports, readings
 
@@ -221,16 +222,16 @@ def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
         )
 
 
-def _refuse_answers_on_the_right(rows: SurveyRows, channel: FiniteChannel) -> None:
+def _refuse_answers_on_the_right(rows: SurveyRows, channel: Any) -> None:
     """Where the left side holds no reports and a column on the right does: what is offered instead."""
-    parsed = rows.parsed
-    for name in parsed.columns:
-        if holds_reports(rows.column(name), channel):
+    ways = list(channel.values()) if isinstance(channel, Mapping) else [channel]
+    answer, text = rows.parsed.answer, rows.parsed.text
+    for name in rows.parsed.columns:
+        if any(holds_reports(rows.column(name), way) for way in ways):
             raise refusal(
-                parsed.text,
-                f"{name} holds what was said, and stands right of ~. The hidden answer is explained by other columns; "
-                f"to explain {parsed.answer} by it is not offered",
-                f"Write it on the left: {name} ~ {parsed.answer}.",
+                text,
+                f"{name} holds what was said, and stands right of ~. The hidden answer is what the left side names",
+                f"To explain it, write {name} ~ {answer}; to explain {answer} by it, {answer} ~ hidden({name}).",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
-from askance._checks import one_of
+from askance._checks import did_you_mean, one_of, shorten
 from askance._words import words
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
 from askance.estimation.outcome import Notice, tell
@@ -18,6 +19,9 @@ from askance.models.softmax import Covariates
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
 from askance.survey.levels import examine_levels
 from askance.survey.tables import Column, Columns, Table, complete_rows
+
+# What columns of sampling weights are mostly called: weight, wgt, w2, pspwght, FINALWT, haven_pw.
+_WEIGHTS = re.compile(r"weight|we?ght|wgt|wts?(?![a-z])|(?:^|_)p?w\d*(?:_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,7 @@ class SurveyRows:
         written = Columns.of(data)
         table = written.trimmed()
         others = [name for name in columns.values() if name is not None]
+        _check_weights(columns.get("weights"), table)
         parsed = parse_formula(formula, table, leave_out=others)
         if missing == "drop":
             table = parsed.without_unlisted(table)
@@ -134,6 +139,17 @@ def _check_names(**columns: object) -> None:
                 f"{option} is a {type(value).__name__}; allowed: the name of a column of the data.",
                 remedy=f"Put it into the table, and write {option}={(name if isinstance(name, str) else option)!r}.",
             )
+
+
+def _check_weights(name: str | None, table: Columns) -> None:
+    """Refuse weights that are not in the table, with the columns that may be meant."""
+    if name is not None and name not in table:
+        likely = [column for column in table.names if _WEIGHTS.search(column)]
+        others = (
+            f"Those that may be weights: {shorten(likely)}." if likely else "Check the spelling, capitals included."
+        )
+        remedy = did_you_mean(name, likely, others)
+        raise InputError(f"there is no column {name!r} of weights.", remedy=remedy)
 
 
 def _check_constant(x: Covariates, terms: tuple[str, ...]) -> None:

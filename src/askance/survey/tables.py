@@ -131,6 +131,8 @@ class Columns:
 
     def __init__(self, names: Sequence[str], n_rows: int, load: Callable[[str], Column]) -> None:
         self.names = tuple(names)
+        #: How a file was read, where that is worth telling: fits repeat it.
+        self.notes: tuple[str, ...] = ()
         self._n_rows = n_rows
         self._load = load
         self._loaded: dict[str, Column] = {}

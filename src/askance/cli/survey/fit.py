@@ -43,8 +43,9 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
 def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tuple[str, ...], **survey: Any) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
-    DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav. The formula names the column of reports,
-    then ~, then the terms. Quote it with single quotes where it contains backticks.
+    DATA is .csv, .tsv or .json (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav; exports of Qualtrics, LimeSurvey
+    and formr are read as they come. The formula names the column of reports, then ~, then the terms. Quote it with
+    single quotes where it contains backticks.
 
     Below the coefficients stands the share of every answer (of yes, where there are two), with an interval for the
     population that the respondents were drawn from; where more is hidden than the answer, given their covariates.

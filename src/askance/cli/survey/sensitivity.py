@@ -57,7 +57,7 @@ def sensitivity_command(
 
     Readings that the answers contradict are marked with †: do not rely on their figures.
 
-    DATA is .csv or .tsv (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav, as for `askance fit`.
+    DATA is .csv, .tsv or .json (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav, as for `askance fit`.
     """
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 

@@ -14,14 +14,14 @@ from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
 from askance.cli.shared.errors import the_one
-from askance.cli.shared.options import FILE, Function, method_option, missing_option, option, options
+from askance.cli.shared.options import FILE, Choice, Function, method_option, missing_option, option, options
 from askance.errors import InputError
 
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "refuse_as", "designs", "arm"),
+    *("by", "refuse_as", "designs", "arm", "source", "no_labels"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
@@ -82,6 +82,12 @@ survey_options = options(
         'the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
         'the second report (crosswise: "same")',
     ),
+    option(
+        "--source",
+        "where DATA comes from  [default: as it looks; plain: a table and nothing else]",
+        Choice(["plain", "qualtrics", "limesurvey", "formr"]),
+    ),
+    option("--no-labels", "keep the numbers of .dta and .sav files where their values have labels"),
     missing_option("what to do about rows with gaps: stop, or leave them out"),
     option("--weights COLUMN", "column of sampling weights"),
     option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
@@ -100,7 +106,7 @@ def fit_survey(doing: Callable[[str], None], **flags: Any) -> Any:
     designs = flags.pop("designs")
     channel: Any = _read_design(flags.pop("design"), flags.pop("channel"), designs, design)
     doing(f"reading {data}")
-    table = read_table(data)
+    table = read_table(data, source=flags.pop("source"), labels=not flags.pop("no_labels"))
     doing(f"fitting {len(table):,} rows")
     return lib.regress(formula, table, channel, **flags)
 
