@@ -168,7 +168,7 @@ def test_channels_lists_all() -> None:
     assert (outcome.code, outcome.err) == (0, "")
     assert [kind for kind in KINDS if kind not in outcome.out] == []
     described = parsed(call("channels", "--json"))
-    assert [each["kind"] for each in described] == KINDS
+    assert [each["kind"] for each in described] == [*KINDS, *(entry.kind for entry in entries("groups"))]
 
 
 @pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.kind) for entry in entries()])

@@ -173,7 +173,7 @@ def test_every_design_by_flags_and_by_file(entry: ChannelEntry, example: dict[st
 
 def test_all_parameters_of_the_registry_are_flags() -> None:
     offered = {name for option in fit_command.params for name in option.opts}
-    assert {"--" + p.name.replace("_", "-") for entry in entries() for p in entry.parameters} <= offered
+    assert {"--" + p.name.replace("_", "-") for entry in registry.designs() for p in entry.parameters} <= offered
     assert len(offered) == sum(len(option.opts) for option in fit_command.params)
 
 
@@ -181,7 +181,7 @@ def test_a_clash_of_names_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     clash = Parameter("weights", PROBABILITY, "a parameter named like an option")
     first = entries()[0]
     entry = ChannelEntry("clash", "answers", first.channel_class, "", "", (clash,), ())
-    monkeypatch.setattr(registry, "entries", lambda: (entry,))
+    monkeypatch.setattr(registry, "designs", lambda: (entry,))
 
     @click.command()
     @survey_options._design_options

@@ -15,8 +15,8 @@ import pytest
 
 from askance import Responses, estimate, load, regress, save
 from askance._arrays import AnyArray, FloatArray
+from askance.channels.armed_design import TRAIT
 from askance.channels.hidden_designs import (
-    TRAIT,
     CheatingDetection,
     CrosswiseControl,
     HiddenDesign,
@@ -74,6 +74,37 @@ def test_shares_from_exact_frequencies(name: str) -> None:
     errors = np.sqrt(np.diag(np.linalg.inv(slopes) @ np.diag(noise) @ np.linalg.inv(slopes).T))
     for variable, error in zip((TRAIT, other), errors, strict=True):
         assert fit.shares(variable).standard_error[1] == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("known", [Fraction(1), Fraction(4, 5)])
+def test_an_anchor_from_exact_frequencies(known: Fraction) -> None:
+    """Three questions tell trait, random answers and hidden yes apart, whatever share of the anchor is yes."""
+    design = CrosswiseControl("1/6", "1/4", anchor="1/10", known=known, guess="2/5")
+    trait, random, hides, guess, n = Fraction(3, 10), Fraction(1, 5), Fraction(1, 4), Fraction(2, 5), 30_000
+    innocuous = {"question": Fraction(1, 6), "control": Fraction(1, 4), "anchor": Fraction(1, 10)}
+    counts, slopes, noise = {}, [], []
+    for (group, share), yes in zip(innocuous.items(), (trait, Fraction(0), known), strict=True):
+        away = 2 * share - 1
+        honest = 1 - share + yes * (1 - hides) * away
+        same = random * guess + (1 - random) * honest
+        assert (same * n).denominator == 1
+        counts[group] = [int((1 - same) * n), int(same * n)]
+        asked = (1 - random) * (1 - hides) * away * (group == "question")
+        slopes.append([float(asked), float(guess - honest), float(-(1 - random) * yes * away)])
+        noise.append(float(same * (1 - same) / n))
+    fit = fitted(design, counts)
+    names = (TRAIT, "random", "hides")
+    assert [fit.shares(name).estimate[1] for name in names] == pytest.approx([0.3, 0.2, 0.25], abs=1e-8)
+    # Three frequencies and three shares: the delta method by hand.
+    inverse = np.linalg.inv(slopes)
+    errors = np.sqrt(np.diag(inverse @ np.diag(noise) @ inverse.T))
+    assert [fit.shares(name).standard_error[1] for name in names] == pytest.approx(errors.tolist(), rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"anchor": "1/6"}, {"anchor": "1/6", "known": 0}, {"known": 0}])
+def test_an_anchor_needs_its_share(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="known above 0"):
+        CrosswiseControl("1/6", **options)
 
 
 def test_a_list_from_exact_frequencies() -> None:

@@ -1,5 +1,6 @@
 """How outputs are seen: S(o | y), its sampler, its likelihood, its privacy, and β built from it."""
 
+from askance.channels.armed_design import ArmedDesign as ArmedDesign
 from askance.channels.finite import FiniteChannel as FiniteChannel
 from askance.channels.hidden_designs import CheatingDetection as CheatingDetection
 from askance.channels.hidden_designs import CrosswiseControl as CrosswiseControl
@@ -18,6 +19,7 @@ from askance.channels.registry import AnyChannel as AnyChannel
 from askance.channels.registry import ChannelEntry as ChannelEntry
 from askance.channels.registry import build_answer_channel as build_answer_channel
 from askance.channels.registry import build_channel as build_channel
+from askance.channels.registry import build_design as build_design
 from askance.channels.registry import entries as entries
 from askance.channels.registry import entry as entry
 from askance.channels.statistics import BallRelease as BallRelease

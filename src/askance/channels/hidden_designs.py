@@ -12,17 +12,20 @@ from itertools import product
 from typing import Any
 
 from askance._checks import Number, as_list, as_many, as_probability, number
+from askance._words import words
 from askance.categories import Categories, Label, LabelSet
+from askance.channels.armed_design import TRAIT, ArmedDesign
 from askance.channels.matrix import MatrixChannel
+from askance.channels.registry import CHANCES, NAMES, PROBABILITY, Parameter, register
+from askance.channels.survey_designs import NO_YES
 from askance.errors import InputError
 from askance.models.hidden import BETWEEN, Factor, HiddenVariables
 
-#: The name of what a survey asks about, in models with other hidden variables.
-TRAIT = "trait"
-NO_YES = ("no", "yes")
+#: The parameter of designs with groups that are numbered unless they have names.
+_GROUPS = Parameter("groups", NAMES, "names of the groups in the column of arms (default: 1, 2, …)", default=None)
 
 
-class HiddenDesign:
+class HiddenDesign(ArmedDesign):
     """Groups with a known table each, about a trait and nuisances.
 
     Args:
@@ -30,6 +33,7 @@ class HiddenDesign:
         tables: of every group, P(second report | trait, nuisances) as a function of their codes.
         outputs: labels of the trait.
         observations: labels of the reports.
+        parameters: what the design was built from.
 
     >>> design = UnrelatedQuestionUnknown(["4/5", "3/10"])
     >>> {group: channel.matrix[1].tolist() for group, channel in design.arms.items()}
@@ -44,7 +48,9 @@ class HiddenDesign:
         tables: Mapping[Label, Callable[..., Fraction]],
         outputs: LabelSet = NO_YES,
         observations: LabelSet = NO_YES,
+        **parameters: Any,
     ) -> None:
+        self._given = {**parameters, "groups": list(tables)}
         self.outputs = Categories.of(outputs, name="outputs")
         self.nuisances = {name: Categories.of(labels, name=name) for name, labels in nuisances.items()}
         sizes = [len(self.outputs), *map(len, self.nuisances.values())]
@@ -64,10 +70,14 @@ class HiddenDesign:
         """Labels of combinations, of traits and nuisances side by side: for simulations."""
         return [BETWEEN.join(map(str, row)) for row in zip(trait, *nuisances, strict=True)]
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(groups {', '.join(map(str, self.arms))})"
 
-
+@register(
+    family="groups",
+    summary="answer the sensitive question, or another one whose prevalence nobody knows",
+    use="no unrelated trait has a known prevalence, and two groups can have other chances of the question",
+    parameters=[Parameter("question", CHANCES, "probability of getting the sensitive question, by group"), _GROUPS],
+    examples=[{"question": ["4/5", "3/10"]}, {"question": [0.7, 0.4], "groups": ["a", "b"]}],
+)
 class UnrelatedQuestionUnknown(HiddenDesign):
     """The sensitive question with probability p, else another one; how many say yes to that one is not known.
 
@@ -78,12 +88,21 @@ class UnrelatedQuestionUnknown(HiddenDesign):
         groups: names of the groups; default: 1, 2, …
     """
 
+    kind = "unrelated-question-unknown"
+
     def __init__(self, question: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
         chances = _chances(groups, question=question)
         tables = {group: _other_question(p) for group, (p,) in chances.items()}
-        super().__init__({"other": NO_YES}, tables)
+        super().__init__({"other": NO_YES}, tables, question=_texts(chances))
 
 
+@register(
+    family="groups",
+    summary="who has the trait answers freely; others say the truth or yes, as the device tells",
+    use="some who have the trait are thought to deny it, and the share of those who admit it is wanted too",
+    parameters=[Parameter("truth", CHANCES, "probability that who lacks the trait says so, by group"), _GROUPS],
+    examples=[{"truth": ["1/5", "4/5"]}, {"truth": [0.3, 0.9], "groups": ["a", "b"]}],
+)
 class StochasticLieDetector(HiddenDesign):
     """Carriers answer as they like, others say the truth with probability p and else yes (Moshagen et al. 2012).
 
@@ -94,11 +113,25 @@ class StochasticLieDetector(HiddenDesign):
         groups: names of the groups; default: 1, 2, …
     """
 
+    kind = "stochastic-lie-detector"
+
     def __init__(self, truth: Sequence[Number], groups: Sequence[Label] | None = None) -> None:
         chances = _chances(groups, truth=truth)
-        super().__init__({"honest": NO_YES}, {group: _lie_detector(p) for group, (p,) in chances.items()})
+        tables = {group: _lie_detector(p) for group, (p,) in chances.items()}
+        super().__init__({"honest": NO_YES}, tables, truth=_texts(chances))
 
 
+@register(
+    family="groups",
+    summary="told to say yes, or (symmetric) no, or to tell the truth; some say no whatever they are told",
+    use="some are thought to say no against the instruction, and their share is wanted too",
+    parameters=[
+        Parameter("yes", CHANCES, "probability of being told to say yes, by group"),
+        Parameter("no", CHANCES, "probability of being told to say no, by group (default: nobody is)", default=None),
+        _GROUPS,
+    ],
+    examples=[{"yes": ["1/5", "7/10"]}, {"yes": ["1/5", "1/2"], "no": ["1/10", "3/10"], "groups": ["a", "b"]}],
+)
 class CheatingDetection(HiddenDesign):
     """Told to say yes with probability p, else to tell the truth; cheaters say no whatever they are told (CDM).
 
@@ -113,6 +146,8 @@ class CheatingDetection(HiddenDesign):
         groups: names of the groups; default: 1, 2, …
     """
 
+    kind = "cheating-detection"
+
     def __init__(
         self, yes: Sequence[Number], no: Sequence[Number] | None = None, groups: Sequence[Label] | None = None
     ) -> None:
@@ -124,43 +159,97 @@ class CheatingDetection(HiddenDesign):
                     remedy="Correct the probabilities of this group.",
                 )
         tables = {group: _cheating(p, sum(rest, Fraction(0))) for group, (p, *rest) in chances.items()}
-        super().__init__({"cheats": NO_YES}, tables)
+        given = {"yes": _texts(chances), **({} if no is None else {"no": _texts(chances, 1)})}
+        super().__init__({"cheats": NO_YES}, tables, **given)
 
 
+@register(
+    family="groups",
+    summary="crosswise beside a control question that nobody answers with yes, and an anchor that a known share does",
+    use="some are thought to answer the crosswise question at random, or to hide a yes; one person may be asked all",
+    parameters=[
+        Parameter("prevalence", PROBABILITY, "probability of a yes to the innocuous question"),
+        Parameter("control", PROBABILITY, "the probability beside the control (default: the same)", default=None),
+        Parameter("anchor", PROBABILITY, "the probability beside the anchor (default: the same)", default=None),
+        Parameter("known", PROBABILITY, "share of yes to the anchor (default: there is no anchor)", default=None),
+        Parameter("guess", PROBABILITY, 'probability that who answers at random says "same"', default="1/2"),
+        Parameter("groups", NAMES, "names of question, control and anchor in the column of arms", default=None),
+    ],
+    examples=[
+        {"prevalence": "1/6", "control": "1/4"},
+        {"prevalence": "1/4", "anchor": "1/6", "known": "4/5", "guess": "2/5", "groups": ["q", "c", "a"]},
+    ],
+)
 class CrosswiseControl(HiddenDesign):
     """The crosswise design beside a control question that nobody can answer with yes: it shows who answers at random.
 
-    Those who do say "same" with probability `guess`, to both questions. False answers of another kind need an anchor:
-    a question that everybody, or a known share, answers with yes.
+    Those who do say "same" with probability g, to all questions. Who hides a yes, and reports as if it were a no, needs
+    an anchor: a question that everybody, or a known share κ, answers with yes. With r at random and f hiding a yes,
+
+        control   P(same) = r g + (1 − r)(1 − q)
+        anchor    P(same) = r g + (1 − r)(1 − a + κ (1 − f)(2a − 1))
+        question  P(same) = r g + (1 − r)(1 − p + π (1 − f)(2p − 1))
+
+    so that the control tells r, the anchor f and the question π. Where one person answers several of these questions,
+    every answer is a row, and `cluster` names the column of persons.
 
     Args:
-        prevalence: of the innocuous question that goes with the sensitive one.
-        control: of the innocuous question that goes with the control question; default: the same.
-        guess: P("same") of who answers at random; default: 1/2.
-        groups: names of the sensitive and the control question in the column of arms.
+        prevalence: p, of the innocuous question that goes with the sensitive one.
+        control: q, of the innocuous question that goes with the control question; default: p.
+        anchor: a, of the innocuous question that goes with the anchor; default: p.
+        known: κ, the share of yes to the anchor; default: there is no anchor, and nobody hides a yes.
+        guess: g, P("same") of who answers at random; default: 1/2.
+        groups: names of the questions in the column of arms; default: question, control and, if there is one, anchor.
+
+    >>> design = CrosswiseControl("1/6", known=1)
+    >>> list(design.arms), list(design.nuisances)
+    (['question', 'control', 'anchor'], ['random', 'hides'])
     """
+
+    kind = "crosswise-control"
 
     def __init__(
         self,
         prevalence: Number,
         control: Number | None = None,
         *,
+        anchor: Number | None = None,
+        known: Number | None = None,
         guess: Number = Fraction(1, 2),
-        groups: Sequence[Label] = ("question", "control"),
+        groups: Sequence[Label] | None = None,
     ) -> None:
-        p = as_probability(prevalence, "prevalence")
-        q = p if control is None else as_probability(control, "control")
-        rate = as_probability(guess, "guess")
-        question, about = group_names(groups, 2)
-
-        def same(trait: int, share: Fraction) -> Fraction:
-            return share if trait else 1 - share
-
+        chances = {"prevalence": prevalence, "control": control, "anchor": anchor, "known": known, "guess": guess}
+        read = {name: as_probability(p, name) for name, p in chances.items() if p is not None}
+        if ("anchor" in read or "known" in read) and not read.get("known"):
+            raise InputError(
+                words("an anchor tells nothing unless a known share says yes to it; allowed: {known} above 0."),
+                remedy=words("Give {known=…}, 1 if everybody does, or leave {anchor} out."),
+            )
+        p, rate, yes = read["prevalence"], read["guess"], read.get("known")
+        shares = {"question": p, "control": read.get("control", p), "anchor": read.get("anchor", p)}
+        names = [name for name in shares if name != "anchor" or yes is not None]
         tables = {
-            question: lambda trait, random: rate if random else same(trait, p),
-            about: lambda _, random: rate if random else same(0, q),
+            group: _crosswise(name, shares[name], rate, yes)
+            for group, name in zip(group_names(names if groups is None else groups, len(names)), names, strict=True)
         }
-        super().__init__({"random": NO_YES}, tables, observations=("different", "same"))
+        nuisances = {"random": NO_YES, **({} if yes is None else {"hides": NO_YES})}
+        given = {name: str(chance) for name, chance in read.items()}
+        super().__init__(nuisances, tables, observations=("different", "same"), **given)
+
+
+def _crosswise(question: str, share: Fraction, guess: Fraction, known: Fraction | None) -> Callable[..., Fraction]:
+    """P(same) for a trait, whether one answers at random and whether one hides a yes."""
+
+    def same(trait: int, random: int, hides: int = 0) -> Fraction:
+        yes = {"question": Fraction(trait), "control": Fraction(0), "anchor": known or Fraction(0)}[question]
+        return guess if random else 1 - share + yes * (1 - hides) * (2 * share - 1)
+
+    return same
+
+
+def _texts(chances: Mapping[Label, tuple[Fraction, ...]], place: int = 0) -> list[str]:
+    """One probability of every group, as it is written down."""
+    return [str(row[place]) for row in chances.values()]
 
 
 def _other_question(p: Fraction) -> Callable[..., Fraction]:

@@ -7,12 +7,29 @@ from typing import Any, Literal
 
 from askance._checks import as_count, instance, one_of
 from askance.categories import Label
-from askance.channels.hidden_designs import NO_YES, TRAIT, group_names
+from askance.channels.armed_design import TRAIT, ArmedDesign
+from askance.channels.hidden_designs import group_names
 from askance.channels.matrix import MatrixChannel
+from askance.channels.registry import COUNT, NAMES, TRUE_OR_FALSE, Parameter, choice, register
+from askance.channels.survey_designs import NO_YES
 from askance.models.hidden import Factor, HiddenVariables
 
+_LAWS = choice("law", "multinomial", "binomial")
 
-class ListExperiment:
+
+@register(
+    family="groups",
+    summary="say how many of some items are true of you; one group has the sensitive item among them",
+    use="nobody should have to follow instructions, and errors several times those of a direct question are bearable",
+    parameters=[
+        Parameter("items", COUNT, "how many items the control group has"),
+        Parameter("control_law", _LAWS, "law of the number of items that hold", default="multinomial"),
+        Parameter("dependent", TRUE_OR_FALSE, "whether the number of items depends on the answer", default=False),
+        Parameter("groups", NAMES, "values of the column of arms: untreated, treated", default=[0, 1]),
+    ],
+    examples=[{"items": 3}, {"items": 2, "control_law": "binomial", "groups": ["control", "treated"]}],
+)
+class ListExperiment(ArmedDesign):
     """The hidden pair (answer, items that hold) with known tables: a control says the second, a treated their sum.
 
     Items are independent of the answer given x, unless `dependent`; their number has any distribution, or a binomial
@@ -31,6 +48,8 @@ class ListExperiment:
            [0, 0, 1, 0, 1, 0],
            [0, 0, 0, 0, 0, 1]])
     """
+
+    kind = "list-experiment"
 
     def __init__(
         self,
@@ -53,6 +72,8 @@ class ListExperiment:
             group: MatrixChannel(table, outputs=labels)
             for group, table in zip(group_names(groups, 2), (control, treated), strict=True)
         }
+        law = {"control_law": self.control_law, "dependent": self.dependent}
+        self._given = {"items": self.items, **law, "groups": list(self.arms)}
 
     def model(self, terms: Sequence[str]) -> HiddenVariables:
         """The answer given covariates, and the number of items given covariates, and the answer where it may depend."""
@@ -62,6 +83,3 @@ class ListExperiment:
         else:
             items = Factor("items", self.items + 1, terms, **options)
         return HiddenVariables([Factor(TRAIT, NO_YES, terms), items])
-
-    def __repr__(self) -> str:
-        return f"ListExperiment({self.items} items, {self.control_law} control law)"

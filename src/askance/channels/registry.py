@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from askance._checks import did_you_mean, shorten, shown
-from askance._words import Argument, words
+from askance._words import Argument, Either, words
 from askance.categories import Categories, Label
 from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.channels.armed_design import ArmedDesign
     from askance.channels.described import Described
     from askance.channels.finite import FiniteChannel
     from askance.channels.statistics.base import StatisticsChannel
 
 C = TypeVar("C", bound="type[Described]")
-#: What a channel noises: the answer itself (a `FiniteChannel`), or statistics of it (a `StatisticsChannel`).
-Family: TypeAlias = Literal["answers", "statistics"]
+#: What is registered: channels that noise the answer itself (a `FiniteChannel`), or statistics of it (a
+#: `StatisticsChannel`), and designs with groups of their own (a `ArmedDesign`), which have a channel for each.
+Family: TypeAlias = Literal["answers", "statistics", "groups"]
 AnyChannel: TypeAlias = "FiniteChannel | StatisticsChannel"
 #: Parameter values of one example of a channel, used in documentation and in every inherited test.
 Example: TypeAlias = dict[str, Any]
@@ -77,6 +79,18 @@ def _read_counts(text: str) -> list[int]:
     return [_read_whole(entry) for entry in _read_row(text)]
 
 
+def _read_truth(text: str) -> bool:
+    entry = text.strip().lower()
+    if entry not in ("true", "false"):
+        raise InputError(f"{shown(text)} is neither true nor false.", remedy="Write true or false.")
+    return entry == "true"
+
+
+def choice(name: str, *options: str) -> ParameterKind:
+    """One of a few words."""
+    return ParameterKind(name, "|".join(options), str.strip, " or ".join(options))
+
+
 def _read_matrices(text: str) -> list[Any]:
     try:
         matrices = json.loads(text)
@@ -99,8 +113,11 @@ COUNT = ParameterKind("count", "N", _read_whole, "a whole number")
 NUMBER = ParameterKind("number", "X", str.strip, "a number, such as 2 or 3/2")
 NUMBERS = ParameterKind("numbers", "X|X,X,…", _read_row, "one number, or one per statistic separated by commas")
 COUNTS = ParameterKind("counts", "N,N,…", _read_counts, "whole numbers separated by commas")
-CHOICE_OF_CALIBRATION = ParameterKind("calibration", "exact|paper", str.strip, "exact or paper")
-CHOICE_OF_STATISTICS = ParameterKind("statistics", "binary|bounded", str.strip, "binary or bounded")
+CHOICE_OF_CALIBRATION = choice("calibration", "exact", "paper")
+CHOICE_OF_STATISTICS = choice("statistics", "binary", "bounded")
+TRUE_OR_FALSE = ParameterKind("true or false", "true|false", _read_truth, "true or false")
+CHANCES = ParameterKind("chances", "P,P,…", _read_row, "a probability for every group, separated by commas")
+NAMES = ParameterKind("names", "A,B,…", _read_row, "names separated by commas")
 MATRICES = ParameterKind("matrices", "JSON", _read_matrices, "a JSON list, one matrix (a list of rows) or null each")
 GROUPS = ParameterKind("groups", "A,B;C", _read_rows, "groups separated by semicolons, labels by commas")
 
@@ -183,8 +200,14 @@ def register(
 
 
 def entries(family: Family | None = "answers") -> tuple[ChannelEntry, ...]:
-    """The registered channels on answers, on statistics, or (None) both, by name."""
-    return tuple(_ENTRIES[kind] for kind in sorted(_ENTRIES) if family in (None, _ENTRIES[kind].family))
+    """The registered channels on answers, on statistics, or (None) both; or the designs with "groups"; by name."""
+    families = ("answers", "statistics") if family is None else (family,)
+    return tuple(_ENTRIES[kind] for kind in sorted(_ENTRIES) if _ENTRIES[kind].family in families)
+
+
+def designs() -> tuple[ChannelEntry, ...]:
+    """What a survey may have been asked by: channels on answers, and designs with groups of their own."""
+    return *entries(), *entries("groups")
 
 
 def entry(kind: str) -> ChannelEntry:
@@ -218,9 +241,27 @@ def build_channel(specification: Mapping[str, Any]) -> AnyChannel:
         )
     values = dict(specification)
     registered = entry(str(values.pop("kind")))
+    if registered.family == "groups":
+        raise InputError(
+            f"{registered.kind} has groups of its own, with a channel for each: it is no channel.",
+            remedy=words("It is a design of {0}.", Either("build_design and regress", "`askance fit`, by --designs")),
+        )
     purpose = values.pop("purpose", "")
     channel: AnyChannel = registered.build(values)
     return channel if purpose == "" else channel.for_purpose(purpose)
+
+
+def build_design(specification: Mapping[str, Any]) -> FiniteChannel | ArmedDesign:
+    """`build_channel` for surveys: a channel on answers, or a design with groups of its own.
+
+    >>> build_design({"kind": "stochastic-lie-detector", "truth": ["1/5", "4/5"]}).arms[1].matrix[1].tolist()
+    [0.8, 0.8, 0.0, 1.0]
+    """
+    kind = specification.get("kind") if isinstance(specification, Mapping) else None
+    if not isinstance(kind, str) or kind not in _ENTRIES or _ENTRIES[kind].family != "groups":
+        return build_answer_channel(specification)
+    design: ArmedDesign = _ENTRIES[kind].build({name: v for name, v in specification.items() if name != "kind"})
+    return design
 
 
 def build_answer_channel(specification: Mapping[str, Any]) -> FiniteChannel:

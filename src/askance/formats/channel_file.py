@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from askance.channels.described import Described
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
 from askance.errors import FormatError
@@ -30,7 +31,7 @@ def read_answer_channel(path: str | Path) -> FiniteChannel:
     return channel
 
 
-def channel_to_toml(channel: AnyChannel) -> str:
+def channel_to_toml(channel: Described) -> str:
     """The TOML file that builds this channel again.
 
     >>> from askance import ForcedResponse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from askance._arrays import AnyArray
 from askance._checks import shorten, shown
 from askance._words import Either, words
 from askance.categories import Label
+from askance.channels.armed_design import ArmedDesign as ArmedDesign
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError, NotIdentifiedError
 from askance.estimation.entry import solve
@@ -19,17 +20,6 @@ from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import codes_of, read_reports
 from askance.survey.tables import Column
 
-
-@runtime_checkable
-class ArmedDesign(Protocol):
-    """A design with groups of its own: `CheatingDetection`, `ListExperiment` and others."""
-
-    arms: dict[Label, Any]
-
-    def model(self, terms: Any) -> Any:
-        """What is hidden, given covariates."""
-
-
 # How a design for every arm is given.
 _EVERY_ARM = Either("such as {'dice': …, 'direct': …}", "in a file, by --designs")
 #: Below this many clusters, their spread is a poor guide to that of all clusters.
@@ -37,6 +27,16 @@ FEW_CLUSTERS = 30
 
 #: One design for everybody, one for every arm, or a design with arms of its own.
 SurveyDesign: TypeAlias = FiniteChannel | Mapping[Any, FiniteChannel] | ArmedDesign
+
+
+def one_name(arm: str | None, treated: str | None) -> str | None:
+    """The column of arms, which list experiments call treated; refuses two."""
+    if arm is not None and treated is not None:
+        raise InputError(
+            words("{arm} is {0} and {treated} {1}, which mean the same; allowed: one.", repr(arm), repr(treated)),
+            remedy=words("Leave {treated} out."),
+        )
+    return treated if arm is None else arm
 
 
 def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel] | None:
@@ -48,7 +48,7 @@ def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel]
                 remedy=words("Leave {arm} out, or give a design for every arm, {0}.", _EVERY_ARM),
             )
         return None
-    arms = dict(design) if isinstance(design, Mapping) else design.arms
+    arms: dict[Label, FiniteChannel] = dict(design if isinstance(design, Mapping) else design.arms)
     if not arms:
         raise InputError("the design has no arms; allowed: at least one.", remedy="Give {'dice': …, 'direct': …}.")
     if arm is None:

@@ -14,33 +14,16 @@ or `kind = "stochastic-lie-detector"` with its parameters, and such as `groups =
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Any
 
 from askance._checks import one_of
 from askance.categories import Label
+from askance.channels.armed_design import ArmedDesign
 from askance.channels.finite import FiniteChannel
-from askance.channels.hidden_designs import (
-    CheatingDetection,
-    CrosswiseControl,
-    StochasticLieDetector,
-    UnrelatedQuestionUnknown,
-)
-from askance.channels.list_experiment import ListExperiment
-from askance.channels.registry import build_answer_channel
+from askance.channels.registry import build_answer_channel, build_design, entries
 from askance.errors import FormatError
 from askance.formats.fields import Fields, describing, fields_of
-from askance.survey.arms import ArmedDesign
-
-#: Designs with groups of their own, by the kinds that files name.
-ARMED_DESIGNS: dict[str, Any] = {
-    "cheating-detection": CheatingDetection,
-    "crosswise-control": CrosswiseControl,
-    "list-experiment": ListExperiment,
-    "stochastic-lie-detector": StochasticLieDetector,
-    "unrelated-question-unknown": UnrelatedQuestionUnknown,
-}
 
 
 def read_designs(path: str | Path) -> dict[Label, FiniteChannel] | ArmedDesign:
@@ -60,15 +43,12 @@ def read_designs(path: str | Path) -> dict[Label, FiniteChannel] | ArmedDesign:
 
 
 def _armed(fields: Fields, path: str | Path) -> ArmedDesign:
-    kind = one_of(fields.read("kind", str), tuple(ARMED_DESIGNS), f"kind in {path}", "Or write a table for every arm.")
-    design, known = ARMED_DESIGNS[kind], inspect.signature(ARMED_DESIGNS[kind]).parameters
-    fields.only(("kind", *known))
-    for name, parameter in known.items():
-        if parameter.default is parameter.empty and name not in fields.content:
-            raise FormatError(f"{path} does not say {name!r} of the {kind}.", remedy=f"Add {name} = ….")
-    with describing(path, f"a {kind}"):
-        built: ArmedDesign = design(**{name: value for name, value in fields.content.items() if name != "kind"})
-    return built
+    kinds = [entry.kind for entry in entries("groups")]
+    one_of(fields.read("kind", str), kinds, f"kind in {path}", "Or write a table for every arm.")
+    with describing(path, "a design"):
+        design = build_design(fields.content)
+    assert isinstance(design, ArmedDesign)
+    return design
 
 
 def _table(fields: Fields, arm: str) -> dict[str, Any]:

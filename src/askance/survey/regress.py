@@ -26,6 +26,7 @@ from askance.survey.arms import (
     SurveyDesign,
     agreement,
     arms_of,
+    one_name,
     read_armed_reports,
     read_arms,
 )
@@ -57,6 +58,7 @@ def regress(
     channel: SurveyDesign,
     *,
     arm: str | None = None,
+    treated: str | None = None,
     method: str | None = None,
     positive: Any = None,
     missing: Literal["error", "drop"] = "error",
@@ -73,6 +75,7 @@ def regress(
         channel: the design of the survey; or one for every arm, {"dice": …, "direct": …}; or a design with groups of
             its own, such as `CheatingDetection` or `ListExperiment`.
         arm: where there are several: name of the column that says in which way each row was asked.
+        treated: the same for a list experiment, where the column says who had the sensitive item.
         method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`);
             designs with nuisances have "marginal" alone.
         positive: for two reports, the value that means the second (yes, or such as "same"); default: 1, True or
@@ -109,6 +112,7 @@ def regress(
     >>> [message for message in both.messages if message.startswith("the arms agree")] != []
     True
     """
+    arm = one_name(arm, treated)
     arms = arms_of(channel, arm)
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm)

@@ -30,6 +30,7 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
         "--by region",
         'askance fit survey.csv --formula "said ~ age" --channel design.toml --save survey.fit --plot survey.png',
         'askance fit survey.csv --formula "said ~ age" --designs arms.toml --arm version',
+        'askance fit list.csv --formula "count ~ age" --design list-experiment --items 3 --treated treat',
     ],
 )
 @survey_options

@@ -11,7 +11,6 @@ import click
 import askance as lib
 from askance._checks import one_of
 from askance.channels import registry
-from askance.channels.finite import FiniteChannel
 from askance.cli.devices.channel_options import build_from_flags, flag
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.options import FILE, Choice, Function, method_option, missing_option, option, options
@@ -21,7 +20,7 @@ from askance.errors import InputError
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "refuse_as", "designs", "arm", "source", "no_labels"),
+    *("by", "refuse_as", "designs", "arm", "treated", "source", "no_labels"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
@@ -36,7 +35,7 @@ DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains t
 
 def design_arguments() -> list[str]:
     """What the parameters of all designs are called inside."""
-    return list(dict.fromkeys(_argument(known.name) for entry in registry.entries() for known in entry.parameters))
+    return list(dict.fromkeys(_argument(known.name) for entry in registry.designs() for known in entry.parameters))
 
 
 def _design_flag(name: str) -> str:
@@ -50,18 +49,25 @@ def _argument(name: str) -> str:
 
 def _design_options(command: Function) -> Function:
     """Add the flags of all designs; texts are read when the design is known."""
-    designs: dict[str, list[tuple[str, registry.Parameter]]] = {}
-    for entry in registry.entries():
+    uses: dict[str, list[tuple[str, registry.Parameter]]] = {}
+    for entry in registry.designs():
         for parameter in entry.parameters:
-            designs.setdefault(parameter.name, []).append((entry.kind, parameter))
+            uses.setdefault(parameter.name, []).append((entry.kind, parameter))
     flags = []
-    for name, uses in designs.items():
-        kinds, (first, *others) = [kind for kind, _ in uses], [parameter for _, parameter in uses]
-        differ = any(other.description != first.description for other in others)
-        where = ", ".join(kinds) if len(kinds) < 5 else "most designs"
-        text = f"{where}: {others[-1].description if differ else first.description}"
-        flags.append(option(f"{_design_flag(name)} {first.kind.placeholder}", text, name=_argument(name)))
+    for name, used in uses.items():
+        written = "|".join(dict.fromkeys(parameter.kind.placeholder for _, parameter in used))
+        flags.append(option(f"{_design_flag(name)} {written}", _meanings(used), name=_argument(name)))
     return options(*flags)(command)
+
+
+def _meanings(used: list[tuple[str, registry.Parameter]]) -> str:
+    """What a flag means, design by design; of many meanings, the most frequent."""
+    kinds: dict[str, list[str]] = {}
+    for kind, parameter in used:
+        kinds.setdefault(parameter.description, []).append(kind)
+    if len(kinds) > 2:
+        return f"most designs: {max(kinds, key=lambda text: len(kinds[text]))}"
+    return "; ".join(f"{', '.join(own) if len(own) < 5 else 'most designs'}: {text}" for text, own in kinds.items())
 
 
 #: The data, the formula, the design with its flags, and how to fit.
@@ -72,11 +78,11 @@ survey_options = options(
     option("--channel FILE", "TOML file of the design or of any other channel for answers, instead of --design", FILE),
     option(
         "--designs FILE",
-        "TOML file with a table for every arm, its design in it; or with one design that has groups of its own: "
-        "cheating-detection, crosswise-control, list-experiment, stochastic-lie-detector, unrelated-question-unknown",
+        "TOML file with a table for every arm, its design in it; or with one design that has groups of its own",
         FILE,
     ),
-    option("--arm COLUMN", "with --designs: the column that says in which way each row was asked"),
+    option("--arm COLUMN", "the column that says in which way each row was asked, where there are several"),
+    option("--treated COLUMN", "the same for a list experiment: the column that says who had the sensitive item"),
     option(
         "--positive VALUE",
         'the value that means yes  [default: 1, True, "yes"], or, in designs whose reports are no answers, '
@@ -113,7 +119,7 @@ def fit_survey(doing: Callable[[str], None], **flags: Any) -> Any:
 
 def _read_design(kind: str | None, path: Path | None, several: Path | None, texts: dict[str, str]) -> Any:
     """The channel of --design and its flags, or of --channel; or the designs of --designs."""
-    designs = [entry.kind for entry in registry.entries()]
+    designs = [entry.kind for entry in registry.designs()]
     source = the_one(
         "the design is", {"design": kind, "channel": path, "designs": several}, f"Designs: {', '.join(designs)}."
     )
@@ -136,5 +142,4 @@ def _read_design(kind: str | None, path: Path | None, several: Path | None, text
             f"{entry.kind} has no {', '.join(foreign)}; allowed: {', '.join(map(_design_flag, known))}.",
             remedy=f"See `askance channels {entry.kind}`.",
         )
-    built: FiniteChannel = build_from_flags(entry, {name: known[name].kind.read(text) for name, text in texts.items()})
-    return built
+    return build_from_flags(entry, {name: known[name].kind.read(text) for name, text in texts.items()})
