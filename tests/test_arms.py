@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate, regress
+from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, arm_agreement, estimate, regress
 from askance._arrays import AnyArray
 from askance.channels.hidden_designs import CrosswiseControl, StochasticLieDetector
 from askance.channels.list_experiment import ListExperiment
@@ -72,6 +72,97 @@ def test_arms_that_tell_something_else_are_named() -> None:
 def test_arms_that_go_with_a_covariate_are_not_compared() -> None:
     fit = regress("said ~ C(version)", survey(), DESIGNS, arm="version")
     assert "whether the arms agree cannot be told: they go with covariates" in fit.messages
+    with pytest.raises(NotIdentifiedError, match="they go with covariates"):
+        arm_agreement(fit)
+
+
+def counted(counts: dict[str, list[int]]) -> dict[str, Any]:
+    """A table of so many no and yes in every arm."""
+    sizes = [n for own in counts.values() for n in own]
+    arms = [arm for arm in counts for _ in range(2)]
+    return {"said": np.repeat(["no", "yes"] * len(counts), sizes), "version": np.repeat(arms, sizes)}
+
+
+def test_how_far_arms_are_apart() -> None:
+    """Without covariates every arm has the share of its own frequencies, and differences add their variances."""
+    counts = {"dice": [620, 380], "direct": [780, 220], "again": [700, 300]}
+    designs = {"dice": DICE, "direct": DIRECT, "again": DIRECT}
+    fit = regress("said ~ 1", counted(counts), designs, arm="version", method="marginal")
+    told = arm_agreement(fit)
+    yes = np.array([0.38, 0.22, 0.3])
+    slope = np.array([1.5, 1.0, 1.0])
+    share, error = (yes - [1 / 6, 0, 0]) * slope, np.sqrt(yes * (1 - yes) / 1000) * slope
+    assert told.arms == ("dice", "direct", "again")  # two arms of one design are two arms
+    np.testing.assert_allclose(told.n_respondents, 1000)
+    np.testing.assert_allclose(told.share[:, 1], share, atol=1e-9)
+    np.testing.assert_allclose(told.share_error[:, 1], error, rtol=1e-6)
+    np.testing.assert_allclose(told.difference[1:, 1], share[1:] - share[0], atol=1e-9)
+    np.testing.assert_allclose(told.difference_error[1:, 1], np.hypot(error[1:], error[0]), rtol=1e-6)
+    np.testing.assert_allclose(told.lower, told.difference - 1.959964 * told.difference_error, atol=1e-6)
+    odds = np.log(share / (1 - share))
+    np.testing.assert_allclose(told.log_odds[1:, 1], odds[1:] - odds[0], atol=1e-8)
+    assert np.isnan([told.log_odds[0, 1], told.difference[0, 1]]).all()
+    spread = np.diag(error[1:] ** 2 / (share * (1 - share))[1:] ** 2) + error[0] ** 2 / (share * (1 - share))[0] ** 2
+    away = odds[1:] - odds[0]
+    assert told.test.statistic == pytest.approx(away @ np.linalg.solve(spread, away), rel=1e-6)
+    assert told.test.degrees_of_freedom == 2
+    assert not told.agree
+    text = told.summary()
+    assert "the arms do not agree: χ² = " in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_message_is_the_score_test() -> None:
+    """Of frequencies: Σ over arms of score² / information at the common share, less what estimating it takes."""
+    counts = {"dice": [620, 380], "direct": [780, 220]}
+    fit = regress("said ~ 1", counted(counts), {"dice": DICE, "direct": DIRECT}, arm="version", method="marginal")
+    p = fit.prevalence().estimate[0, 1]
+    q, slope = np.array([1 / 6 + 2 / 3 * p, p]), np.array([2 / 3, 1.0])
+    information = 1000 * slope**2 / (q * (1 - q))
+    score = 1000 * slope * (np.array([0.38, 0.22]) - q) / (q * (1 - q))
+    statistic = score[1] ** 2 / (information[1] - information[1] ** 2 / information.sum())
+    (message,) = [message for message in fit.messages if message.startswith("the arms")]
+    assert f"χ² = {statistic:.2f} on 1 df" in message
+
+
+def test_effects_may_differ_between_arms() -> None:
+    """As in fits of every arm alone."""
+    data = survey()
+    fit = regress("said ~ age", data, DESIGNS, arm="version", method="marginal")
+    told = arm_agreement(fit, effects=True)
+    alone = []
+    for arm, design in DESIGNS.items():
+        rows = data["version"] == arm
+        alone.append(regress("said ~ age", {k: v[rows] for k, v in data.items()}, design, method="marginal"))
+    away = np.array([part.theta[1] - alone[0].theta[1] for part in alone[1:]])
+    variance = np.array([part.covariance[1, 1] for part in alone])
+    spread = np.diag(variance[1:]) + variance[0]
+    assert told.effects is not None
+    assert told.effects.degrees_of_freedom == 2
+    assert told.effects.statistic == pytest.approx(away @ np.linalg.solve(spread, away), rel=1e-5)
+    everybody = [part.prevalence(data).estimate[0] for part in alone]
+    np.testing.assert_allclose(told.share, everybody, atol=1e-7)
+    assert "effects of covariates" in told.summary()
+
+
+def test_sparse_covariates_stay_sparse() -> None:
+    from scipy import sparse
+
+    data = survey(900)
+    x = np.column_stack([np.ones(900), data["age"]])
+    model = Softmax(["no", "yes"], ["Intercept", "age"])
+    told = []
+    for covariates in (x, sparse.csr_array(x)):
+        evidence = Responses(DESIGNS).add(covariates, data["said"], arm=data["version"])
+        told.append(arm_agreement(estimate(model, evidence), effects=True))
+    np.testing.assert_allclose(told[0].share, told[1].share, rtol=1e-9)
+    np.testing.assert_allclose(told[0].difference_error, told[1].difference_error, rtol=1e-6)
+
+
+def test_what_has_no_arms_to_compare() -> None:
+    fit = regress("said ~ 1", counted({"dice": [620, 380]}), DICE)
+    with pytest.raises(InputError, match="1 arms with respondents; allowed: at least 2"):
+        arm_agreement(fit)
 
 
 def test_names_of_arms_may_hold_anything() -> None:
@@ -85,6 +176,8 @@ def test_few_clusters_do_not_tell_whether_arms_agree() -> None:
     data = survey(600)
     fit = regress("said ~ age", {**data, "village": np.arange(600) % 6}, DESIGNS, arm="version", cluster="village")
     assert "whether the arms agree cannot be told: there are too few clusters" in fit.messages
+    with pytest.raises(NotIdentifiedError, match="too few clusters"):
+        arm_agreement(fit)
 
 
 def test_groups_that_nobody_is_in() -> None:
@@ -181,6 +274,11 @@ def test_arms_by_command(folder: Path) -> None:
     fit = regress("said ~ age", survey(1200), DESIGNS, arm="version")
     assert [row["estimate"] for row in told["coefficients"]] == pytest.approx(fit.theta.tolist(), rel=1e-12)
     assert any(message.startswith("the arms ") for message in told["messages"])
+    compared = arm_agreement(fit)
+    assert told["arms"]["arms"] == ["dice", "direct", "cards"]
+    np.testing.assert_allclose([row[1] for row in told["arms"]["share"]], compared.share[:, 1], rtol=1e-9)
+    printed = call("fit", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", "--arm", "version").out
+    assert compared.summary() in printed
 
 
 def test_a_list_by_command(folder: Path) -> None:

@@ -31,6 +31,7 @@ class Chunk(Generic[C]):
         weights: sampling weights; None: 1.
         clusters: labels of groups of respondents whose reports may depend on each other; None: everybody alone.
         channel: how these rows were seen; `Responses` of one channel fills it in.
+        arm: the name of that way among those of the survey, for two arms may have the same channel; None: not said.
     """
 
     x: Covariates
@@ -39,6 +40,7 @@ class Chunk(Generic[C]):
     weights: FloatArray | None = None
     clusters: AnyArray | None = None
     channel: C = None  # type: ignore[assignment]
+    arm: Any = None
 
     @property
     def codes(self) -> CodeArray:
@@ -65,7 +67,7 @@ class Chunk(Generic[C]):
         """Some of the rows: a slice, or their places; slices share the arrays."""
         x = _view(self.x, rows) if isinstance(rows, slice) else self.x[rows]
         optional = [None if part is None else part[rows] for part in (self.multiplicity, self.weights, self.clusters)]
-        return Chunk(x, _some(self.reports, rows), optional[0], optional[1], optional[2], self.channel)
+        return Chunk(x, _some(self.reports, rows), optional[0], optional[1], optional[2], self.channel, self.arm)
 
     def through(self, channel: Any) -> Chunk[Any]:
         """The same rows, taken as having come through another channel."""
@@ -84,7 +86,7 @@ class Chunk(Generic[C]):
 
 
 def collapsed(chunks: tuple[Chunk[C], ...]) -> tuple[Chunk[C], ...]:
-    """Chunks of one channel as one, with equal rows folded into one, where it pays."""
+    """Chunks of one arm as one, with equal rows folded into one, where it pays."""
     if not chunks or not all(chunk.collapses() for chunk in chunks):
         return chunks
     x = np.concatenate([chunk.x for chunk in chunks])
@@ -93,7 +95,7 @@ def collapsed(chunks: tuple[Chunk[C], ...]) -> tuple[Chunk[C], ...]:
     rows = np.ascontiguousarray(np.column_stack([x, codes.astype(np.float64)]) + 0.0)  # −0 and 0 are one value
     _, first, place = np.unique(_as_bytes(rows), return_index=True, return_inverse=True)
     folded = np.asarray(np.bincount(place, weights=multiplicity), dtype=np.float64)
-    return (Chunk(x[first], codes[first], folded, channel=chunks[0].channel),)
+    return (Chunk(x[first], codes[first], folded, channel=chunks[0].channel, arm=chunks[0].arm),)
 
 
 def _some(reports: Any, rows: slice | AnyArray) -> Any:

@@ -130,34 +130,36 @@ class Responses(Generic[C]):
         terms = names_of(x)
         parts = read_covariates(x, n), read_weights(weights, n), read_clusters(clusters, n)
         added = []
-        for channel, rows, held in seen:
+        for arm_of, channel, rows, held in seen:
             own = [part if part is None or rows is None else part[rows] for part in parts]
-            added.append(Chunk(own[0], held, None, own[1], own[2], channel))
+            added.append(Chunk(own[0], held, None, own[1], own[2], channel, arm_of))
         self._require_columns(terms, added)
         return self._with((*self.chunks, *added) if n else self.chunks, self.terms if terms is None else terms)
 
     def _seen(
         self, reports: ArrayLike | Reports[Any], arm: ArrayLike | None
-    ) -> tuple[list[tuple[C, AnyArray | None, Any]], int]:
-        """Channel, places (None: all) and reports of the rows of every arm, and the number of rows."""
+    ) -> tuple[list[tuple[Label | None, C, AnyArray | None, Any]], int]:
+        """Arm, channel, places (None: all) and reports of the rows of every arm, and the number of rows."""
         if isinstance(reports, Reports) or not isinstance(self.channels[0], FiniteChannel):
             if arm is not None:
                 raise InputError("arm is given with Reports, which know their channel.", remedy="Leave it out.")
             own = getattr(reports, "channel", None)
             channel = own if own in self.channels else self.channels[0]
-            return [(channel, None, _as_held(require_reports(reports, channel)))], len(reports)  # type: ignore[arg-type]
+            known = [name for name, its in self.arms.items() if its == channel]
+            held = _as_held(require_reports(reports, channel))
+            return [(known[0] if len(known) == 1 else None, channel, None, held)], len(held)
         answers = cast("dict[Label, FiniteChannel]", self.arms)
         if arm is None and len(answers) == 1:
-            (only,) = answers.values()
+            ((name, only),) = answers.items()
             codes = only.observations.encode(reports, "observed")
-            return [(cast("C", only), None, codes)], len(codes)
+            return [(name, cast("C", only), None, codes)], len(codes)
         column = as_column(reports, "observed")
         which = self._arms(arm, len(column))
-        seen: list[tuple[C, AnyArray | None, Any]] = []
-        for code, channel in enumerate(answers.values()):
+        seen: list[tuple[Label | None, C, AnyArray | None, Any]] = []
+        for code, (name, channel) in enumerate(answers.items()):
             rows = np.flatnonzero(which == code)
             if rows.size:
-                seen.append((cast("C", channel), rows, _encoded(channel, column, rows)))
+                seen.append((name, cast("C", channel), rows, _encoded(channel, column, rows)))
         return seen, len(column)
 
     def _arms(self, arm: ArrayLike | None, n: int) -> IntArray:
@@ -268,13 +270,22 @@ class Responses(Generic[C]):
         return totals.total(self.blocks(), f, merge) if by is None else totals.total(self.blocks(), f, by=by)
 
     def collapse(self) -> Self:
-        """The same evidence with equal rows of a channel folded into one, where a probe says that it pays.
+        """The same evidence with equal rows of an arm folded into one, where a probe says that it pays.
 
         Rows with sampling weights or clusters, and sparse ones, are left as they are.
         """
-        of_channel = [tuple(c for c in self.chunks if c.channel == channel) for channel in self.channels]
-        folded = [collapsed(chunks) for chunks in of_channel]
-        return self if all(map(is_, folded, of_channel)) else self._with(sum(folded, ()), self.terms)
+        order = {channel.fingerprint: place for place, channel in enumerate(self.channels)}
+        own = sorted(self.chunks, key=lambda chunk: order[chunk.channel.fingerprint])
+        by_arm: dict[Any, list[Chunk[C]]] = {}
+        for chunk in own:
+            by_arm.setdefault((chunk.channel.fingerprint, chunk.arm), []).append(chunk)
+        of_arm = [tuple(chunks) for chunks in by_arm.values()]
+        folded = [collapsed(chunks) for chunks in of_arm]
+        return self if all(map(is_, folded, of_arm)) else self._with(sum(folded, ()), self.terms)
+
+    def widened(self, x: Sequence[Covariates]) -> Self:
+        """The same reports with other covariates, one array for every chunk; they have no names."""
+        return self._with([replace(chunk, x=own) for chunk, own in zip(self.chunks, x, strict=True)], None)
 
     def thinned(self, share: int) -> Self:
         """One row in `share` of every chunk, drawn at random: a sample for a first look, not for results."""
@@ -324,12 +335,14 @@ def joined_arms(parts: Sequence[Responses[C]]) -> Responses[C]:
     """Evidence of several channels about the same outputs as one, each row with the channel it came through."""
     channels = {channel.fingerprint: channel for part in parts for channel in part.channels}
     arms = {str(number): channel for number, channel in enumerate(channels.values(), 1)}
+    names = dict(zip(channels, arms, strict=True))
     whole: Responses[C] = Responses(arms if len(arms) > 1 else next(iter(channels.values())))
     for part in parts:
         if part.chunks:
             whole._require_columns(part.terms, part.chunks[:1])
             terms = whole.terms if part.terms is None else part.terms
-            whole = whole._with((*whole.chunks, *part.chunks), terms)
+            named = (replace(chunk, arm=names[chunk.channel.fingerprint]) for chunk in part.chunks)
+            whole = whole._with((*whole.chunks, *named), terms)
     return whole
 
 

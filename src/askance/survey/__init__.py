@@ -5,6 +5,8 @@ from askance.estimation.checks.channel_fit import channel_fit_test as channel_fi
 from askance.survey.alternative_channels import safest_observation as safest_observation
 from askance.survey.alternative_channels import with_bias as with_bias
 from askance.survey.alternative_channels import with_noncompliance as with_noncompliance
+from askance.survey.arm_agreement import ArmAgreement as ArmAgreement
+from askance.survey.arm_agreement import arm_agreement as arm_agreement
 from askance.survey.files import read_table as read_table
 from askance.survey.formula import FormulaDesign as FormulaDesign
 from askance.survey.regress import regress as regress

@@ -1,4 +1,4 @@
-"""Surveys with several designs: which rows were asked in which way, and whether the ways agree."""
+"""Surveys with several designs: which rows were asked in which way."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from askance.categories import Label
 from askance.channels.armed_design import ArmedDesign as ArmedDesign
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, LabelError, NotIdentifiedError
-from askance.estimation.entry import solve
-from askance.evidence.responses import Responses
-from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import codes_of, read_reports
 from askance.survey.tables import Column
 
@@ -106,47 +103,3 @@ def read_armed_reports(
             reports[rows] = labels
             readings += [f"{reading} (arm {shown(arm)})"] if reading else []
     return reports, readings
-
-
-def agreement(
-    model: Softmax, evidence: Responses[Any], x: Covariates, which: AnyArray, rebuild: Any, method: str | None
-) -> str:
-    """Whether the arms tell the same, given x: the hidden answer does not depend on how one was asked.
-
-    Args:
-        model: of the fit.
-        evidence: of the fit; its arms.
-        x: covariates, shape (n, p).
-        which: arm of every row.
-        rebuild: evidence from other covariates.
-        method: of the fit.
-    """
-    met = [code for code in range(len(evidence.arms)) if (which == code).any()]
-    if len(met) < 2:
-        return f"all rows are of one arm, {shown(list(evidence.arms)[met[0]])}"
-    groups = evidence.chunks[0].clusters
-    if (
-        groups is not None
-        and len(np.unique(np.concatenate([chunk.clusters for chunk in evidence.chunks]))) < FEW_CLUSTERS
-    ):
-        return "whether the arms agree cannot be told: there are too few clusters"
-    names = [list(evidence.arms)[code] for code in met]
-    indicators = np.column_stack([(which == code).astype(np.float64) for code in met[1:]])
-    dense = x if isinstance(x, np.ndarray) else x.toarray()
-    terms = [f"arm {name}" for name in names[1:]]
-    wider = Softmax(model.outputs, [*model.terms, *terms])
-    try:
-        fit, _ = solve(wider, rebuild(np.hstack([dense, indicators])), method)
-    except NotIdentifiedError:
-        return "whether the arms agree cannot be told: they go with covariates"
-    places = [i for i in range(wider.dimension) if i % len(wider.terms) >= len(model.terms)]
-    test = fit.wald_test([wider.parameter_names[i] for i in places])
-    parts = [
-        f"{wider.parameter_names[i].removeprefix('arm ')} {fit.theta[i]:+.3g} ({fit.standard_errors[i]:.2g})"
-        for i in places
-    ]
-    verdict = "agree" if test.p_value >= 0.05 else "do not agree"
-    return (
-        f"the arms {verdict}: χ² = {test.statistic:.2f} on {test.degrees_of_freedom} df, P = {test.p_value:.3g}; "
-        f"log-odds against {names[0]}: {', '.join(parts)}"
-    )

@@ -20,11 +20,11 @@ from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import holds_reports, read_reports
+from askance.survey.arm_agreement import agreement_message
 from askance.survey.arms import (
     FEW_CLUSTERS,
     ArmedDesign,
     SurveyDesign,
-    agreement,
     arms_of,
     one_name,
     read_armed_reports,
@@ -133,11 +133,8 @@ def regress(
     weighting = None if weights is None else rows.weights(weights)
     several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
 
-    def collected(covariates: Covariates) -> Responses[Any]:
-        whole: Responses[Any] = Responses(channel if arms is None else arms)
-        return whole.add(covariates, reports, weights=weighting, clusters=groups, arm=several)
-
-    evidence = collected(x)
+    empty: Responses[Any] = Responses(channel if arms is None else arms)
+    evidence = empty.add(x, reports, weights=weighting, clusters=groups, arm=several)
     if which is not None:
         design.sort_respondents(np.argsort(which, kind="stable"))  # as the rows of evidence stand, arm by arm
     fit, blame = _estimate(model, evidence, x, method, options)
@@ -151,9 +148,7 @@ def regress(
         *fit.diagnostics.messages,
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
-        ""
-        if which is None or not isinstance(model, Softmax)
-        else agreement(model, evidence, x, which, collected, method),
+        "" if which is None or not isinstance(model, Softmax) else agreement_message(fit),
         _on_clusters(groups),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))

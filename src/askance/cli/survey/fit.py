@@ -14,7 +14,7 @@ from askance.cli.shared.printing import Text, show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE, OutputFile
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
-from askance.errors import InputError
+from askance.errors import InputError, NotIdentifiedError
 
 # What --json tells of a fit, and of each of its coefficients.
 _ABOUT = ("method", "n", "privacy_level", "converged", "log_likelihood", "confidence", "messages")
@@ -62,6 +62,8 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
             raise InputError("--plot draws the effects on an answer alone.", remedy="Leave it out.")
         doing("averaging over respondents")
         shares = _hidden_shares(result, by, confidence) if hidden else _shares(result, by, confidence)
+        doing("comparing arms")
+        arms = None if hidden else _arms(result, confidence)
         doing("testing the design")
         assert result.evidence is not None
         test = None if hidden else lib.channel_fit_test(result.evidence)  # hidden variables fit most reports
@@ -75,6 +77,8 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     below = [
         f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
     ]
+    if arms is not None:
+        below.append(f"\n{arms.summary()}")
     if hidden:
         below.append("shares and their errors are given the covariates of the respondents")
     if test is not None and test.p_value < 1:
@@ -91,8 +95,20 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     else:
         first, *others = shares.values()
         more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
+    if arms is not None:
+        more["arms"] = arms.to_json()
     content = {key: value for key, value in content.items() if key in _ABOUT}
     show(Text(result.summary(confidence), {**content, **more}), below=below)
+
+
+def _arms(fit: lib.RegressionFit, confidence: float) -> Any:
+    """What every arm tells; None where there are none to compare, of which the messages of the fit speak."""
+    if fit.evidence is None or len({chunk.arm for chunk in fit.evidence.chunks}) < 2:
+        return None
+    try:
+        return lib.arm_agreement(fit, confidence=confidence)
+    except NotIdentifiedError:
+        return None
 
 
 def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> dict[str, Any]:
