@@ -46,6 +46,8 @@ from askance.survey.tables import Column, Columns, Table, complete_rows, first_l
 if TYPE_CHECKING:
     import pandas as pd
 
+    from askance.estimation.results.variable_effects import Change
+
 # A matrix with more columns than this, most of them 0, is kept sparse.
 _WIDE = 100
 _SPARSE_SHARE = 0.1
@@ -311,6 +313,12 @@ class FormulaDesign:
                 remedy="Give columns of the same kinds as at the fit.",
             )
         return self._checked(made)
+
+    def changes(self, data: Table, variables: Mapping[str, float | None]) -> list[Change]:
+        """How the rows of a table move with columns of the formula; see `changes_of`."""
+        from askance.survey.variable_changes import changes_of
+
+        return changes_of(self, data, variables)
 
     def sort_respondents(self, places: AnyArray) -> None:
         """Put the respondents into another order, such as that of evidence, whose rows stand by arm."""

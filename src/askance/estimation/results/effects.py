@@ -223,9 +223,6 @@ def marginal_effects(
     confidence: float,
 ) -> MarginalEffects:
     """Mean effect of every given column; `reference` decides which ones are binary."""
-    from scipy.special import erfc
-
-    z = normal_quantile(confidence)
     if len(columns) * model.dimension > _MOST_SLOPES:
         raise InputError(
             f"there are {len(columns)} columns to compute effects of, in a model of {model.dimension} coefficients.",
@@ -235,13 +232,32 @@ def marginal_effects(
     estimate = np.zeros((len(columns), len(model.outputs)))
     slope = np.zeros((len(columns), len(model.outputs), model.dimension))
     for i, (j, changes) in enumerate(zip(columns, binary, strict=True)):
-        estimate[i], slope[i] = (change if changes else derivative)(model, theta, sample, j)
+        estimate[i], slope[i] = (
+            change(model, theta, sample, j) if changes else derivative(model, theta, sample, sample.direction(j))
+        )
+    terms, kinds = (model.terms[j] for j in columns), ("0 → 1" if changes else "slope" for changes in binary)
+    return effects_of(tuple(terms), tuple(kinds), model, estimate, slope, covariance, confidence)
+
+
+def effects_of(
+    terms: tuple[str, ...],
+    kinds: tuple[str, ...],
+    model: Softmax,
+    estimate: FloatArray,
+    slope: FloatArray,
+    covariance: FloatArray,
+    confidence: float,
+) -> MarginalEffects:
+    """Effects (terms, m) with errors from their gradients (terms, m, d)."""
+    from scipy.special import erfc
+
+    z = normal_quantile(confidence)
     errors = np.sqrt(_variance(slope, covariance))
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = np.asarray(erfc(np.abs(estimate / errors) / math.sqrt(2)))
     return MarginalEffects(
-        tuple(model.terms[j] for j in columns),
-        tuple("0 → 1" if changes else "slope" for changes in binary),
+        terms,
+        kinds,
         tuple(model.outputs.labels),
         estimate,
         errors,
@@ -252,22 +268,30 @@ def marginal_effects(
     )
 
 
-def derivative(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
-    """Mean of ∂P_y/∂x_j = P_y (θ_yj − Σ_b P_b θ_bj), shape (m,), and its gradient (m, d)."""
+def derivative(model: Softmax, theta: FloatArray, sample: Sample, rate: Covariates) -> tuple[FloatArray, FloatArray]:
+    """Mean of ∂P_y/∂v = P_y (c_y − Σ_b P_b c_b) with c_b = x′·θ_b, shape (m,), and its gradient (m, d).
+
+    Args:
+        model: of the probabilities.
+        theta: its parameters.
+        sample: those who are averaged over.
+        rate: x′, how covariates change with v: that of all rows, shape (p,), or of each, shape (n, p).
+    """
     m, p = len(model.outputs), len(model.terms)
-    along = sample.direction(j)
-    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+    alike = rate.ndim == 1
 
     def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        w, x = block.total, sample.covariates(block)
-        P = model.probabilities(theta, x)
-        away = coefficient - (P @ coefficient)[:, None]  # θ_yj − Σ_b P_b θ_bj, shape (n, m)
+        w, x, along = block.total, sample.covariates(block), rate if alike else rate[place]
+        P, c = model.probabilities(theta, x), np.asarray(along @ model.blocks(theta).T)
+        c = np.concatenate([np.zeros((*c.shape[:-1], 1)), c], axis=-1)
+        away = c - (P * c).sum(axis=1)[:, None]  # c_y − Σ_b P_b c_b, shape (n, m)
         slope = np.empty((m, m - 1, p))
         for y in range(m):
             for b in range(1, m):
                 moved = (y == b) - P[:, b]
                 through_x = w * P[:, y] * (moved * away[:, y] - P[:, b] * away[:, b])
-                slope[y, b - 1] = x.T @ through_x + along * (w @ (P[:, y] * moved))
+                through_c = w * P[:, y] * moved
+                slope[y, b - 1] = x.T @ through_x + (along * through_c.sum() if alike else along.T @ through_c)
         return np.asarray(w.sum()), w @ (P * away), slope
 
     weight, value, slope = sample.total(sums)

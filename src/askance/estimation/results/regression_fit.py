@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import describe_channel, regression_table
 from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
 from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
+from askance.estimation.results.variable_effects import variable_effects
 from askance.evidence.candidates import seen_through
 from askance.evidence.responses import Responses
 from askance.evidence.together import SEVERAL
@@ -141,21 +142,36 @@ class RegressionFit(Fit):
         confidence: float = 0.95,
         *,
         weights: ArrayLike | None = None,
+        variables: Sequence[str] | Mapping[str, float | None] | None = None,
         terms: Sequence[str] | None = None,
     ) -> MarginalEffects:
-        """Average effect of every column of x on the probability of every output.
+        """Average effect of every variable of the formula on the probability of every output, all else as it is.
 
-        The derivative ∂p/∂x_j for most columns; for those that hold nothing but 0 and 1, the change when they go from
-        0 to 1, all else as it is. The intercept is left out. Effects are per column: that age and age² belong to one
-        respondent, or that several columns code one region, is not known here, so that the effect of such a column
-        alone may be one that nobody can experience. Errors are conditional on x.
+        Of numbers the slope ∂p/∂v through all columns that the variable is in (age and age², interactions); of 0 and 1
+        the change from 0 to 1; of categories the change from the level that the others are compared with to each of
+        these; of numbers in calculations that jump, as `I(age > 30)`, the change when they go up by 1. Errors are
+        conditional on x.
+
+        Without a formula, where x is an array, and with `terms`, effects are those of columns of x, one by one: that
+        age and age² belong to one respondent, or that several columns code one region, is not known then, and the
+        effect of such a column alone may be one that nobody can experience.
 
         Args:
             x: covariates of the respondents to average over; default: those who gave the reports.
             confidence: of the intervals.
             weights: sampling weights of the rows of x, when x is given.
-            terms: which columns; default: all but the intercept.
+            variables: which variables; {"age": 10} for the change when age goes up by 10. Default: all of the formula.
+            terms: columns of x instead; default without a formula: all but the intercept.
         """
+        if terms is None and (table := self._table_of(x)) is not None:
+            return self._variable_effects(table, x, weights, variables, confidence)
+        sample, _ = self._sample(x, weights, "marginal_effects")
+        if variables is not None:
+            raise InputError(
+                "variables are given with terms, or where x has no named columns; allowed: one of them, and variables "
+                "where the fit has a formula.",
+                remedy="Give a table with the columns of the formula, or name columns of x: terms=[…].",
+            )
         shared = shared_variables(self.model.terms, getattr(self.design, "columns", ()))
         if shared and terms is None:
             warnings.warn(
@@ -164,7 +180,6 @@ class RegressionFit(Fit):
                 AskanceWarning,
                 stacklevel=2,
             )
-        sample, _ = self._sample(x, weights, "marginal_effects")
         reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
         theta, covariance, basis = self._in_basis()
@@ -172,6 +187,29 @@ class RegressionFit(Fit):
         with one_thread:
             return effects.marginal_effects(
                 self.model, theta, covariance, sample, reference, columns, confidence=confidence
+            )
+
+    def _table_of(self, x: Any) -> Any:
+        """The data with named columns that x is made of, where the fit knows the formula; None elsewhere."""
+        if not hasattr(self.design, "changes") or (x is not None and is_matrix(x)):
+            return None
+        return self.design.respondents if x is None else x
+
+    def _variable_effects(
+        self, table: Any, x: Any, weights: ArrayLike | None, variables: Any, confidence: float
+    ) -> MarginalEffects:
+        sample, _ = self._sample(x, weights, "marginal_effects")
+        if x is None:
+            sample, table = self._in_order_of_the_table(sample)
+        names = self.design.columns if variables is None else [variables] if isinstance(variables, str) else variables
+        steps = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
+        if not steps:
+            raise InputError("there is no variable to compute an effect of.", remedy="Take prevalence() instead.")
+        theta, covariance, basis = self._in_basis()
+        with one_thread:
+            changes = self.design.changes(table, steps)
+            return variable_effects(
+                self.model, theta, covariance, replace(sample, basis=basis), changes, confidence=confidence
             )
 
     def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
