@@ -72,6 +72,7 @@ from askance.models import Factor as Factor
 from askance.models import GaussianField as GaussianField
 from askance.models import HiddenVariables as HiddenVariables
 from askance.models import LinearModel as LinearModel
+from askance.models import Outcome as Outcome
 from askance.models import RandomField as RandomField
 from askance.models import Softmax as Softmax
 from askance.planning import Share as Share

@@ -27,6 +27,7 @@ from askance.estimation.results.field_fit import FieldFit
 from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.results.maxima import listed_maxima
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
 from askance.evidence.together import several
@@ -76,7 +77,19 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
 
 @fit_of.register
 def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
-    return HiddenFit(**_of_rows(problem, outcome, alarm))
+    told, units, diagnostics = _of_rows(problem, outcome, alarm), problem.units, outcome.diagnostics
+    maxima = tuple(
+        replace(maximum, theta=tuple(units.outward(np.array(maximum.theta)).tolist())) for maximum in diagnostics.maxima
+    )
+    listed = listed_maxima(problem.model, maxima)
+    return HiddenFit(
+        **told
+        | {
+            "theta": units.outward(outcome.theta),
+            "covariance": outcome.covariance * np.outer(units.factors, units.factors),
+            "diagnostics": replace(diagnostics, maxima=maxima, messages=(*diagnostics.messages, *listed)),
+        }
+    )
 
 
 def _of_rows(problem: ResponsesProblem, outcome: Outcome, alarm: str) -> dict[str, Any]:

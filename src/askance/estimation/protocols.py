@@ -125,6 +125,9 @@ class Problem(MomentProblem, Protocol):
     def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
         """The marginal likelihood, with a prior of that precision (per report)."""
 
+    def guesses(self) -> Sequence[FloatArray]:
+        """Points, beside the usual ones, from which a search for maxima is to start."""
+
     def exploration(self) -> Problem:
         """A smaller problem of the same kind, to look for maxima in; the problem itself where it is small."""
 

@@ -258,7 +258,8 @@ def _field_fields(model: RandomField, fields: Fields) -> tuple[Callable[..., Any
 def _design(fields: Fields, model: Softmax | HiddenVariables) -> Any:
     """What codes new data; its columns are the terms of the model."""
     design = import_module(DESIGN_READER).design_from_json(fields.read("design", dict), fields.name)
-    if design.terms != model.terms:
+    terms = model.covariates if isinstance(model, HiddenVariables) else model.terms
+    if design.terms != terms:
         raise InputError(f"its formula makes {shown(list(design.terms))}, not the terms of the model.", remedy=REWRITE)
     return design
 

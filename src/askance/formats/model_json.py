@@ -11,6 +11,7 @@ from askance.formats.fields import REWRITE, Fields, describing
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import Factor, HiddenVariables
 from askance.models.linear import LinearModel
+from askance.models.outcome import Outcome
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
@@ -34,8 +35,14 @@ _FACTOR_FIELDS = {
     "apart": bool,
     **dict.fromkeys(("terms", "after", "statistics", "base"), list),
 }
-# Fields of any type: outputs may be a number or labels, and a field may have covariates.
-_OTHERS = {"enumerated": ("outputs",), "softmax": ("outputs",), "random-field": ("covariates",)}
+_OUTCOME_FIELDS = {"name": str, "family": str, "apart": bool, **dict.fromkeys(("terms", "after"), list)}
+# Fields of any type: outputs may be a number or labels, a field may have covariates, hidden variables outcomes.
+_OTHERS = {
+    "enumerated": ("outputs",),
+    "softmax": ("outputs",),
+    "hidden-variables": ("outcomes",),
+    "random-field": ("covariates",),
+}
 
 
 def model_to_json(model: FittedModel) -> dict[str, Any]:
@@ -43,7 +50,12 @@ def model_to_json(model: FittedModel) -> dict[str, Any]:
     if isinstance(model, Softmax):
         return {"kind": "softmax", "outputs": labels_as_json(model.outputs), "terms": list(model.terms)}
     if isinstance(model, HiddenVariables):
-        return {"kind": "hidden-variables", "factors": [_factor_to_json(factor) for factor in model.factors]}
+        outcomes = [_outcome_to_json(outcome) for outcome in model.outcomes]
+        return {
+            "kind": "hidden-variables",
+            "factors": [_factor_to_json(factor) for factor in model.factors],
+            **({"outcomes": outcomes} if outcomes else {}),
+        }
     if isinstance(model, LinearModel):
         return {"kind": "linear", **model.specification()}
     if isinstance(model, RandomField):
@@ -85,7 +97,11 @@ def model_from_json(fields: Fields) -> FittedModel:
         return Softmax(outputs, **content)
     if kind == "hidden-variables":
         with describing(fields.name, "a model", REWRITE, (TypeError, ValueError)):
-            return HiddenVariables([_factor_from_json(Fields(factor, fields.name)) for factor in content["factors"]])
+            outcomes = fields.read("outcomes", list) if "outcomes" in fields.content else []
+            return HiddenVariables(
+                [_factor_from_json(Fields(factor, fields.name)) for factor in content["factors"]],
+                [_outcome_from_json(Fields(outcome, fields.name)) for outcome in outcomes],
+            )
     if kind == "random-field":
         covariates = fields.read("covariates", list) if "covariates" in fields.content else None
         return RandomField(**content, covariates=covariates)
@@ -109,3 +125,20 @@ def _factor_from_json(fields: Fields) -> Factor:
     fields.only(("outputs", *_FACTOR_FIELDS))
     content = {field: fields.read(field, of) for field, of in _FACTOR_FIELDS.items()}
     return Factor(content.pop("name"), fields.content.get("outputs"), content.pop("terms"), **content)  # type: ignore[arg-type]
+
+
+def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "family": outcome.family,
+        "terms": list(outcome.terms),
+        "after": list(outcome.after),
+        "apart": outcome.apart,
+        **({} if outcome.outputs is None else {"outputs": labels_as_json(outcome.outputs)}),
+    }
+
+
+def _outcome_from_json(fields: Fields) -> Outcome:
+    fields.only(("outputs", *_OUTCOME_FIELDS))
+    content = {field: fields.read(field, of) for field, of in _OUTCOME_FIELDS.items()}
+    return Outcome(**content, outputs=fields.content.get("outputs"))

@@ -5,6 +5,7 @@ from askance.models.hidden import Factor as Factor
 from askance.models.hidden import HiddenVariables as HiddenVariables
 from askance.models.linear import GaussianField as GaussianField
 from askance.models.linear import LinearModel as LinearModel
+from askance.models.outcome import Outcome as Outcome
 from askance.models.protocols import FiniteModel as FiniteModel
 from askance.models.protocols import HasFisherInformation as HasFisherInformation
 from askance.models.protocols import Model as Model

@@ -1,12 +1,15 @@
-"""Several hidden variables at once: each depends on covariates, and may depend on those before it."""
+"""Several hidden variables at once: each depends on covariates, and may depend on those before it.
+
+So may outcomes, which are seen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,7 +17,9 @@ from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import as_parameter, shown
 from askance.categories import Categories, LabelSet
 from askance.errors import InputError
-from askance.models.softmax import Covariates, log_sum_exp
+from askance.models.laws import Choice, Law
+from askance.models.outcome import Outcome
+from askance.models.softmax import Covariates
 
 #: Between the labels of several hidden variables, in the label of all of them.
 BETWEEN = " & "
@@ -71,13 +76,29 @@ class Factor:
         base = [comb(size, count) for count in counts]
         return cls(name, list(counts), terms, statistics=[list(counts)], base=base, **options)
 
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Before the names of columns: values, or numbers of statistics, where there are several."""
+        count = len(self.table)
+        labels = self.outputs.labels[1:] if count == len(self.outputs) - 1 else range(1, count + 1)
+        return ("",) if count == 1 else tuple(f"{label}:" for label in labels)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Parameters that are no effects: none."""
+        return ()
+
+    def law(self, z: FloatArray, theta: FloatArray, values: IntArray) -> Law:
+        """At θ of this factor, for these values, shape (c,)."""
+        return Choice.of(z, theta, self.table, self.log_base, values)
+
 
 class _Conditional(NamedTuple):
-    """A factor given one combination of what comes before: which, and what these values add to a row of x.
+    """A variable given one combination of what comes before: which, and what these values add to a row of x.
 
     Attributes:
         members: for every combination of all variables that belongs to it, its place, shape (c,).
-        values: the value of the factor there, shape (c,).
+        values: the value of the factor there, shape (c,); of an outcome 0, since rows have their own.
         indicators: of the earlier values, shape (q,).
     """
 
@@ -86,17 +107,23 @@ class _Conditional(NamedTuple):
     indicators: FloatArray
 
 
+#: Hidden, or seen.
+Variable: TypeAlias = Factor | Outcome
+
+
 class HiddenVariables:
     """p_θ(h | x) = Π_f p_θ_f(h_f | x, h_before): a model of combinations h of several hidden variables.
 
     Designs with an unknown nuisance (who cheats, who would say yes to the other question), list experiments (items
     counted, and the hidden answer) and hidden causes of an outcome have this form, with a *known* channel from h to
-    what is seen. It is no exponential family in general; each of its factors is one.
+    what is seen. It is no exponential family in general; each of its factors is one. Outcomes are seen as they are,
+    with p_θ(y | x, h), independent given h; their values are columns of x.
 
     Labels of combinations join those of the variables by " & ", the last varying fastest.
 
     Args:
         factors: the variables, each after those on which it depends.
+        outcomes: what else was seen, explained by covariates and hidden variables.
 
     >>> trait = Factor("trait", ["no", "yes"], ["Intercept", "age"])
     >>> model = HiddenVariables([trait, Factor("cheats", ["no", "yes"], ["Intercept"])])
@@ -108,90 +135,114 @@ class HiddenVariables:
     array([[0.375, 0.125, 0.375, 0.125]])
     """
 
-    def __init__(self, factors: Sequence[Factor]) -> None:
-        self.factors = tuple(factors)
-        names = [factor.name for factor in self.factors]
-        for place, factor in enumerate(self.factors):
-            late = [name for name in factor.after if name not in names[:place]]
-            if late or names.index(factor.name) != place or not factor.terms:
-                raise InputError(
-                    f"factor {factor.name!r} depends on {shown(late or list(factor.terms))}; allowed: variables listed "
-                    "before it, at least one column of x, and a name of its own.",
-                    remedy="List every variable once, after those on which it depends.",
-                )
-        self.terms = tuple(dict.fromkeys(term for factor in self.factors for term in factor.terms))
+    def __init__(self, factors: Sequence[Factor], outcomes: Sequence[Outcome] = ()) -> None:
+        self.factors, self.outcomes = tuple(factors), tuple(outcomes)
+        #: All of them, in the order of their parameters.
+        self.variables: tuple[Variable, ...] = (*self.factors, *self.outcomes)
+        _check_order(self.variables, len(self.factors))
+        #: Names of the columns of x that explain, those of outcomes left out.
+        self.covariates = tuple(dict.fromkeys(term for variable in self.variables for term in variable.terms))
+        #: Names of all columns of x: covariates, then outcomes.
+        self.terms = (*self.covariates, *(outcome.name for outcome in self.outcomes))
+        if len(set(self.terms)) < len(self.terms):
+            raise InputError(
+                f"x would have the columns {shown(list(self.terms))}; allowed: outcomes that explain nothing.",
+                remedy="Take outcomes out of the terms.",
+            )
         labels = product(*(factor.outputs.labels for factor in self.factors))
         self.outputs = Categories([row[0] if len(row) == 1 else BETWEEN.join(map(str, row)) for row in labels])
         sizes = [len(factor.outputs) for factor in self.factors]
         #: Value of every variable in every combination, shape (variables, H).
         self.values = np.indices(sizes).reshape(len(sizes), -1)
-        widths = [self._width(factor) for factor in self.factors]
-        ends = np.cumsum([len(f.table) * width for f, width in zip(self.factors, widths, strict=True)])
-        #: Which parameters belong to each factor.
-        self.blocks = tuple(
-            slice(int(end - len(f.table) * w), int(end)) for f, w, end in zip(self.factors, widths, ends, strict=True)
-        )
+        counts = [len(v.heads) * len(self.column_names(v)) + len(v.others) for v in self.variables]
+        ends = np.cumsum(counts)
+        #: Which parameters belong to each variable.
+        self.blocks = tuple(slice(int(end - count), int(end)) for count, end in zip(counts, ends, strict=True))
         self.dimension = int(ends[-1])
 
-    def _width(self, factor: Factor) -> int:
-        return len(self.column_names(factor))
+    def column_names(self, variable: Variable) -> tuple[str, ...]:
+        """Of the columns z of a variable: terms of x, then values of earlier variables."""
+        before = self._earlier(variable)
+        if not variable.apart:
+            return (*variable.terms, *before)
+        return (*variable.terms, *(f"{one}:{term}" for one in before for term in variable.terms))
 
-    def column_names(self, factor: Factor) -> tuple[str, ...]:
-        """Of the columns z of a factor: terms of x, then values of earlier variables."""
-        before = [
-            f"{earlier.name}[{label}]"
-            for earlier in self.factors
-            if earlier.name in factor.after
-            for label in earlier.outputs.labels[1:]
-        ]
-        if not factor.apart:
-            return (*factor.terms, *before)
-        return (*factor.terms, *(f"{one}:{term}" for one in before for term in factor.terms))
+    def _earlier(self, variable: Variable) -> list[str]:
+        """Names of the values of earlier variables on which one depends."""
+        earlier = [factor for factor in self.factors if factor.name in variable.after]
+        return [f"{factor.name}[{label}]" for factor in earlier for label in factor.outputs.labels[1:]]
 
     @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """`variable:column`, and `variable:output:column` of variables with more than two values."""
         names: list[str] = []
-        for factor in self.factors:
-            columns, count = self.column_names(factor), len(factor.table)
-            labels = factor.outputs.labels[1:] if count == len(factor.outputs) - 1 else range(1, count + 1)
-            rows = [""] if count == 1 else [f"{label}:" for label in labels]
-            names += [f"{factor.name}:{row}{column}" for row in rows for column in columns]
+        for variable in self.variables:
+            columns = self.column_names(variable)
+            names += [f"{variable.name}:{head}{column}" for head in variable.heads for column in columns]
+            names += [f"{variable.name}:{other}" for other in variable.others]
         return tuple(names)
 
     @cached_property
-    def conditionals(self) -> tuple[tuple[_Conditional, ...], ...]:
-        """Of every factor: its conditional distributions, one for each combination of values before it."""
-        return tuple(self._conditionals(factor, place) for place, factor in enumerate(self.factors))
+    def effects(self) -> tuple[int, ...]:
+        """Which parameters are effects of hidden variables on outcomes."""
+        places: list[int] = []
+        for outcome, block in zip(self.variables, self.blocks, strict=True):
+            if isinstance(outcome, Outcome):
+                width = len(self.column_names(outcome))
+                own = range(len(outcome.terms), width)
+                places += [block.start + head * width + j for head in range(len(outcome.heads)) for j in own]
+        return tuple(places)
 
-    def _conditionals(self, factor: Factor, place: int) -> tuple[_Conditional, ...]:
-        earlier = [i for i, other in enumerate(self.factors) if other.name in factor.after]
+    @cached_property
+    def conditionals(self) -> tuple[tuple[_Conditional, ...], ...]:
+        """Of every variable: its conditional distributions, one for each combination of values before it."""
+        return tuple(self._conditionals(variable, place) for place, variable in enumerate(self.variables))
+
+    def _conditionals(self, variable: Variable, place: int) -> tuple[_Conditional, ...]:
+        earlier = [i for i, other in enumerate(self.factors) if other.name in variable.after]
         keys = self.values[earlier].T if earlier else np.zeros((len(self.outputs), 0), dtype=np.int64)
+        own = self.values[place] if isinstance(variable, Factor) else np.zeros(len(self.outputs), dtype=np.int64)
         parts = []
         for key in sorted(set(map(tuple, keys.tolist()))):
             members = np.flatnonzero((keys == np.array(key, dtype=np.int64)).all(axis=1))
             pieces = [np.eye(len(self.factors[i].outputs))[value, 1:] for i, value in zip(earlier, key, strict=True)]
             indicators = np.concatenate([np.zeros(0), *pieces])
-            parts.append(_Conditional(members, self.values[place, members], indicators))
+            parts.append(_Conditional(members, own[members], indicators))
         return tuple(parts)
 
-    def columns(self, factor: Factor, x: Covariates, indicators: FloatArray) -> FloatArray:
-        """Z of a factor given values before it, shape (n, p_f)."""
-        own = x[:, [self.terms.index(term) for term in factor.terms]]
+    def columns(self, variable: Variable, x: Covariates, indicators: FloatArray) -> FloatArray:
+        """Z of a variable given values before it, shape (n, p_f)."""
+        own = x[:, [self.terms.index(term) for term in variable.terms]]
         own = np.asarray(own if isinstance(own, np.ndarray) else own.toarray())
-        if factor.apart:
+        if variable.apart:
             return np.hstack([own, *(own * one for one in indicators)])
         return np.hstack([own, np.broadcast_to(indicators, (len(own), len(indicators)))])
+
+    def told(self, outcome: Outcome, x: Covariates) -> FloatArray:
+        """The values of an outcome, shape (n,)."""
+        column = x[:, [self.terms.index(outcome.name)]]
+        return np.asarray(column if isinstance(column, np.ndarray) else column.toarray(), dtype=np.float64)[:, 0]
+
+    def laws(
+        self, theta: FloatArray, x: Covariates, *, outcomes: bool = True
+    ) -> Iterator[tuple[Variable, slice, IntArray, Law]]:
+        """Every conditional distribution at θ: of which variable, its parameters, the combinations it is about."""
+        for variable, block, parts in zip(self.variables, self.blocks, self.conditionals, strict=True):
+            if isinstance(variable, Outcome) and not outcomes:
+                continue
+            for part in parts:
+                z = self.columns(variable, x, part.indicators)
+                if isinstance(variable, Outcome):
+                    yield variable, block, part.members, variable.law(z, theta[block], self.told(variable, x))
+                else:
+                    yield variable, block, part.members, variable.law(z, theta[block], part.values)
 
     def probabilities(self, theta: ArrayLike, x: Covariates) -> FloatArray:
         """p_θ(h | x), shape (n, H)."""
         parameters = as_parameter(theta, self.dimension)
         log_p = np.zeros((x.shape[0], len(self.outputs)))
-        for factor, block, parts in zip(self.factors, self.blocks, self.conditionals, strict=True):
-            coefficients = parameters[block].reshape(len(factor.table), -1)
-            for part in parts:
-                scores = self.columns(factor, x, part.indicators) @ coefficients.T @ factor.table + factor.log_base
-                log_p[:, part.members] += (scores - log_sum_exp(scores)[:, None])[:, part.values]
+        for _, _, members, law in self.laws(parameters, x, outcomes=False):
+            log_p[:, members] += law.log_density()
         return np.asarray(np.exp(log_p))
 
     def share(self, theta: ArrayLike, x: Covariates, name: str) -> FloatArray:
@@ -200,4 +251,18 @@ class HiddenVariables:
         return np.asarray(self.probabilities(theta, x) @ np.eye(len(self.factors[place].outputs))[self.values[place]])
 
     def __repr__(self) -> str:
-        return f"HiddenVariables({', '.join(factor.name for factor in self.factors)})"
+        return f"HiddenVariables({', '.join(variable.name for variable in self.variables)})"
+
+
+def _check_order(variables: Sequence[Variable], hidden: int) -> None:
+    """Refuse variables that depend on later ones, on outcomes or on nothing, and names that are taken."""
+    names = [variable.name for variable in variables]
+    for place, variable in enumerate(variables):
+        late = [name for name in variable.after if name not in names[: min(place, hidden)]]
+        if late or names.index(variable.name) != place or not variable.terms:
+            raise InputError(
+                f"{'factor' if place < hidden else 'outcome'} {variable.name!r} depends on "
+                f"{shown(late or list(variable.terms))}; allowed: hidden variables listed before it, at least one "
+                "column of x, and a name of its own.",
+                remedy="List every variable once, after those on which it depends.",
+            )

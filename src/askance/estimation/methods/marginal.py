@@ -59,7 +59,8 @@ def fit_marginal(
     Args:
         problem: model and evidence.
         solver: "newton" (exact Hessian), "em" (slow, monotone) or "lbfgs" (many parameters).
-        starts: number of random starts beside θ = 0 and the moment estimate, or a list of starting points.
+        starts: number of random starts beside θ = 0, the moment estimate and where else the problem says, or a list of
+            starting points.
         rng: generator of the random starts (default: a fixed one, so that results repeat).
         covariance: "expected" (default: Σ_marg at θ̂), "observed" or "robust".
         prior_scale: standard deviation of the weak prior, used only when the likelihood has no finite maximum.
@@ -131,7 +132,10 @@ def _covariance_without_prior(
 def _starting_points(
     problem: Problem, sample: Problem, starts: int | list[ArrayLike], rng: np.random.Generator | None
 ) -> list[FloatArray]:
-    """θ = 0, the moment estimate of the sample if there is one, and random points three log-odds wide; or what came."""
+    """θ = 0, the moment estimate of the sample if there is one, what the problem says, and random points; or what came.
+
+    Random points are three log-odds wide.
+    """
     dimension = len(problem.parameter_names)
     if not isinstance(starts, (int, np.integer)):
         points = as_list(starts, "starts", "[[0.0, 1.0]], one point of θ each")
@@ -144,7 +148,7 @@ def _starting_points(
     with suppress(NotIdentifiedError):  # no unbiased β: the likelihood may identify θ all the same
         points.append(fit_moments(sample).theta)
     drawn = generator.normal(scale=3.0, size=(count, dimension))
-    return points + [problem.standard.to_parameters(point) for point in drawn]
+    return [*points, *problem.guesses(), *(problem.standard.to_parameters(point) for point in drawn)]
 
 
 def _require_identified(problem: Problem, sample: Problem) -> None:

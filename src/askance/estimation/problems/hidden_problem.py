@@ -13,45 +13,51 @@ from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.conditional import Block, Rows, weighted
 from askance.estimation.problems.covariate_scale import decorrelated
+from askance.estimation.problems.outcome_units import OutcomeUnits
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.evidence.responses import Responses
-from askance.models.hidden import Factor, HiddenVariables
-from askance.models.softmax import log_sum_exp
+from askance.models.hidden import Factor, HiddenVariables, Variable
 
 # Scores below this are what is left of terms that cancel.
 _ROUNDING = 1e-14
+# An effect in log-odds, in logarithms of a mean, or in standard deviations, that leads to other maxima.
+_STRONG = 2.0
 
 
 class HiddenPass:
     """What the model says of some rows at θ.
 
-    The *complete score* of a combination h is ∇ log p_θ(h | x): for every factor, (Φ_h − E Φ) ⊗ z, given what h says of
-    earlier variables. Everything else is made of it: with r the distribution of h given the report, the score of the
-    report is E_r of it (Fisher), and minus its Hessian is E_r of the complete information less Cov_r of it (Louis).
+    The *complete score* of a combination h is ∇ log p_θ(h, y | x): for every factor, (Φ_h − E Φ) ⊗ z, given what h says
+    of earlier variables, and for outcomes y that of their law. Everything else is made of it: with r the distribution
+    of h given what was seen, the score of that is E_r of it (Fisher), and minus its Hessian is E_r of the complete
+    information less Cov_r of it (Louis).
+
+    Args:
+        model: of what is hidden, and of outcomes.
+        theta: θ, shape (d,).
+        x: covariates, and outcomes where they count, shape (n, p).
+        outcomes: whether they count.
 
     Attributes:
         probabilities: p_θ(h | x), shape (n, H).
     """
 
-    def __init__(self, model: HiddenVariables, theta: FloatArray, x: Any) -> None:
+    def __init__(self, model: HiddenVariables, theta: FloatArray, x: Any, *, outcomes: bool = True) -> None:
         self.model = model
-        log_p = np.zeros((x.shape[0], len(model.outputs)))
+        log_p, log_joint = np.zeros((2, x.shape[0], len(model.outputs)))
         self._parts = []
-        for factor, block, conditionals in zip(model.factors, model.blocks, model.conditionals, strict=True):
-            coefficients = theta[block].reshape(len(factor.table), -1)
-            for part in conditionals:
-                z = model.columns(factor, x, part.indicators)
-                scores = z @ coefficients.T @ factor.table + factor.log_base
-                scores -= log_sum_exp(scores)[:, None]
-                log_p[:, part.members] += scores[:, part.values]
-                p = np.exp(scores)
-                self._parts.append((factor, block, part, z, p, p @ factor.table.T))
-        self._log = log_p
+        for variable, block, members, law in model.laws(theta, x, outcomes=outcomes):
+            log_density = law.log_density()
+            log_joint[:, members] += log_density
+            if isinstance(variable, Factor):
+                log_p[:, members] += log_density
+            self._parts.append((block, members, law))
+        self._log = log_joint
         self.probabilities = np.exp(log_p)
 
     def posterior(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P(h | x, o), shape (n, H), and log P(o | x), shape (n,), for S(o | h) of the report of every row."""
+        """P(h | x, o, y), shape (n, H), and log P(o, y | x), shape (n,), for S(o | h) of the report of every row."""
         with np.errstate(divide="ignore"):
             joint = np.log(likelihood) + self._log
         top = joint.max(axis=1, keepdims=True)
@@ -62,21 +68,15 @@ class HiddenPass:
     def scores(self, weights: FloatArray) -> FloatArray:
         """Σ_h w_h times the complete score of h, shape (n, d), for w of shape (n, H)."""
         result = np.zeros((len(weights), self.model.dimension))
-        for factor, block, part, z, _, mean in self._parts:
-            own = weights[:, part.members]
-            away = own @ factor.table[:, part.values].T - own.sum(axis=1)[:, None] * mean
-            result[:, block] += (away[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+        for block, members, law in self._parts:
+            result[:, block] += law.scores(weights[:, members])
         return result
 
-    def complete_information(self, weights: FloatArray) -> FloatArray:
+    def complete_information(self, weights: FloatArray, *, expected: bool = False) -> FloatArray:
         """Σ of w_h times the complete information of h over rows and combinations, shape (d, d)."""
         result = np.zeros((self.model.dimension,) * 2)
-        for factor, block, part, z, p, mean in self._parts:
-            own, table = weights[:, part.members].sum(axis=1), factor.table
-            spread = np.einsum("nk,sk,tk->nst", p, table, table) - mean[:, :, None] * mean[:, None, :]
-            inner = np.einsum("nst,ni,nj->sitj", own[:, None, None] * spread, z, z, optimize=True)
-            size = block.stop - block.start
-            result[block, block] += inner.reshape(size, size)
+        for block, members, law in self._parts:
+            result[block, block] += law.information(weights[:, members].sum(axis=1), expected)
         return result
 
     def combination(self, h: int) -> FloatArray:
@@ -87,16 +87,22 @@ class HiddenPass:
 
 
 def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvature: int) -> tuple[FloatArray, ...]:
-    """Of a block: −Σ w log P(o | x), its gradient (d,) and, unless it is flat, a curvature (d, d)."""
+    """Of a block: −Σ w log P(o, y | x), its gradient (d,) and, unless it is flat, a curvature (d, d).
+
+    What is expected of outcomes is not known in general: products of scores stand for it, as where S is no law.
+    """
     at = HiddenPass(model, theta, block.x)
     if curvature == OF_MODEL:
-        return np.zeros(()), np.zeros(model.dimension), at.complete_information(weighted(block, at.probabilities))
+        complete = at.complete_information(weighted(block, at.probabilities), expected=True)
+        return np.zeros(()), np.zeros(model.dimension), complete
     r, log_q = at.posterior(block.S[block.codes])
     score, ones = at.scores(r), np.ones(len(r)) if block.weights is None else block.weights
     sums = np.asarray(-(ones @ log_q)), -(ones @ score)
     if curvature == FLAT:
         return sums
-    if curvature == EXPECTED and not block.has_law:  # products of scores have the right mean; what is rounding is none
+    if curvature == EXPECTED and (
+        model.outcomes or not block.has_law
+    ):  # products of scores have the right mean; what is rounding is none
         told = np.where(np.abs(score) > _ROUNDING, score, 0.0)
         return *sums, told.T @ (ones[:, None] * told)
     if curvature == SQUARED:
@@ -119,7 +125,7 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
 
 
 class HiddenLikelihood(SumOverRows):
-    """f(θ) = −Ê log Σ_h S(o|h) p_θ(h|x) + ½ θᵀ(Λ/n)θ: not convex in general."""
+    """f(θ) = −Ê log Σ_h S(o|h) p_θ(h|x) p_θ(y|x,h) + ½ θᵀ(Λ/n)θ: not convex in general."""
 
     problem: HiddenProblem
     curved = OBSERVED
@@ -141,12 +147,33 @@ class HiddenProblem(ResponsesProblem):
     """`HiddenVariables` with `Responses` whose channels are about their combinations.
 
     The likelihood is the only way in: where combinations outnumber what is seen, no unbiased β exists.
+
+    Attributes:
+        units: in which outcomes that are numbers have standard deviation 1: coordinates of the problem.
     """
 
     model: HiddenVariables  # type: ignore[assignment]
 
     def __init__(self, model: HiddenVariables, evidence: Responses, like: HiddenProblem | None = None) -> None:
         super().__init__(model, evidence, like)  # type: ignore[arg-type]
+        if model.outcomes:
+            self.covariance_kinds = tuple(kind for kind in self.covariance_kinds if kind != "expected")
+        self.units: OutcomeUnits = OutcomeUnits.of(model, self.evidence) if like is None else like.units
+        self.rows = Rows(self.units.scaled(self.evidence), len(model.outputs))
+        self.log_shares = self.n_observations * self.units.log_density
+
+    def inward(self, theta: FloatArray) -> FloatArray:
+        """Parameters of outcomes as they were given, in units of the problem."""
+        return self.units.inward(theta)
+
+    def log_likelihood(self, theta: FloatArray) -> float:
+        """Σ log P(o, y | x) over the reports, in the proportions of their weights; densities of numbers as given."""
+        return super().log_likelihood(theta) - self.log_shares
+
+    def guesses(self) -> list[FloatArray]:
+        """Strong effects of hidden variables on outcomes, of either sign: their likelihood may have other maxima."""
+        unit = np.eye(self.model.dimension)
+        return [side * _STRONG * unit[place] for place in self.model.effects for side in (1, -1)]
 
     def summed(self, rows: Rows, theta: FloatArray, curvature: int) -> tuple[FloatArray, ...]:
         """`hidden_sums` of all blocks, per report."""
@@ -155,28 +182,29 @@ class HiddenProblem(ResponsesProblem):
 
     @cached_property
     def standard(self) -> Standard:
-        """Of every factor its own: covariates standardised, indicators of earlier values as they are."""
+        """Of every variable its own: covariates standardised, indicators of earlier values as they are."""
         size = self.model.dimension
-        matrix, inverse, unit = np.zeros((3, size, size))
-        for factor, block in zip(self.model.factors, self.model.blocks, strict=True):
-            own = self._standard(factor, (block.stop - block.start) // len(factor.table))
-            matrix[block, block], inverse[block, block] = own.matrix, own.inverse
-            unit[block, block] = np.eye(len(own.matrix)) if own.unit is None else own.unit
+        matrix, inverse, unit = np.eye(size), np.eye(size), np.eye(size)
+        for variable, block in zip(self.model.variables, self.model.blocks, strict=True):
+            effects = slice(block.start, block.stop - len(variable.others))
+            own = self._standard(variable, len(self.model.column_names(variable)))
+            matrix[effects, effects], inverse[effects, effects] = own.matrix, own.inverse
+            unit[effects, effects] = own.unit
         return Standard(matrix, inverse, unit)
 
-    def _standard(self, factor: Factor, width: int) -> Standard:
-        places = [self.model.terms.index(term) for term in factor.terms]
+    def _standard(self, variable: Variable, width: int) -> Standard:
+        places = [self.model.terms.index(term) for term in variable.terms]
         first, second = self.rows.moments
-        A = decorrelated(first[places], second[np.ix_(places, places)], factor.terms)
-        copies = width // len(A) if factor.apart else 1
+        A = decorrelated(first[places], second[np.ix_(places, places)], variable.terms)
+        copies = width // len(A) if variable.apart else 1
         plain = width - copies * len(A)
-        centred = factor.table - factor.table.mean(axis=1, keepdims=True)
-        information = 4 * centred @ centred.T / len(factor.outputs)
+        centred = variable.table - variable.table.mean(axis=1, keepdims=True)
+        information = np.eye(1) if variable.outputs is None else 4 * centred @ centred.T / len(variable.outputs)
 
         def whole(part: FloatArray) -> FloatArray:
             inner = np.eye(width)
             inner[: width - plain, : width - plain] = np.kron(np.eye(copies), part)
-            return np.asarray(np.kron(np.eye(len(factor.table)), inner))
+            return np.asarray(np.kron(np.eye(len(variable.table)), inner))
 
         unit = np.asarray(np.kron(information, np.eye(width)), dtype=np.float64)
         return Standard(whole(np.asarray(np.linalg.inv(A).T)), whole(np.asarray(A.T)), unit)
@@ -200,12 +228,18 @@ class HiddenProblem(ResponsesProblem):
         return self.summed(self.rows, theta, OF_MODEL)[2]
 
     def distance(self, a: FloatArray, b: FloatArray) -> float:
-        """The largest difference between probabilities of combinations, over the first rows of every design."""
+        """The largest difference between probabilities of combinations, over the first rows of every design.
+
+        Or between parameters of outcomes, in units of the problem.
+        """
         pairs = (
-            (HiddenPass(self.model, a, block.x), HiddenPass(self.model, b, block.x))
+            (HiddenPass(self.model, a, block.x, outcomes=False), HiddenPass(self.model, b, block.x, outcomes=False))
             for block in self.rows.first_blocks()
         )
-        return max(float(np.abs(one.probabilities - other.probabilities).max()) for one, other in pairs)
+        outer = self.standard.matrix @ (a - b)
+        seen = outer[self.model.blocks[len(self.model.factors)].start :] if self.model.outcomes else np.zeros(1)
+        hidden = max(float(np.abs(one.probabilities - other.probabilities).max()) for one, other in pairs)
+        return max(hidden, float(np.abs(seen).max()))
 
     def expected_statistics(self, theta: FloatArray) -> NoReturn:
         """Refused: factors have no common statistics."""

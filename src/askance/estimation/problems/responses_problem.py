@@ -257,6 +257,10 @@ class ResponsesProblem:
         """Parameters of the covariates as they were given, in the coordinates of the problem."""
         return theta if self.rows.basis is None else self.rows.basis.inward(theta)
 
+    def guesses(self) -> list[FloatArray]:
+        """None: what is hidden is explained by what is known."""
+        return []
+
     def log_likelihood(self, theta: FloatArray) -> float:
         """Σ log P(o | x) over the reports, in the proportions of their weights."""
         return -self.rows.total_weight * self.likelihood().value(theta)

@@ -165,7 +165,8 @@ def read_matrix(x: Any, model: Softmax | HiddenVariables) -> Covariates:
         except (TypeError, ValueError):
             raise InputError("x holds something that is not a number.", remedy="Give numbers only.") from None
     remedy = "Give one column per term, in this order; a single respondent is a table of one row."
-    shape(matrix, ("rows", len(model.terms)), "x", remedy, f"the columns {shorten(model.terms)}")
+    terms = model.covariates if isinstance(model, HiddenVariables) else model.terms
+    shape(matrix, ("rows", len(terms)), "x", remedy, f"the columns {shorten(terms)}")
     if not matrix.shape[0]:
         raise EmptyDataError("x has no rows.", remedy="Give at least one respondent.")
     if not np.isfinite(values).all():

@@ -70,6 +70,10 @@ class DistributionProblem(ABC, Generic[C]):
 class TallyProblem(DistributionProblem[FiniteChannel]):
     """An `Enumerated` model with counts of answers; refuses other outputs."""
 
+    def guesses(self) -> list[FloatArray]:
+        """None beside the usual ones."""
+        return []
+
     def __init__(self, model: Enumerated, evidence: Tally) -> None:
         evidence.channel.require_outputs_of(model)
         super().__init__(model, evidence, covariance_kinds(evidence.channels))

@@ -13,6 +13,7 @@ from askance.errors import InputError
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
 from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
+from askance.estimation.results.maxima import open_signs
 from askance.estimation.results.share_intervals import share_interval
 from askance.estimation.solvers.profile import profile_interval
 from askance.evidence.responses import Responses
@@ -32,6 +33,11 @@ class HiddenFit(Fit):
     evidence: Responses | None = None
     design: Any = None
 
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """Also that the sign of an effect on an outcome hangs on the choice between maxima that are as high."""
+        return (*super().alarms, *open_signs(self.model, self.diagnostics.maxima))
+
     def profile_interval(self, parameter: str, confidence: float = 0.95) -> tuple[float, float]:
         """All values of a parameter that the likelihood does not reject; infinite ends where it may be infinite.
 
@@ -45,7 +51,10 @@ class HiddenFit(Fit):
                 "a profile of the likelihood does not know of weights and clusters.",
                 remedy="Take confidence_interval, which does.",
             )
-        return profile_interval(problem, self.theta, self._position(parameter), normal_quantile(confidence) ** 2)
+        place = self._position(parameter)
+        ends = profile_interval(problem, problem.inward(self.theta), place, normal_quantile(confidence) ** 2)
+        lower, upper = (float(problem.units.outward(np.full(len(self.theta), end))[place]) for end in ends)
+        return lower, upper
 
     def shares(self, variable: str | None = None, x: Any = None, confidence: float = 0.95) -> ProbabilityTable:
         """The share of every value of a hidden variable, averaged over respondents with their sampling weights.
@@ -66,7 +75,7 @@ class HiddenFit(Fit):
         labels, belongs = self._values_of(variable)
         shares, slopes, n = np.zeros(len(labels)), np.zeros((len(labels), len(self.theta))), 0.0
         for part in sample.pieces:
-            at = HiddenPass(self.model, self.theta, part.x)
+            at = HiddenPass(self.model, self.theta, part.x, outcomes=False)
             n += float(part.total.sum())
             for k, own in enumerate(belongs):
                 inside = part.total[:, None] * at.probabilities * own

@@ -1,0 +1,163 @@
+"""One variable given columns z, on some rows: how likely its values are, their scores, and how much they tell.
+
+`HiddenVariables` is made of these. Every law is about members c, the combinations of hidden variables that share it,
+and takes weights w of rows and members: scores and information are Σ_c w_c of those of c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from askance._arrays import FloatArray, IntArray
+from askance.models.softmax import log_sum_exp
+
+# The largest exponent of a mean of counts: beyond, it is no number.
+_LARGEST = 500.0
+
+
+class Law(Protocol):
+    """A variable given z, with parameters θ_f."""
+
+    def log_density(self) -> FloatArray:
+        """Of what is there, shape (n, c), or (n, 1) where all members have the same."""
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """Σ_c w_c ∇ log density, shape (n, d_f), for w of shape (n, c)."""
+
+    def information(self, weights: FloatArray, expected: bool) -> FloatArray:
+        """−Σ w ∇² log density over rows, or its mean under the law, shape (d_f, d_f), for w of shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of K values: p(k) ∝ h_k exp Σ_t Φ_tk z·θ_t.
+
+    Attributes:
+        z: columns, shape (n, p).
+        table: Φ, shape (T, K).
+        log_p: shape (n, K).
+        values: of the members, shape (c,), the same in all rows; or what was seen in every row, shape (n, 1).
+    """
+
+    z: FloatArray
+    table: FloatArray
+    log_p: FloatArray
+    values: IntArray
+
+    @classmethod
+    def of(cls, z: FloatArray, theta: FloatArray, table: FloatArray, log_base: FloatArray, values: IntArray) -> Choice:
+        """At θ_f."""
+        scores = z @ theta.reshape(len(table), -1).T @ table + log_base
+        return cls(z, table, scores - log_sum_exp(scores)[:, None], values)
+
+    @property
+    def mean(self) -> FloatArray:
+        """E Φ, shape (n, T)."""
+        return np.asarray(np.exp(self.log_p) @ self.table.T)
+
+    def log_density(self) -> FloatArray:
+        """log p of the values."""
+        if self.values.ndim == 1:
+            return np.asarray(self.log_p[:, self.values])
+        return np.take_along_axis(self.log_p, self.values, axis=1)
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """Σ_c w_c (Φ_c − E Φ) ⊗ z."""
+        total = weights.sum(axis=1)[:, None]
+        if self.values.ndim == 1:
+            there = weights @ self.table[:, self.values].T
+        else:
+            there = total * self.table.T[self.values[:, 0]]
+        return _outer(there - total * self.mean, self.z)
+
+    def information(self, weights: FloatArray, expected: bool) -> FloatArray:
+        """Σ w Cov Φ ⊗ z zᵀ; the same whatever was seen."""
+        p, mean, table, width = np.exp(self.log_p), self.mean, self.table, self.z.shape[1]
+        result = np.empty((len(table), width, len(table), width))
+        for s in range(len(table)):
+            for t in range(s, len(table)):
+                spread = weights * (p @ (table[s] * table[t]) - mean[:, s] * mean[:, t])
+                result[s, :, t] = result[t, :, s] = self.z.T @ (spread[:, None] * self.z)
+        return result.reshape((len(table) * width,) * 2)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A count that was seen: Poisson, with log mean z·θ.
+
+    Attributes:
+        z: columns, shape (n, p).
+        y: counts, shape (n,).
+        log_mean: shape (n,).
+    """
+
+    z: FloatArray
+    y: FloatArray
+    log_mean: FloatArray
+
+    @classmethod
+    def of(cls, z: FloatArray, theta: FloatArray, y: FloatArray) -> Counted:
+        """At θ_f."""
+        return cls(z, y, np.minimum(z @ theta, _LARGEST))
+
+    def log_density(self) -> FloatArray:
+        """y log μ − μ − log y!."""
+        from scipy.special import gammaln
+
+        return np.asarray(self.y * self.log_mean - np.exp(self.log_mean) - gammaln(self.y + 1))[:, None]
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """w (y − μ) z."""
+        return _outer((weights.sum(axis=1) * (self.y - np.exp(self.log_mean)))[:, None], self.z)
+
+    def information(self, weights: FloatArray, expected: bool) -> FloatArray:
+        """Σ w μ z zᵀ; the same whatever was seen."""
+        return np.asarray(self.z.T @ ((weights * np.exp(self.log_mean))[:, None] * self.z))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number that was seen: normal, with mean z·b and log standard deviation τ; θ_f = (b, τ).
+
+    Attributes:
+        z: columns, shape (n, p).
+        away: y − z·b in standard deviations, shape (n,).
+        log_deviation: τ.
+    """
+
+    z: FloatArray
+    away: FloatArray
+    log_deviation: float
+
+    @classmethod
+    def of(cls, z: FloatArray, theta: FloatArray, y: FloatArray) -> Measured:
+        """At θ_f."""
+        return cls(z, (y - z @ theta[:-1]) * np.exp(-theta[-1]), float(theta[-1]))
+
+    def log_density(self) -> FloatArray:
+        """−½ e² − τ − ½ log 2π."""
+        return np.asarray(-0.5 * self.away**2 - self.log_deviation - 0.5 * np.log(2 * np.pi))[:, None]
+
+    def scores(self, weights: FloatArray) -> FloatArray:
+        """w (e z / σ, e² − 1)."""
+        total = weights.sum(axis=1)
+        slope = (total * self.away * np.exp(-self.log_deviation))[:, None] * self.z
+        return np.column_stack([slope, total * (self.away**2 - 1.0)])
+
+    def information(self, weights: FloatArray, expected: bool) -> FloatArray:
+        """Σ w (z zᵀ/σ², 2 e z/σ; ·, 2 e²), of which the mean has no cross terms."""
+        z = self.z * np.exp(-self.log_deviation)
+        result = np.zeros((z.shape[1] + 1,) * 2)
+        result[:-1, :-1] = z.T @ (weights[:, None] * z)
+        if not expected:
+            result[:-1, -1] = result[-1, :-1] = 2 * (weights * self.away) @ z
+        result[-1, -1] = 2 * weights.sum() if expected else 2 * weights @ self.away**2
+        return result
+
+
+def _outer(residuals: FloatArray, z: FloatArray) -> FloatArray:
+    """residual ⊗ z of every row, shape (n, T p)."""
+    return np.asarray((residuals[:, :, None] * z[:, None, :]).reshape(len(z), -1))
