@@ -7,6 +7,9 @@ from askance.survey.alternative_channels import with_bias as with_bias
 from askance.survey.alternative_channels import with_noncompliance as with_noncompliance
 from askance.survey.arm_agreement import ArmAgreement as ArmAgreement
 from askance.survey.arm_agreement import arm_agreement as arm_agreement
+from askance.survey.codebook import Codebook as Codebook
+from askance.survey.codebook import Question as Question
+from askance.survey.codebook import read_codebook as read_codebook
 from askance.survey.files import read_table as read_table
 from askance.survey.formula import FormulaDesign as FormulaDesign
 from askance.survey.regress import regress as regress

@@ -19,7 +19,7 @@ from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import IncompatibleEvidenceError, InputError, LabelError, MissingValueError
 from askance.formats.reports import report_writer
 from askance.survey.files import read_table
-from askance.survey.tables import Column, Columns, plain_value
+from askance.survey.tables import Column, Columns, as_written
 
 # Records noised at a time.
 _PIECE = 1 << 16
@@ -152,11 +152,6 @@ def read_ids(column: Column, path: Path, rows: Sequence[int] | None = None) -> l
                 remedy="Give every respondent an id of their own, or leave --id-column out.",
             )
     return ids
-
-
-def as_written(value: Any) -> str:
-    """A value as people write it: 1 for 1.0, true for True."""
-    return str(value).lower() if isinstance(value, bool) else str(plain_value(value)).strip()
 
 
 def label_of(value: Any, labels: Categories) -> Label | None:

@@ -30,6 +30,7 @@ from askance.survey.arms import (
     read_armed_reports,
     read_arms,
 )
+from askance.survey.codebook import Codebook
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.survey_rows import SurveyRows
@@ -52,10 +53,14 @@ def regress(
 def regress(formula: str, data: Table, channel: ArmedDesign, **options: Any) -> HiddenFit: ...
 
 
+@overload
+def regress(formula: str, data: Table, channel: Codebook, **options: Any) -> Any: ...
+
+
 def regress(
     formula: str,
     data: Table,
-    channel: SurveyDesign,
+    channel: SurveyDesign | Codebook,
     *,
     arm: str | None = None,
     treated: str | None = None,
@@ -73,7 +78,8 @@ def regress(
             Blanks around texts do not count.
         data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
         channel: the design of the survey; or one for every arm, {"dice": …, "direct": …}; or a design with groups of
-            its own, such as `CheatingDetection` or `ListExperiment`.
+            its own, such as `CheatingDetection` or `ListExperiment`. Or a `Codebook`, which says that and more: the
+            column, the arm, weights, what is missing.
         arm: where there are several: name of the column that says in which way each row was asked.
         treated: the same for a list experiment, where the column says who had the sensitive item.
         method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`);
@@ -113,6 +119,10 @@ def regress(
     True
     """
     arm = one_name(arm, treated)
+    if isinstance(channel, Codebook):
+        chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights}
+        told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
+        return regress(formula, channel.table(data), method=method, missing=missing, **told, **options)
     arms = arms_of(channel, arm)
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm)

@@ -290,6 +290,11 @@ def plain_value(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def as_written(value: Any) -> str:
+    """A value as people write it: 1 for 1.0, true for True."""
+    return str(value).lower() if isinstance(value, bool) else str(plain_value(value)).strip()
+
+
 def first_line(error: BaseException) -> str:
     """The first line of a message, without its final stop."""
     text = str(error).strip()

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import askance as lib
+from askance._checks import shorten
 from askance.channels.survey_designs import NO_YES
 from askance.cli.planning.plan_common import covariate_options, goal_options, method_option, read_covariates, show_plan
 from askance.cli.planning.plan_model import model_command, shares_command
 from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.guided import GuidedGroup, command
-from askance.cli.shared.options import NUMBER, Read, level_option, option, read_number, read_pair
+from askance.cli.shared.options import FILE, NUMBER, Read, level_option, option, read_number, read_pair
+from askance.errors import InputError
 
 if TYPE_CHECKING:
+    from askance.channels.finite import FiniteChannel
     from askance.planning import SurveyGuess
 
 _EFFECTS = Read(
@@ -69,6 +72,8 @@ def plan_group() -> None:
     name="designs",
     multiple=True,
 )
+@option("--codebook FILE", "compare the designs of a question in the codebook of the study, instead of --design", FILE)
+@option("--question NAME", "with --codebook: which question  [default: the only one with a design]")
 @level_option("compare all designs at this level, above 0, at most 30  [default: as textbooks set them]")
 @option("--share", "plan for the share of yes (the default)")
 @option("--coefficient NAME", "plan for this coefficient of a regression instead")
@@ -81,13 +86,11 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
     Give one goal (--standard-error, --width or --power), and respondents are worked out; or --respondents, and what
     they buy is. Beside each design stands its price: how many respondents do the work of one who is asked directly.
     """
-    from askance.planning.design_texts import designs_of
-
     goal, coefficient, prevalence = _goal(flags), flags["coefficient"], flags["prevalence"]
     guess = _guess(flags)
     plan = lib.plan_survey(
         guess.model,
-        designs_of(flags["designs"], flags["privacy_level"]),
+        _designs(flags),
         guess.theta,
         guess.x,
         target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
@@ -97,6 +100,31 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
         **goal,
     )
     show_plan(plan, plot, f"at prevalence {prevalence:g}", prevalence=prevalence)
+
+
+def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
+    """The designs of --design, or of the question of a codebook."""
+    from askance.planning.design_texts import designs_of
+    from askance.survey.codebook import read_codebook
+
+    path, name = flags["codebook"], flags["question"]
+    if path is None:
+        if name is not None:
+            raise InputError("--question is given without --codebook.", remedy="Add it, or leave both out.")
+        return designs_of(flags["designs"], flags["privacy_level"])
+    for option_name in ("designs", "privacy_level"):
+        if flags[option_name]:
+            raise InputError(
+                f"--{option_name.rstrip('s').replace('_', '-')} and --codebook are given, and both say the designs.",
+                remedy="Give one of them.",
+            )
+    codebook = read_codebook(path)
+    if name is None and len(codebook.hidden) != 1:
+        raise InputError(
+            f"{path} has {len(codebook.hidden)} questions with a design; allowed without --question: one.",
+            remedy=f"Add --question, one of {shorten(codebook.hidden) or 'none'}.",
+        )
+    return codebook.channels(name or codebook.hidden[0])
 
 
 def _goal(flags: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from askance.errors import InputError
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "refuse_as", "designs", "arm", "treated", "source", "no_labels"),
+    *("by", "refuse_as", "designs", "arm", "treated", "source", "no_labels", "codebook"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
@@ -81,6 +81,9 @@ survey_options = options(
         "TOML file with a table for every arm, its design in it; or with one design that has groups of its own",
         FILE,
     ),
+    option(
+        "--codebook FILE", "TOML file with the questions of the study, their designs and columns, weights, codes", FILE
+    ),
     option("--arm COLUMN", "the column that says in which way each row was asked, where there are several"),
     option("--treated COLUMN", "the same for a list experiment: the column that says who had the sensitive item"),
     option(
@@ -109,23 +112,22 @@ def fit_survey(doing: Callable[[str], None], **flags: Any) -> Any:
     values = {name: flags.pop(name) for name in list(flags) if name.startswith(_argument(""))}
     data, formula = flags.pop("data"), flags.pop("formula")
     design = {name.removeprefix(_argument("")): text for name, text in values.items() if text is not None}
-    designs = flags.pop("designs")
-    channel: Any = _read_design(flags.pop("design"), flags.pop("channel"), designs, design)
+    files = {name: flags.pop(name) for name in ("channel", "designs", "codebook")}
+    channel: Any = _read_design(flags.pop("design"), files, design)
     doing(f"reading {data}")
     table = read_table(data, source=flags.pop("source"), labels=not flags.pop("no_labels"))
     doing(f"fitting {len(table):,} rows")
     return lib.regress(formula, table, channel, **flags)
 
 
-def _read_design(kind: str | None, path: Path | None, several: Path | None, texts: dict[str, str]) -> Any:
-    """The channel of --design and its flags, or of --channel; or the designs of --designs."""
+def _read_design(kind: str | None, files: dict[str, Path | None], texts: dict[str, str]) -> Any:
+    """The channel of --design and its flags, or what one of the files describes."""
     designs = [entry.kind for entry in registry.designs()]
-    source = the_one(
-        "the design is", {"design": kind, "channel": path, "designs": several}, f"Designs: {', '.join(designs)}."
-    )
-    file = path or several
+    source = the_one("the design is", {"design": kind, **files}, f"Designs: {', '.join(designs)}.")
+    file = files.get(source)
     if file is not None:
         from askance.formats import read_answer_channel
+        from askance.survey.codebook import read_codebook
         from askance.survey.designs_file import read_designs
 
         if texts:
@@ -133,7 +135,8 @@ def _read_design(kind: str | None, path: Path | None, several: Path | None, text
                 f"{', '.join(map(_design_flag, texts))} belong to --design, not to --{source}.",
                 remedy=f"Write the parameters into {file}.",
             )
-        return read_answer_channel(file) if path is not None else read_designs(file)
+        readers = {"channel": read_answer_channel, "designs": read_designs, "codebook": read_codebook}
+        return readers[source](file)
     entry = registry.entry(one_of(kind, designs, "--design", "See `askance channels`."))
     known = {parameter.name: parameter for parameter in entry.parameters}
     foreign = [_design_flag(name) for name in texts if name not in known]
