@@ -53,6 +53,7 @@ from askance.estimation import RegressionFit as RegressionFit
 from askance.estimation import TwoStage as TwoStage
 from askance.estimation import channel_fit_test as channel_fit_test
 from askance.estimation import combine_means as combine_means
+from askance.estimation import compare_fits as compare_fits
 from askance.estimation import estimate as estimate
 from askance.estimation import estimate_field as estimate_field
 from askance.estimation import estimate_linear as estimate_linear

@@ -7,6 +7,7 @@ from askance.estimation.linear import estimate_linear
 from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.results.combined_means import combine_means
+from askance.estimation.results.comparison import FitComparison, compare_fits
 from askance.estimation.results.conditional_field_fit import ConditionalFieldFit, CovariateEffects
 from askance.estimation.results.contrasts import Contrasts
 from askance.estimation.results.field_fit import FieldFit
@@ -27,6 +28,7 @@ __all__ = [
     "DistributionFit",
     "FieldFit",
     "Fit",
+    "FitComparison",
     "HiddenFit",
     "Interval",
     "LinearFit",
@@ -39,6 +41,7 @@ __all__ = [
     "WaldTest",
     "channel_fit_test",
     "combine_means",
+    "compare_fits",
     "estimate",
     "estimate_field",
     "estimate_linear",

@@ -13,6 +13,7 @@ from askance.errors import InputError
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
 from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
+from askance.estimation.results.likelihood_ratio import HasCriteria
 from askance.estimation.results.maxima import open_signs
 from askance.estimation.results.share_intervals import share_interval
 from askance.estimation.solvers.profile import profile_interval
@@ -21,7 +22,7 @@ from askance.models.hidden import HiddenVariables
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HiddenFit(Fit):
+class HiddenFit(HasCriteria, Fit):
     """A fit of `HiddenVariables`.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,31 @@ _ONE_STEP = (
     "limit, and differs in small samples; method='marginal' gives the exact one"
 )
 _ROBUST = "the test trusts the model; the robust standard errors of these fits do not enter it"
+
+
+class HasCriteria:
+    """AIC and BIC of a fit to rows."""
+
+    @property
+    def aic(self: Any) -> float:
+        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports.
+
+        "one-step" ends within a tenth of a standard error of the maximum in every direction, where ℓ is lower by 0.005.
+        """
+        return 2 * len(self.theta) - 2 * self.log_likelihood if is_maximum_likelihood(self) else math.nan
+
+    @property
+    def bic(self: Any) -> float:
+        """The Bayesian criterion, d log n − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
+        if not is_maximum_likelihood(self):
+            return math.nan
+        return len(self.theta) * math.log(self.n_observations) - 2 * float(self.log_likelihood)
+
+
+def is_maximum_likelihood(fit: Any) -> bool:
+    """Whether θ̂ maximises the likelihood of independent reports."""
+    free = not fit.diagnostics.repaired and fit.covariance_kind != "none"  # held by no prior and no ridge
+    return fit.method in (*MAXIMISERS, "one-step") and free and fit.n_observations > 0 and not is_weighted(fit)
 
 
 def likelihood_ratio_test(full: RegressionFit, restricted: RegressionFit) -> LikelihoodRatioTest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ from askance.estimation.problems.sample import (
 from askance.estimation.results import effects, prediction
 from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import describe_channel, regression_table
-from askance.estimation.results.likelihood_ratio import MAXIMISERS, is_weighted, likelihood_ratio_test
+from askance.estimation.results.likelihood_ratio import HasCriteria, likelihood_ratio_test
 from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
 from askance.estimation.results.variable_effects import variable_effects
 from askance.evidence.candidates import seen_through
@@ -38,7 +37,7 @@ from askance.tables import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RegressionFit(Fit):
+class RegressionFit(HasCriteria, Fit):
     """A fit of a model with covariates.
 
     Wherever x is asked for, it is an array or a SciPy sparse matrix with one column per term; when the fit knows its
@@ -71,26 +70,6 @@ class RegressionFit(Fit):
     evidence: Responses | None = None
     design: Any = None
     in_basis: BasisEstimate | None = None
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports.
-
-        "one-step" ends within a tenth of a standard error of the maximum in every direction, where ℓ is lower by 0.005.
-        """
-        return 2 * self.model.dimension - 2 * self.log_likelihood if self._is_maximum_likelihood else math.nan
-
-    @property
-    def bic(self) -> float:
-        """The Bayesian criterion, d log n − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
-        if not self._is_maximum_likelihood:
-            return math.nan
-        return self.model.dimension * math.log(self.n_observations) - 2 * self.log_likelihood
-
-    @property
-    def _is_maximum_likelihood(self) -> bool:
-        free = not self.diagnostics.repaired and self.covariance_kind != "none"  # held by no prior and no ridge
-        return self.method in (*MAXIMISERS, "one-step") and free and self.n_observations > 0 and not is_weighted(self)
 
     def table(self, confidence: float = 0.95) -> Table:
         """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
