@@ -145,13 +145,21 @@ def test_equal_chances_of_a_yes_may_differ_in_those_of_a_no() -> None:
     [
         lambda groups: StochasticLieDetector(["1/5", "4/5"], groups),
         lambda groups: CrosswiseControl("1/4", groups=groups),
-        lambda groups: ListExperiment(3, groups=groups),
     ],
 )
 @pytest.mark.parametrize(("groups", "words"), [(["a", "a"], "twice"), (["a"], "1 names"), (["a", "b", "c"], "3 names")])
 def test_groups_have_names_of_their_own(make: Callable[..., object], groups: list[str], words: str) -> None:
     with pytest.raises(InputError, match=words):
         make(groups)
+
+
+def test_groups_of_lists_have_names_of_their_own() -> None:
+    """Three names are of two sensitive items."""
+    with pytest.raises(InputError, match="twice"):
+        ListExperiment(3, groups=["a", "a"])
+    with pytest.raises(InputError, match="1 names"):
+        ListExperiment(3, groups=["a"])
+    assert ListExperiment(3, groups=["a", "b", "c"]).traits == ("b", "c")
 
 
 def test_dependence_is_true_or_false() -> None:
@@ -232,24 +240,6 @@ def test_rrreg_stops_short_of_the_maximum_with_cheaters(case: str) -> None:
     assert (honest_yes, honest_no) == pytest.approx((shares["pi"][0], shares["beta"][0]), abs=1e-4)
     fit = estimate(design.model(["Intercept", "cov"]), Responses(design.arms).add(x, said, arm=group))
     assert fit.log_likelihood > _answers(case, "RRlog")["cov"][2] + 10
-
-
-def test_a_list_as_in_r() -> None:
-    columns = ["south", "age", "male", "college"]
-    with gzip.open(needs_data("ict_race.csv.gz"), "rt", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    x = np.array([[1.0, *(float(row[name]) for name in columns)] for row in rows])
-    count, treated = (np.array([int(row[name]) for row in rows]) for name in ("y", "treat"))
-    fits = {}
-    for law in ("binomial", "multinomial"):
-        design = ListExperiment(3, control_law=law)
-        evidence = Responses(design.arms).add(x, count, arm=treated)
-        fits[law] = estimate(design.model(["Intercept", *columns]), evidence, covariance="observed")
-    binomial, multinomial = fits["binomial"], fits["multinomial"]
-    assert (binomial.theta[1], binomial.standard_errors[1]) == pytest.approx((1.675, 0.559), abs=0.002)
-    assert binomial.log_likelihood == pytest.approx(-1444.394, abs=0.001)
-    assert (multinomial.theta[1], multinomial.standard_errors[1]) == pytest.approx((1.934, 0.565), abs=0.002)
-    assert multinomial.log_likelihood == pytest.approx(-1425.716, abs=0.01)
 
 
 def test_fits_are_saved(tmp_path: Path) -> None:

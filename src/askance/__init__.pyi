@@ -49,6 +49,7 @@ from askance.estimation import FieldFit as FieldFit
 from askance.estimation import Fit as Fit
 from askance.estimation import HiddenFit as HiddenFit
 from askance.estimation import LinearFit as LinearFit
+from askance.estimation import MeansFit as MeansFit
 from askance.estimation import RegressionFit as RegressionFit
 from askance.estimation import TwoStage as TwoStage
 from askance.estimation import channel_fit_test as channel_fit_test
@@ -68,6 +69,7 @@ from askance.evidence import Together as Together
 from askance.evidence import pool as pool
 from askance.formats import load as load
 from askance.formats import save as save
+from askance.models import CountMeans as CountMeans
 from askance.models import Enumerated as Enumerated
 from askance.models import Factor as Factor
 from askance.models import GaussianField as GaussianField

@@ -15,6 +15,7 @@ from askance.estimation.results.fit import DistributionFit, Fit, Interval, Proba
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.two_stage import TwoStage
 
@@ -34,6 +35,7 @@ __all__ = [
     "LinearFit",
     "LocalMaximum",
     "MeanStatistics",
+    "MeansFit",
     "NoisyTables",
     "ProbabilityTable",
     "RegressionFit",

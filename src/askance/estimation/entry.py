@@ -20,6 +20,7 @@ from askance.errors import InputError
 from askance.estimation.checks.surprise import alarms_of
 from askance.estimation.fits import fit_of
 from askance.estimation.methods.field_estimation import fit_field
+from askance.estimation.methods.least_squares import fit_least_squares
 from askance.estimation.methods.linear_estimation import fit_linear
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.methods.moments import fit_moments
@@ -35,6 +36,7 @@ from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.means_problem import MeansProblem
 from askance.estimation.problems.pairs import pair_of
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
@@ -46,11 +48,13 @@ from askance.estimation.results.fit import DistributionFit, Fit
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics, means_of
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.candidates import Candidates
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
+from askance.models.count_means import CountMeans
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
@@ -78,6 +82,7 @@ _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
     TallyProblem: (METHODS, "", "Leave it out for the default, one-step."),
     ResponsesProblem: (METHODS, "", "Leave it out for the default, one-step."),
     HiddenProblem: ({"marginal": fit_marginal}, " with hidden variables", "Leave it out."),
+    MeansProblem: ({"least-squares": fit_least_squares}, " with means of counts", "Leave it out."),
     StatisticsProblem: (
         {"moments": fit_moments},
         " with sums of noised statistics",
@@ -114,6 +119,10 @@ def estimate(
 def estimate(
     model: HiddenVariables, evidence: Responses | Together, method: str | None = ..., **options: Any
 ) -> HiddenFit: ...
+
+
+@overload
+def estimate(model: CountMeans, evidence: Responses, method: str | None = ..., **options: Any) -> MeansFit: ...
 
 
 @overload

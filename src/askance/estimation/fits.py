@@ -18,6 +18,7 @@ from askance.estimation.problems.conditional_field_problem import ConditionalFie
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.means_problem import MeansProblem
 from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
@@ -28,6 +29,7 @@ from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.maxima import listed_maxima
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.solvers.noisy import with_unbiased_moments
 from askance.evidence.together import several
@@ -90,6 +92,11 @@ def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
             "diagnostics": replace(diagnostics, maxima=maxima, messages=(*diagnostics.messages, *listed)),
         }
     )
+
+
+@fit_of.register
+def _(problem: MeansProblem, outcome: Outcome, alarm: str = "") -> MeansFit:
+    return MeansFit(**_of_rows(problem, outcome, alarm))
 
 
 def _of_rows(problem: ResponsesProblem, outcome: Outcome, alarm: str) -> dict[str, Any]:

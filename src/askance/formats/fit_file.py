@@ -21,9 +21,11 @@ from askance.estimation.results.field_fit import FieldDiagnostics, FieldFit
 from askance.estimation.results.fit import DistributionFit
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields, describing
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
+from askance.models.count_means import CountMeans
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
@@ -229,8 +231,8 @@ def _own_fields(model: FittedModel, fields: Fields) -> tuple[Callable[..., AnyFi
     if isinstance(model, Enumerated):
         return DistributionFit, {**own, "raw_covariance": _array_or_none(fields, "raw_covariance", (size, size))}
     own["design"] = _design(fields, model) if "design" in content else None
-    if isinstance(model, HiddenVariables):
-        return HiddenFit, own
+    if isinstance(model, HiddenVariables | CountMeans):
+        return HiddenFit if isinstance(model, HiddenVariables) else MeansFit, own
     return RegressionFit, {
         **own,
         "in_basis": _basis(fields.inner("in_basis"), model) if "in_basis" in content else None,
@@ -255,7 +257,7 @@ def _field_fields(model: RandomField, fields: Fields) -> tuple[Callable[..., Any
     return ConditionalFieldFit, {**own, "factor": _array_or_none(fields, "factor", (model.dimension,) * 2)}
 
 
-def _design(fields: Fields, model: Softmax | HiddenVariables) -> Any:
+def _design(fields: Fields, model: Softmax | HiddenVariables | CountMeans) -> Any:
     """What codes new data; its columns are the terms of the model."""
     design = import_module(DESIGN_READER).design_from_json(fields.read("design", dict), fields.name)
     terms = model.covariates if isinstance(model, HiddenVariables) else model.terms

@@ -8,6 +8,7 @@ from askance._checks import shown
 from askance.channels.registry import labels_as_json
 from askance.errors import FormatError
 from askance.formats.fields import REWRITE, Fields, describing
+from askance.models.count_means import CountMeans
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import Factor, HiddenVariables
 from askance.models.linear import LinearModel
@@ -15,13 +16,14 @@ from askance.models.outcome import Outcome
 from askance.models.random_field import RandomField
 from askance.models.softmax import Softmax
 
-FittedModel: TypeAlias = Enumerated | Softmax | HiddenVariables | RandomField | LinearModel
+FittedModel: TypeAlias = Enumerated | Softmax | HiddenVariables | CountMeans | RandomField | LinearModel
 
 #: Kinds of models in files, and the fields of each with their types.
 _MODEL_FIELDS: dict[str, dict[str, type]] = {
     "enumerated": {"table": list, "parameter_names": list, "log_base_measure": list},
     "softmax": {"terms": list},
     "hidden-variables": {"factors": list},
+    "count-means": {"variables": dict, "sizes": list, "groups": list, "link": str},
     "random-field": {"variables": dict, "cliques": list, "impossible": list, "largest_table": int},
     "linear": {
         **dict.fromkeys(("features", "low", "high", "centres", "scales"), list),
@@ -41,6 +43,7 @@ _OTHERS = {
     "enumerated": ("outputs",),
     "softmax": ("outputs",),
     "hidden-variables": ("outcomes",),
+    "count-means": ("outputs",),
     "random-field": ("covariates",),
 }
 
@@ -55,6 +58,15 @@ def model_to_json(model: FittedModel) -> dict[str, Any]:
             "kind": "hidden-variables",
             "factors": [_factor_to_json(factor) for factor in model.factors],
             **({"outcomes": outcomes} if outcomes else {}),
+        }
+    if isinstance(model, CountMeans):
+        return {
+            "kind": "count-means",
+            "variables": {name: list(terms) for name, terms in model.variables.items()},
+            "sizes": list(model.sizes),
+            "groups": [list(group) for group in model.groups],
+            "link": model.link,
+            "outputs": labels_as_json(model.outputs),
         }
     if isinstance(model, LinearModel):
         return {"kind": "linear", **model.specification()}
@@ -102,6 +114,9 @@ def model_from_json(fields: Fields) -> FittedModel:
                 [_factor_from_json(Fields(factor, fields.name)) for factor in content["factors"]],
                 [_outcome_from_json(Fields(outcome, fields.name)) for outcome in outcomes],
             )
+    if kind == "count-means":
+        with describing(fields.name, "a model", REWRITE, (TypeError, ValueError)):
+            return CountMeans(**content, outputs=outputs)
     if kind == "random-field":
         covariates = fields.read("covariates", list) if "covariates" in fields.content else None
         return RandomField(**content, covariates=covariates)

@@ -1,5 +1,6 @@
 """What is learned: p_θ(y | x), its statistics and its log-partition function."""
 
+from askance.models.count_means import CountMeans as CountMeans
 from askance.models.enumerated import Enumerated as Enumerated
 from askance.models.hidden import Factor as Factor
 from askance.models.hidden import HiddenVariables as HiddenVariables

@@ -86,8 +86,12 @@ def _by_default(name: str, values: list[Any], channel: FiniteChannel) -> dict[An
     """Codes of two values of which one is a yes, for designs whose reports are answers."""
     labels = list(channel.observations.labels)
     if len(labels) != 2:
+        strange = [value for value in values if codes_of([value], labels) is None]
         raise _refused(
-            name, values, labels, "Recode the column, or give the design these labels (outputs, observations)."
+            name,
+            strange or values,
+            labels,
+            "Recode the column, or give the design these labels (outputs, observations).",
         )
     kinds = {_folded(value) for value in values}
     if len(kinds) > 2:

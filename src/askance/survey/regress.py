@@ -12,12 +12,14 @@ from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shown
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
+from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import solve
 from askance.estimation.outcome import tell
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
+from askance.models.count_means import CountMeans
 from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import holds_reports, read_reports
 from askance.survey.arm_agreement import agreement_message
@@ -83,7 +85,8 @@ def regress(
         arm: where there are several: name of the column that says in which way each row was asked.
         treated: the same for a list experiment, where the column says who had the sensitive item.
         method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`);
-            designs with nuisances have "marginal" alone.
+            designs with nuisances have "marginal" alone; lists also "linear", or "moments" (the difference in
+            means, given covariates), and "least-squares".
         positive: for two reports, the value that means the second (yes, or such as "same"); default: 1, True or
             "yes", in designs whose reports are yes and no.
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
@@ -129,7 +132,7 @@ def regress(
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
     reports, readings = _read(rows, channel, arms, which, positive)
     design, x = rows.coded
-    model = _model(channel, design.terms)
+    model = _model(channel, design.terms, method)
     if model.terms != design.terms:
         raise InputError(
             f"the formula makes {shown(list(design.terms))}, without the intercept that shares of nuisances are.",
@@ -169,7 +172,7 @@ def _estimate(
     model: Any, evidence: Responses, x: Covariates, method: str | None, options: dict[str, Any]
 ) -> tuple[Any, str]:
     """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
-    fit, notices = solve(model, evidence, method, **options)
+    fit, notices = solve(model, evidence, None if isinstance(model, CountMeans) else method, **options)
     blame = _least_known(fit, x) if fit.diagnostics.repaired and isinstance(model, Softmax) else ""
     more = f". {blame[:1].upper()}{blame[1:]}" if blame else ""
     tell(n._replace(text=n.text + more) if issubclass(n.kind, RepairWarning) else n for n in notices)
@@ -212,8 +215,10 @@ def _read(
     return reports, readings
 
 
-def _model(channel: SurveyDesign, terms: tuple[str, ...]) -> Any:
+def _model(channel: SurveyDesign, terms: tuple[str, ...], method: str | None) -> Any:
     """What is hidden, given covariates."""
+    if isinstance(channel, ListExperiment):
+        return channel.model(terms, method)
     if isinstance(channel, ArmedDesign):
         return channel.model(terms)
     one = channel if isinstance(channel, FiniteChannel) else next(iter(channel.values()))

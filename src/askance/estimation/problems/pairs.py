@@ -16,6 +16,7 @@ from askance.estimation.problems.field_evidence import NoisyTables
 from askance.estimation.problems.field_problem import FieldProblem
 from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.linear_problem import LinearProblem
+from askance.estimation.problems.means_problem import MeansProblem
 from askance.estimation.problems.pilot_problem import PilotProblem
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.statistics_problem import StatisticsProblem
@@ -25,6 +26,7 @@ from askance.evidence.protocols import Seen
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally
 from askance.evidence.together import Together, whole_of
+from askance.models.count_means import CountMeans
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import HiddenVariables
 from askance.models.linear import LinearModel
@@ -75,6 +77,7 @@ PAIRS = (
     Pair(Enumerated, Together, True, StatisticsSum, _of_parts(StatisticsSum)),
     Pair(Softmax, Responses, False, ResponsesProblem, ResponsesProblem),
     Pair(HiddenVariables, Responses, False, HiddenProblem, HiddenProblem),
+    Pair(CountMeans, Responses, False, MeansProblem, MeansProblem),
     Pair(RandomField, Tally, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, Reports, True, FieldProblem, FieldProblem.of),
     Pair(RandomField, NoisyTables, None, FieldProblem, FieldProblem.of),
@@ -91,6 +94,7 @@ PAIRS = (
 _COLLECTED = {
     Enumerated: "Tally(channel).add(reports)",
     Softmax: "Responses(channel).add(x, reports)",
+    CountMeans: "Responses(channel).add(x, reports)",
     HiddenVariables: "Responses(channel).add(x, reports)",
     RandomField: "Tally(channel).add(reports)",
     LinearModel: "Tally(release.channel).add(reports)",

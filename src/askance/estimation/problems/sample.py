@@ -14,6 +14,7 @@ from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeE
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.totals import add, blocks_of, total
+from askance.models.count_means import CountMeans
 from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Covariates, Softmax
 
@@ -132,7 +133,7 @@ def is_matrix(x: Any) -> bool:
     return isinstance(x, list | tuple) or hasattr(x, "tocsr")
 
 
-def matrix_of(x: Any, model: Softmax | HiddenVariables, design: Any) -> Covariates:
+def matrix_of(x: Any, model: Softmax | HiddenVariables | CountMeans, design: Any) -> Covariates:
     """Covariates as the caller has them: an array, or, where the fit knows its formula, a table with named columns."""
     if is_matrix(x):
         return read_matrix(x, model)
@@ -145,7 +146,7 @@ def matrix_of(x: Any, model: Softmax | HiddenVariables, design: Any) -> Covariat
     return read_matrix(design.matrix(x), model)
 
 
-def without_covariates(asked: str, model: Softmax | HiddenVariables, design: Any) -> InputError:
+def without_covariates(asked: str, model: Softmax | HiddenVariables | CountMeans, design: Any) -> InputError:
     """That a loaded fit has nobody to average over."""
     return InputError(
         f"{asked} needs the covariates, which are never written to a file with a fit.",
@@ -154,7 +155,7 @@ def without_covariates(asked: str, model: Softmax | HiddenVariables, design: Any
     )
 
 
-def read_matrix(x: Any, model: Softmax | HiddenVariables) -> Covariates:
+def read_matrix(x: Any, model: Softmax | HiddenVariables | CountMeans) -> Covariates:
     """Check covariates given by the caller: a table of finite numbers with the columns of the model."""
     if hasattr(x, "tocsr"):
         matrix = x.tocsr()

@@ -67,15 +67,9 @@ class HiddenFit(HasCriteria, Fit):
             x: whom to average over: an array (n, p), or a table with the columns of the formula; default: those asked.
             confidence: of the intervals.
         """
-        if x is not None:
-            sample = Sample.of_matrix(matrix_of(x, self.model, self.design))
-        elif self.evidence is None:
-            raise without_covariates("shares", self.model, self.design)
-        else:
-            sample = Sample.of_evidence(self.evidence)
         labels, belongs = self._values_of(variable)
         shares, slopes, n = np.zeros(len(labels)), np.zeros((len(labels), len(self.theta))), 0.0
-        for part in sample.pieces:
+        for part in self._sample(x).pieces:
             at = HiddenPass(self.model, self.theta, part.x, outcomes=False)
             n += float(part.total.sum())
             for k, own in enumerate(belongs):
@@ -86,6 +80,14 @@ class HiddenFit(HasCriteria, Fit):
         errors: FloatArray = np.sqrt(np.einsum("ki,ij,kj->k", slopes, self.covariance, slopes))
         ends = share_interval(shares, errors, normal_quantile(confidence), self.n_observations)
         return ProbabilityTable(labels, shares, errors, *ends, confidence)
+
+    def _sample(self, x: Any) -> Sample:
+        """Whom to average over: rows that are given, or those asked."""
+        if x is not None:
+            return Sample.of_matrix(matrix_of(x, self.model, self.design))
+        if self.evidence is None:
+            raise without_covariates("shares", self.model, self.design)
+        return Sample.of_evidence(self.evidence)
 
     def _values_of(self, variable: str | None) -> tuple[tuple[Any, ...], AnyArray]:
         """Labels, and which combinations have each of them, shape (labels, H)."""

@@ -1,0 +1,56 @@
+"""The fit of means of counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance._checks import one_of
+from askance.errors import InputError
+from askance.estimation.results.fit import ProbabilityTable, normal_quantile
+from askance.estimation.results.hidden_fit import HiddenFit
+from askance.estimation.results.share_intervals import share_interval
+from askance.models.count_means import CountMeans
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeansFit(HiddenFit):
+    """A fit of `CountMeans`: shares of yes/no variables by least squares."""
+
+    model: CountMeans  # type: ignore[assignment]
+
+    def profile_interval(self, parameter: str, confidence: float = 0.95) -> NoReturn:
+        """Refused: there is no likelihood."""
+        raise InputError(
+            f"the method {self.method} has no likelihood to profile.", remedy="Take confidence_interval, or marginal."
+        )
+
+    def shares(self, variable: str | None = None, x: Any = None, confidence: float = 0.95) -> ProbabilityTable:
+        """The share of a yes/no variable, averaged over respondents with their sampling weights.
+
+        Linear means may be below 0 or above 1, and so may their shares and intervals.
+
+        Args:
+            variable: its name; default: the first.
+            x: whom to average over: an array (n, p), or a table with the columns of the formula; default: those asked.
+            confidence: of the intervals.
+        """
+        shares = [name for name, size in zip(self.model.variables, self.model.sizes, strict=True) if size == 1]
+        name = shares[0] if variable is None else one_of(variable, shares, "variable", "Name a yes/no variable.")
+        share, slopes, n = 0.0, np.zeros(len(self.theta)), 0.0
+        for part in self._sample(x).pieces:
+            own = self.model.part(name, self.theta, part.x)
+            n += float(part.total.sum())
+            share += float(part.total @ own.mean)
+            slopes[self.model.blocks[name]] += own.z.T @ (part.total * own.slope)
+        estimate: FloatArray = np.array([1 - share / n, share / n])
+        errors: FloatArray = np.full(2, np.sqrt(slopes @ self.covariance @ slopes) / n)
+        z = normal_quantile(confidence)
+        if self.model.link == "linear":
+            ends: tuple[FloatArray, FloatArray] = (estimate - z * errors, estimate + z * errors)
+        else:
+            ends = share_interval(estimate, errors, z, self.n_observations)
+        return ProbabilityTable(("no", "yes"), estimate, errors, *ends, confidence)
