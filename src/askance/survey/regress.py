@@ -209,7 +209,8 @@ def _read(
             reports, reading = read_reports(column, channel, positive)
             readings = [reading]
     except LabelError:
-        _refuse_answers_on_the_right(rows, channel if arms is None else arms)
+        if not isinstance(channel, ListExperiment):  # any 0/1 column holds possible counts
+            _refuse_answers_on_the_right(rows, channel if arms is None else arms)
         raise
     _check_reports(rows.parsed, reports)
     return reports, readings
