@@ -78,6 +78,11 @@ class CountMeans:
         """`variable:term`."""
         return tuple(f"{name}:{term}" for name, terms in self.variables.items() for term in terms)
 
+    @property
+    def effects(self) -> tuple[int, ...]:
+        """Which parameters are effects of hidden variables on outcomes: none."""
+        return ()
+
     def part(self, name: str, theta: FloatArray, x: Covariates) -> MeanPart:
         """The mean of one variable, and how it depends on θ."""
         columns = x[:, [self.terms.index(term) for term in self.variables[name]]]
