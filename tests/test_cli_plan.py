@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from askance import Enumerated, RandomizedResponse, Tally, Warner, estimate, save
+from askance import Direct, Enumerated, OtherArm, RandomizedResponse, Tally, Warner, estimate, save
 from askance.cli.command import askance
 from askance.errors import AskanceError
 from askance.planning import (
@@ -338,3 +338,92 @@ def test_targets_of_shares_are_answers() -> None:
     assert "perhaps" in refused_by(
         "shares", *SHARES, "--target", "perhaps", "--respondents", "9", "--privacy-level", "1"
     )
+
+
+# -- tests, arms, texts ------------------------------------------------------------------------------------------------
+
+TESTED = ["--prevalence", "0.2", "--null", "0.1", "--alternative", "greater", "--design", "forced-response"]
+
+
+def test_power_prints_what_python_returns() -> None:
+    found = parsed(*TESTED, "--power", "0.9", "--test", "exact", "--questions", "2")
+    guess = guess_survey(0.2)
+    expected = plan_survey(
+        guess.model, textbook_design("forced-response"), guess.theta, guess.x, target=Share("yes"), power=0.9,
+        null=0.1, alternative="greater", test="exact", questions=2,
+    )  # fmt: skip
+    assert found == {"prevalence": 0.2, **as_printed(expected)}
+    assert found["test"] == {"null": 0.1, "alternative": "greater", "level": 0.025, "rule": "exact", "questions": 2}
+    assert found["designs"][0]["counted"]["size"] <= 0.025
+    assert found["designs"][0]["counted"]["power"] >= 0.9
+    assert parsed(*TESTED)["wanted"] == 0.8  # the goal where a test is all that is given
+
+
+def test_two_arms_on_the_command_line() -> None:
+    arguments = ["--prevalence", "0.2", "--against", "0.12", "--against-design", "direct", "--against-part", "1/3"]
+    found = parsed(*arguments, "--power", "0.8")
+    guess = guess_survey(0.2)
+    other = OtherArm(0.12, Direct(["no", "yes"]), "1/3")
+    designs = [textbook_design(kind) for kind in yes_no_kinds()]
+    options: dict[str, Any] = {"target": Share("yes"), "power": 0.8, "against": other}
+    expected = plan_survey(guess.model, designs, guess.theta, guess.x, **options)
+    assert [row["n"] for row in found["designs"]] == [row.n for row in expected.designs]
+    assert found["against"] == {
+        "share": 0.12,
+        "design": {"design": "direct", "outputs": ["no", "yes"]},
+        "part": pytest.approx(1 / 3),
+    }
+    text = re.sub(r"\s+", " ", call(*arguments).stdout)
+    assert "difference of the share of 'yes' from the other arm" in text
+    assert "of both arms together; 0.3333 of them in the other arm" in text
+
+
+def test_a_paragraph_instead_of_the_table() -> None:
+    result = call(*TESTED, "--respondents", "300", "--text")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("300 respondents will be asked through the design forced-response (truth 2/3, ")
+    assert result.stdout.count("\n") == 1
+    found = parsed(*TESTED, "--respondents", "300", "--text")
+    assert found["text"] + "\n" == result.stdout
+    assert "text" not in parsed(*TESTED, "--respondents", "300")
+    both = call("--prevalence", "0.2", "--standard-error", "0.02", "--design", "warner", "--design", "direct", "--text")
+    assert len(both.stdout.split("\n\n")) == 2
+
+
+def test_tests_of_other_plans() -> None:
+    found = run("shares", *SHARES, "--target", "yes", "--null", "0.05", "--alternative", "greater", "--power", "0.8",
+                "--privacy-level", "1", "--channel", "randomized-response")  # fmt: skip
+    assert found["test"]["rule"] == "score"
+    assert found["designs"][0]["counted"] is None
+    assert found["designs"][0]["null_error"] < found["designs"][0]["standard_error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--null", "0.3", "--alternative", "greater"], "--alternative is greater"),
+        (["--null", "0.1", "--effect", "0.1"], "--null and --effect are both given"),
+        (["--null", "2"], "--null is 2"),
+        (["--null", "0.1", "--alternative", "up"], "--alternative is 'up'"),
+        (["--null", "0.1", "--test", "t"], "--test is 't'"),
+        (["--null", "0.1", "--questions", "0"], "--questions is 0"),
+        (["--against", "1.5"], "--against is 1.5"),
+        (["--against", "0.3", "--test", "exact"], "--test is exact"),
+        (["--against-design", "direct", "--respondents", "9"], "--against-design is given without --against"),
+        (["--against", "0.3", "--coefficient", "age"], "--coefficient is given with --against"),
+        (["--against", "0.3", "--against-part", "1"], "1/2 is usual"),
+    ],
+)
+def test_tests_that_cannot_be(arguments: list[str], message: str) -> None:
+    assert message in refused("--prevalence", "0.2", *arguments)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])
+@pytest.mark.parametrize("goal", [["--standard-error", "0.02"], ["--null", "0.1", "--respondents", "500"]])
+def test_parameters_are_never_cut(width: int, goal: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = re.sub(r"\s+", " ", call("--prevalence", "0.2", *goal).stdout)
+    for design in ("prevalence 1/6", "red_if_yes 4/5, red_if_no 1/5", "truth 2/3, yes 1/6, no 1/6",
+                   "question 3/4, prevalence 1/4", "question 2/3"):  # fmt: skip
+        assert design in text
+    assert "…" not in text

@@ -203,10 +203,12 @@ def test_known_numbers() -> None:
     assert plan.designs[0].n == 400  # (¼ + ¾·¼/¼) / 0.05²
     plan = plan_survey(YES_NO, [Warner("3/4")], [0.0], target=Share("yes"), interval_width=0.1)
     assert plan.direct.n == 385  # the textbook's "± 5 points"
-    plan = plan_survey(YES_NO, [Warner("3/4")], [0.0], target=Share("yes"), effect=0.1)
-    z = 1.959963984540054 + 0.8416212335729143
-    assert plan.direct.n == math.ceil(z**2 * 0.25 / 0.01) == 197
-    assert plan.direct.power == pytest.approx(0.8, abs=0.002)
+    plan = plan_survey(YES_NO, [Warner("3/4")], [1.0], target="yes", test="score")
+    sigma = math.exp(0.5) + math.exp(-0.5)  # 1/√(p(1 − p)) at the guess; 2 where nothing but chance decides
+    assert plan.direct.n == math.ceil((1.959963984540054 * 2 + 0.8416212335729143 * sigma) ** 2) == 34
+    assert plan.direct.power == pytest.approx(0.8, abs=0.005)
+    plan = plan_survey(YES_NO, [Warner("3/4")], [1.0], target="yes")
+    assert plan.direct.n == math.ceil(((1.959963984540054 + 0.8416212335729143) * sigma) ** 2) == 40
 
 
 @pytest.mark.parametrize("goal", [{"standard_error": 0.1}, {"interval_width": 0.5}, {"power": 0.9}])

@@ -235,17 +235,17 @@ def test_levels_and_errors_back_and_forth(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 def test_power_back_and_forth(level: float, n: int, power: float) -> None:
     model, theta = Enumerated.saturated(["no", "yes"]), [-1.0]
-    first = plan(model, "warner", theta, privacy_level=level, target=Share("yes"), n=n)
+    first = plan(model, "warner", theta, privacy_level=level, target="yes", n=n)
     effect = first.designs[0].standard_error * 3.0
     if effect >= 0.7:
         return
-    bought = plan(model, "warner", theta, privacy_level=level, target=Share("yes"), n=n, effect=effect)
+    bought = plan(model, "warner", theta, privacy_level=level, target="yes", n=n, effect=effect)
     reached = bought.designs[0].power
     assert reached is not None
-    needed = plan(model, "warner", theta, privacy_level=level, target=Share("yes"), power=reached, effect=effect)
+    needed = plan(model, "warner", theta, privacy_level=level, target="yes", power=reached, effect=effect)
     # The formula for n leaves out the chance of a finding on the wrong side, which is tiny here.
     assert needed.designs[0].n == pytest.approx(n, rel=1e-4, abs=1)
-    other = plan(model, "warner", theta, privacy_level=level, target=Share("yes"), power=power, effect=effect)
+    other = plan(model, "warner", theta, privacy_level=level, target="yes", power=power, effect=effect)
     assert other.designs[0].power == pytest.approx(power, abs=0.02)
     assert other.designs[0].power is not None
     assert other.designs[0].power >= power - 1e-9

@@ -44,7 +44,7 @@ def test_beyond_direct_answers() -> None:
     text = refusal(yes_no, None, theta, target=Share("yes"), n=500, interval_width=0.05)
     assert "a 95 % interval 0.0803 wide; 1,291 would do" in text
     text = refusal(yes_no, None, theta, target=Share("yes"), n=100, power=0.9, effect=0.05)
-    assert "even direct answers have power 0.19" in text
+    assert "even direct answers have power 0.225; 825 would do" in text
     assert plan(yes_no, "warner", theta, target=Share("yes"), n=526, standard_error=0.02).designs[0].privacy_level < 8
 
 

@@ -52,6 +52,7 @@ from askance.estimation import LinearFit as LinearFit
 from askance.estimation import MeansFit as MeansFit
 from askance.estimation import RegressionFit as RegressionFit
 from askance.estimation import TwoStage as TwoStage
+from askance.estimation import adjusted_p_values as adjusted_p_values
 from askance.estimation import channel_fit_test as channel_fit_test
 from askance.estimation import combine_means as combine_means
 from askance.estimation import compare_fits as compare_fits
@@ -78,6 +79,7 @@ from askance.models import LinearModel as LinearModel
 from askance.models import Outcome as Outcome
 from askance.models import RandomField as RandomField
 from askance.models import Softmax as Softmax
+from askance.planning import OtherArm as OtherArm
 from askance.planning import Share as Share
 from askance.planning import plan as plan
 from askance.planning import plan_survey as plan_survey

@@ -16,6 +16,7 @@ from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.mean_statistics import MeanStatistics
 from askance.estimation.results.means_fit import MeansFit
+from askance.estimation.results.multiplicity import adjusted_p_values
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.two_stage import TwoStage
 
@@ -41,6 +42,7 @@ __all__ = [
     "RegressionFit",
     "TwoStage",
     "WaldTest",
+    "adjusted_p_values",
     "channel_fit_test",
     "combine_means",
     "compare_fits",

@@ -1,5 +1,8 @@
 """Before any data exist: error, interval width or power ↔ respondents ↔ privacy level, all channels side by side."""
 
+from askance.planning.comparison import OtherArm as OtherArm
+from askance.planning.counts import Counted as Counted
+from askance.planning.hypothesis import Hypothesis as Hypothesis
 from askance.planning.plan import plan as plan
 from askance.planning.result import Plan as Plan
 from askance.planning.result import PlannedDesign as PlannedDesign

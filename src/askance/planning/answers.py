@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,12 +31,17 @@ from askance.models.softmax import Covariates, Softmax
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
 from askance.planning.targets import Asked, Share, ask
 from askance.planning.yes_no import design_at_level, yes_no_kinds
+from askance.planning.yes_reports import YesReports
 
 #: The optimal channel is looked for where the model has at most this many different statistics: it takes a second.
 MOST_STATISTICS = 12
 OPTIMAL = "optimal"
 # What all parameters together weigh in channels that are tuned for one number, beside it.
 _OTHERS = 1e-3
+# Shares under a null hypothesis are kept so far from 0 and 1, and looked for within so many log-odds of the guess.
+_LEAST_SHARE, _FARTHEST = 1e-6, 60.0
+# From a guess to a null value of a coefficient.
+_STEPS = 8
 _NEEDS_STATISTICS = (
     "it noises statistics of a respondent; with covariates estimates are made from answers, one per respondent."
 )
@@ -73,6 +79,7 @@ class AnswersSubject(Subject):
     ) -> None:
         require_method(method)
         self.model, self.guesses, self.method, self.weighting = model, guesses, method, weighting
+        self._sample = x, weights
         self.asked: list[Asked] = [ask(model, theta, x, weights, target) for theta in guesses.points]
         self.shares, self._target = guesses.weights, target
         first = self.asked[0]
@@ -176,6 +183,95 @@ class AnswersSubject(Subject):
                 f"a channel is {shown(design)}; allowed for this model: channels {what}.",
                 remedy="Give channels of the registry, or their names.",
             )
+
+    # -- tests -----------------------------------------------------------------------------------------------------
+
+    @property
+    def usual_test(self) -> Literal["score", "wald"]:
+        """For shares by errors under the null; for coefficients as fits print them."""
+        return "score" if self.is_share else "wald"
+
+    @property
+    def has_null(self) -> bool:
+        """Where the target is one number."""
+        return self.value is not None
+
+    def at(self, value: float) -> AnswersSubject:
+        """Every guess moved along I⁻¹∇g until g = value: what changes nothing else.
+
+        Of shares that is a shift of the intercept, or the other outputs in the proportions they had. Along I⁻¹ of a
+        coefficient the mean statistics of all others stay, so that the share of yes is the same without an effect.
+        Shares of 0 and 1 become 10⁻⁶ and 1 − 10⁻⁶.
+        """
+        points = np.array([self._moved(asked, value) for asked in self.asked])
+        x, weights = self._sample
+        guesses = Prior(points, self.guesses.weights)
+        return AnswersSubject(self.model, guesses, x, weights, self._target, self.method, self.weighting)
+
+    def _direction(self, asked: Asked) -> FloatArray:
+        """I⁻¹∇g/∇gᵀI⁻¹∇g, along which g grows by 1."""
+        gradient = asked.gradients[0]
+        direction = self._asymptotics(Direct(self.model.outputs), asked).full @ gradient
+        return np.asarray(direction / float(gradient @ direction))
+
+    def _moved(self, asked: Asked, value: float) -> FloatArray:
+        from scipy.optimize import brentq
+
+        assert asked.value is not None
+        if not self.is_share:
+            return self._along(asked, value)
+        direction = self._direction(asked)
+        direction /= np.abs(direction).max()
+        wanted = min(max(value, _LEAST_SHARE), 1 - _LEAST_SHARE)
+
+        def excess(t: float) -> float:
+            return self._share(asked, asked.theta + t * direction) - wanted
+
+        reach = math.copysign(_FARTHEST, wanted - asked.value)
+        if excess(0.0) * excess(reach) > 0:
+            raise InputError(
+                f"is {value:g}, which no model near the guess has as {self.label}",
+                argument="null",
+                remedy="Give a value nearer to the guess.",
+            )
+        return np.asarray(asked.theta + float(brentq(excess, 0.0, reach, xtol=1e-12)) * direction)
+
+    def _along(self, asked: Asked, value: float) -> FloatArray:
+        """The direction turns as θ moves: a few steps, each along that of its middle, the last of which ends there."""
+        theta, gradient = asked.theta, asked.gradients[0]
+        for left in range(_STEPS, 0, -1):
+            step = (value - float(gradient @ theta)) / left
+            middle = theta + step / 2 * self._direction(asked)
+            theta = theta + step * self._direction(replace(asked, theta=middle))
+            asked = replace(asked, theta=theta)
+        return theta
+
+    def _share(self, asked: Asked, theta: FloatArray) -> float:
+        assert isinstance(self._target, Share)
+        y = self.model.outputs.code(self._target.output, "target")
+        if isinstance(self.model, Enumerated):
+            return float(self.model.probabilities(theta)[y])
+        assert asked.x is not None
+        assert asked.shares is not None
+        return float(asked.shares @ self.model.probabilities(theta, asked.x)[:, y])
+
+    def yes_reports(self, design: AnyDesign | None) -> YesReports | None:
+        """Of designs with two reports for two outputs, where nothing but a share is to be learned."""
+        channel = Direct(self.model.outputs) if design is None else design
+        if not isinstance(channel, FiniteChannel) or not self._is_plain or channel.matrix.shape != (2, 2):
+            return None
+        assert isinstance(self._target, Share)
+        y = self.model.outputs.code(self._target.output, "target")
+        rates = channel.matrix[:, y], channel.matrix[:, 1 - y]
+        report = int(np.argmax(rates[0] - rates[1]))
+        slope = float(rates[0][report] - rates[1][report])
+        return YesReports(channel.observations.labels[report], float(rates[1][report]), slope) if slope > 0 else None
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether one share is guessed once, of two outputs that depend on nothing."""
+        varies = any(asked.x is not None and bool(np.ptp(asked.x, axis=0).any()) for asked in self.asked)
+        return isinstance(self._target, Share) and len(self.asked) == 1 and len(self.model.outputs) == 2 and not varies
 
     # -- channels --------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,20 +23,16 @@ from askance.models.linear import LinearModel
 from askance.models.random_field import RandomField
 from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import OPTIMAL, AnswersSubject
+from askance.planning.comparison import ComparedSubject, OtherArm, compared
 from askance.planning.field import FieldSubject
-from askance.planning.goals import Goal, read_goal
+from askance.planning.goals import read_goal
 from askance.planning.guesses import read_guesses
-from askance.planning.levels import smallest_level
+from askance.planning.hypothesis import Alternative, Rule
 from askance.planning.regression import RegressionSubject, read_linear_guesses
+from askance.planning.request import OutOfReachError, Request
 from askance.planning.result import OtherShares, Plan, PlannedDesign, is_tuned, rank
-from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject
+from askance.planning.subject import AnyDesign, PlannedMethod, Subject
 from askance.planning.targets import Share
-
-# Where predicted log-odds are off by more than this (root mean square), the normal approximation behind all figures is
-# rough. For direct questions it is the rule of ten cases of the rarer answer per parameter.
-_ROUGH = 1 / 3
-# Stands for the logarithm of an error without bounds.
-_NOT_BUILT = 700.0
 
 
 @one_thread
@@ -58,6 +51,11 @@ def plan(
     interval_width: float | None = None,
     power: float | None = None,
     effect: float | None = None,
+    null: float | None = None,
+    alternative: Alternative = "two-sided",
+    test: Rule | None = None,
+    questions: int = 1,
+    against: OtherArm | Number | None = None,
     method: PlannedMethod = "best",
     confidence: float = 0.95,
     weights: ArrayLike | None = None,
@@ -65,11 +63,20 @@ def plan(
     """What n respondents at a privacy level are worth, through every channel that fits the model; or n, or the level.
 
     Of privacy level, respondents and precision give two, and the third is worked out. With σ² = n · Var of the target's
-    estimate (the limit, at θ), z = z_{(1 + confidence)/2}:
+    estimate (the limit, at θ), σ₀² the same where the target has its null value, z = z_{(1 + confidence)/2}:
 
-    - level and n: s = σ/√n, width 2 z s, power = Φ(|effect|/s − z) + Φ(−|effect|/s − z) of the two-sided Wald test;
-    - level and a goal: n = ⌈σ²/s²⌉, where s is the goal itself, width/2z, or |effect|/(z + z_power);
-    - n and a goal: the smallest level at which each channel has σ²(level) ≤ n s², to 10⁻⁴ and up to 20.
+    - level and n: s = σ/√n, width 2 z s, power = Φ((|d| − z s₀)/s) + Φ((−|d| − z s₀)/s) for d = target − null;
+    - level and a goal: n = ⌈σ²/s²⌉, where s is the goal itself or width/2z; ⌈(z σ₀ + z_power σ)²/d²⌉ for power;
+    - n and a goal: the smallest level at which n is enough for each channel, to 10⁻⁴ and up to 20.
+
+    A test compares the estimate with its error under the null, s₀ ("score", the default for shares and differences of
+    shares; good for likelihood-ratio tests of coefficients, too), or as estimated, s₀ = s ("wald", the default for
+    coefficients: the test that fits print). z is z_{1−α} of one-sided tests, α = (1 − confidence)/questions.
+
+    Where a share is learned from the number of yes reports (two outputs, two reports, no covariates), power and size
+    are also summed exactly over the binomial law of that number (`PlannedDesign.counted`), and n for a power is the
+    smallest from which on the exact power is never below it. "exact" is the test whose sides have at most their level
+    under that law.
 
     Errors are predicted at `theta`; with `prior` or `fit` variances are averaged over what may be true, and the worst
     is shown beside them. They are about what an estimate tends to: where that is not the target (regressions whose
@@ -93,9 +100,15 @@ def plan(
         standard_error: a goal.
         interval_width: a goal, from end to end.
         power: a goal: the probability of detecting the effect.
-        effect: the difference to detect (default: a parameter's guess, against 0).
+        effect: the difference to detect: the distance of the guess from the null, instead of `null`.
+        null: the value that is tested (default: as `effect` says; of parameters and differences 0).
+        alternative: "two-sided", or whether "greater" or "less" than the null counts.
+        test: "score", "wald" or "exact".
+        questions: how many tests are planned: each has the level (1 − confidence)/questions, which is safe for
+            Bonferroni's and Holm's corrections.
+        against: the share in another group or arm (`OtherArm` says how it is asked): the target is the difference.
         method: "best" (by the likelihood where the library has it, else by moments), "one-step", "marginal", "moments".
-        confidence: of intervals; the test has size 1 − confidence.
+        confidence: of intervals; tests have level 1 − confidence, all questions together.
         weights: how much each row of x counts.
 
     Raises:
@@ -110,8 +123,9 @@ def plan(
     >>> round(found.designs[0].privacy_level, 4)
     1.423
     """
-    subject = _subject(model, theta, x, prior, fit, target, method, weights)
-    goal = read_goal(subject, n, standard_error, interval_width, power, effect, confidence)
+    subject = compared(_subject(model, theta, x, prior, fit, target, method, weights), against)
+    tests = {"null": null, "effect": effect, "alternative": alternative, "rule": test, "questions": questions}
+    goal = read_goal(subject, n, standard_error, interval_width, power, confidence, **tests)
     level = None if privacy_level is None else as_positive_level(privacy_level)
     return solve(Request(subject, goal, method, n, level), read_channels(channels))
 
@@ -169,102 +183,6 @@ def read_channels(channels: object) -> list[str | AnyDesign] | None:
     return known
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked of every channel alike.
-
-    Attributes:
-        subject: model, guesses and target.
-        goal: how precise.
-        method: the estimator that was asked for.
-        n: respondents; None where they are sought.
-        level: at which named channels are built; None where it is sought, or all channels are given.
-    """
-
-    subject: Subject
-    goal: Goal
-    method: str
-    n: int | None
-    level: Fraction | None
-
-    @property
-    def unknown(self) -> str:
-        """What is solved for."""
-        if self.goal.name == "n":
-            return "precision"
-        return "n" if self.n is None else "privacy_level"
-
-    def row(self, name: str, design: AnyDesign | None, limit: Limit, direct_variance: float) -> PlannedDesign:
-        """Turn σ² into respondents, or respondents into precision."""
-        variance = self.subject.mean(limit.variances)
-        sigma = math.sqrt(variance)
-        n = self.goal.respondents(sigma, name) if self.n is None else self.n
-        error = sigma / math.sqrt(n)
-        parameters, level = self._described(design)
-        return PlannedDesign(
-            design=name,
-            parameters=parameters,
-            privacy_level=level,
-            unit_error=sigma,
-            n=int(n),
-            standard_error=error,
-            interval_width=2 * self.goal.quantile * error,
-            power=self.goal.power(error),
-            price=variance / direct_variance,
-            rough=limit.roughness / math.sqrt(n) > _ROUGH,
-            method=limit.method,
-            worst_error=math.sqrt(float(limit.variances.max()) / n),
-            bias=limit.bias,
-            tends_to=limit.tends_to,
-            channel=design,
-        )
-
-    def _described(self, design: AnyDesign | None) -> tuple[dict[str, Any], float]:
-        if design is None:
-            return dict(self.subject.direct_parameters), math.inf
-        channel = design.channel if isinstance(design, MomentRelease) else design
-        return channel.parameters(), channel.privacy_level
-
-    def at_level(self, name: str, build: Builder, direct: float) -> PlannedDesign:
-        """The channel of a family at the level, or at the smallest that reaches the goal."""
-        if self.unknown != "privacy_level":
-            assert self.level is not None
-            design = build(self.level)
-            return self.row(name, design, self.subject.limit(design), direct)
-        assert self.n is not None
-        allowed, known = self.n * self.goal.error**2, dict[Fraction, tuple[AnyDesign, Limit]]()
-        told = dict[Fraction, list[warnings.WarningMessage]]()  # of the channels on the way nobody hears
-
-        def excess(level: Fraction) -> float:
-            try:
-                with warnings.catch_warnings(record=True) as told[level]:
-                    warnings.simplefilter("always")
-                    design = build(level)
-                    known[level] = design, self.subject.limit(design)
-            except AskanceError:
-                if not known:
-                    raise
-                return _NOT_BUILT  # some channels cannot be built at large levels
-            variance = self.subject.mean(known[level][1].variances)
-            return math.log(variance / allowed) - 1e-11  # the last digits cost no step of the level
-
-        level = smallest_level(excess)
-        if level is None or level not in known:
-            largest = max(known)
-            error = math.sqrt(self.subject.mean(known[largest][1].variances) / self.n)
-            raise OutOfReachError(
-                f"even at level {float(largest):g} {self.n:,} respondents have {self.goal.shown(error)}.",
-                remedy="Take another channel, or more respondents.",
-            )
-        for warning in told[level]:
-            warnings.warn(warning.message, warning.category, stacklevel=2)
-        return self.row(name, *known[level], direct)
-
-
-class OutOfReachError(InputError):
-    """No privacy level takes a channel to the goal."""
-
-
 def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
     """Every channel's row beside that of the direct question."""
     _require_one_unknown(request, channels)
@@ -278,7 +196,7 @@ def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
         )
     if request.unknown == "privacy_level":
         assert request.n is not None
-        goal.refuse_beyond_direct(math.sqrt(variance), request.n)
+        goal.refuse_beyond_direct(*request.sigmas(None, limit), request.n)
     direct = request.row("direct", None, limit, variance)
     skipped: dict[str, str] = {}
     designs = list(_rows(request, channels, variance, skipped))
@@ -298,12 +216,14 @@ def solve(request: Request, channels: list[str | AnyDesign] | None) -> Plan:
         wanted=goal.wanted,
         method=request.method,
         confidence=goal.confidence,
-        effect=goal.effect,
+        effect=None if goal.test is None else goal.test.effect,
         guesses=len(subject.shares),
         direct=direct,
         designs=tuple(designs),
         skipped=skipped,
         others=_others(request, designs, subject.families() if channels is None else channels),
+        test=goal.test,
+        against=subject.against if isinstance(subject, ComparedSubject) else None,
     )
 
 

@@ -56,8 +56,15 @@ def guess_of(plan: Plan, where: str = "") -> str:
         parts.append(f"averaged over {plan.guesses} guesses")
     parts.append(plan.designs[-1].method if _same_estimator(plan) else f"{plan.method} estimator for each design")
     if plan.effect is not None:
-        parts.append(f"{100 * (1 - plan.confidence):.3g} % test of a difference of {plan.effect:g}")
+        parts.append(f"{_test(plan)}, a difference of {abs(plan.effect):g}")
     return "; ".join(parts)
+
+
+def _test(plan: Plan) -> str:
+    """Side, level, rule and null value."""
+    assert plan.test is not None
+    side = "two-sided" if plan.test.alternative == "two-sided" else f"one-sided ({plan.test.alternative})"
+    return f"{side} {100 * plan.test.level:.3g} % {plan.test.rule} test against {plan.test.null:.4g}"
 
 
 def _same_estimator(plan: Plan) -> bool:
@@ -91,7 +98,7 @@ def _columns(plan: Plan) -> dict[str, Callable[[PlannedDesign], str]]:
     """The names of the columns, and what stands in each for a design."""
     columns: dict[str, Callable[[PlannedDesign], str]] = {
         "design": lambda design: design.design,
-        PARAMETERS: _parameters,
+        PARAMETERS: parameters_of,
         "level": lambda design: "none" if math.isinf(design.privacy_level) else f"{design.privacy_level:.4g}",
     }
     if plan.unknown == "n":
@@ -102,6 +109,9 @@ def _columns(plan: Plan) -> dict[str, Callable[[PlannedDesign], str]]:
         columns["width"] = lambda design: f"{_mark(design)}{design.interval_width:.3g}"
         if plan.effect is not None:
             columns["power"] = lambda design: f"{_mark(design)}{design.power:.1%}"
+    if _is_counted(plan):
+        columns["exact"] = lambda design: "–" if design.counted is None else f"{design.counted.power:.1%}"
+        columns["size"] = lambda design: "–" if design.counted is None else f"{design.counted.size:.2%}"
     if plan.guesses > 1:
         columns["worst"] = lambda design: f"{_mark(design)}{design.worst_error:.3g}"
     if _is_biased(plan):
@@ -138,9 +148,14 @@ def _is_biased(plan: Plan) -> bool:
     return any(design.bias > _NOTICEABLE * design.standard_error for design in plan.designs)
 
 
+def _is_counted(plan: Plan) -> bool:
+    """Whether exact power and size of a test are known."""
+    return any(design.counted is not None for design in listed(plan))
+
+
 def has_parameters(plan: Plan) -> bool:
     """Whether any design has parameters to show."""
-    return any(_parameters(design) for design in listed(plan))
+    return any(parameters_of(design) for design in listed(plan))
 
 
 def table_within(plan: Plan, width: int) -> tuple[list[list[str]], list[str]]:
@@ -168,8 +183,16 @@ def notes_of(plan: Plan) -> list[str]:
             notes[-1] += f"; width: of the {100 * plan.confidence:g} % interval"
     if plan.guesses > 1:
         notes.append("worst: the standard error at the worst of the guesses")
+    if _is_counted(plan):
+        notes.append("exact: power, summed over the binomial number of yes reports; size: the true level, likewise")
+        if plan.unknown == "n" and plan.goal == "power":
+            notes.append("from so many respondents on the exact power stays at the goal; with fewer it may be below")
+        elif plan.effect is not None:
+            notes.append("power: by the normal approximation")
     if plan.effect is not None and plan.target.startswith("share"):
-        notes.append("the test is against a fixed number; to compare two groups, ask twice as many in each")
+        notes.append("the test is against a fixed number; two groups or two ways of asking are planned as a difference")
+    if plan.against is not None:
+        notes.append(f"respondents: of both arms together; {float(plan.against.part):.4g} of them in the other arm")
     if any(design.rough for design in rows):
         notes.append("≈: too few respondents for these figures to be more than rough; take more, or simulate")
     if _is_biased(plan):
@@ -217,12 +240,14 @@ def table_of(plan: Plan) -> Table:
     """All figures of all designs, for papers and programs."""
     columns = {
         Column("design"): [design.design for design in listed(plan)],
-        Column(PARAMETERS): [_parameters(design) for design in listed(plan)],
+        Column(PARAMETERS): [parameters_of(design) for design in listed(plan)],
         Column("level", "significant", "privacy_level"): [_finite(design.privacy_level) for design in listed(plan)],
         Column("respondents", "count", "n"): [design.n for design in listed(plan)],
         Column("s.e.", "significant", "std_error", digits=3): [design.standard_error for design in listed(plan)],
         Column("width", "significant", "interval_width", digits=3): [d.interval_width for d in listed(plan)],
         Column("power", "percent"): [design.power for design in listed(plan)],
+        Column("exact", "percent", "exact_power"): [d.counted and d.counted.power for d in listed(plan)],
+        Column("size", "percent"): [d.counted and d.counted.size for d in listed(plan)],
         Column("bias", "significant", digits=3): [design.bias for design in listed(plan)],
         Column("price", "decimal", digits=2): [design.price for design in listed(plan)],
         Column("by", key="method"): [design.method for design in listed(plan)],
@@ -245,7 +270,7 @@ def as_text(plan: Plan) -> str:
     return "\n".join([title_of(plan), guess_of(plan), *table, *notes_of(plan)])
 
 
-def _parameters(design: PlannedDesign) -> str:
+def parameters_of(design: PlannedDesign) -> str:
     """Those that tell designs of one level apart."""
     shown = {name: value for name, value in design.parameters.items() if name not in _HIDDEN and value is not None}
     return ", ".join(f"{name} {_short(value)}" for name, value in shown.items() if not isinstance(value, (list, dict)))

@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from askance.planning.comparison import OtherArm
+from askance.planning.counts import Counted
+from askance.planning.hypothesis import Hypothesis
 from askance.planning.subject import AnyDesign
 from askance.tables import Table, Tabulated
 
@@ -23,7 +26,8 @@ class PlannedDesign:
         n: respondents: needed for the goal, or as given.
         standard_error: σ/√n.
         interval_width: 2 z σ/√n.
-        power: of the two-sided Wald test against `Plan.effect`; None without an effect.
+        power: of the test, by the normal approximation; None without one.
+        null_error: the standard error that the test compares the estimate with; None without one.
         price: σ² over that of the direct question: how many respondents do the work of one who is asked directly.
         rough: whether n is so small that the normal approximation cannot be trusted.
         method: the estimator that reaches it.
@@ -32,6 +36,8 @@ class PlannedDesign:
             clip far-out values. Errors, intervals and power are about what the estimate tends to.
         tends_to: what that is; None where it is the target, or several numbers.
         channel: the channel itself; None for the direct question.
+        counted: which numbers of yes reports reject, with the exact power and size; None where it takes more than
+            their number, or there is no test.
     """
 
     design: str
@@ -42,6 +48,7 @@ class PlannedDesign:
     standard_error: float
     interval_width: float
     power: float | None
+    null_error: float | None
     price: float
     rough: bool
     method: str
@@ -49,10 +56,12 @@ class PlannedDesign:
     bias: float = 0.0
     tends_to: float | None = None
     channel: AnyDesign | None = None
+    counted: Counted | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is None."""
         plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "channel"}
+        plain["counted"] = None if self.counted is None else dict(self.counted.__dict__)
         return {**plain, "privacy_level": None if math.isinf(self.privacy_level) else self.privacy_level}
 
 
@@ -101,13 +110,15 @@ class Plan(Tabulated):
         goal: what was asked for: "n", "standard_error", "interval_width" or "power".
         wanted: how much of it.
         method: the estimator that was asked for.
-        confidence: of intervals; 1 − confidence is the level of the test.
-        effect: the difference the test is to detect; None when no test is planned.
+        confidence: of intervals.
+        effect: how far the guess lies from the null value; None when no test is planned.
         guesses: at how many θ errors were predicted.
         direct: the direct question.
         designs: one entry per channel, in the order given; the best first where none were given.
         skipped: channels that do not fit or do not reach the goal, and why.
         others: where designs were made for one number of several, what the best of them tells about the rest.
+        test: null value, alternative, level and rule; None when no test is planned.
+        against: the other arm, where the target is a difference of shares.
     """
 
     target: str
@@ -123,6 +134,8 @@ class Plan(Tabulated):
     designs: tuple[PlannedDesign, ...]
     skipped: dict[str, str]
     others: OtherShares | None = None
+    test: Hypothesis | None = None
+    against: OtherArm | None = None
 
     @property
     def best(self) -> PlannedDesign:
@@ -134,7 +147,9 @@ class Plan(Tabulated):
         rows = [design.to_json() for design in self.designs]
         others = None if self.others is None else dict(self.others.__dict__)
         told = {"direct": self.direct.to_json(), "designs": rows, "skipped": dict(self.skipped), "others": others}
-        return {**self.__dict__, **told}
+        test = None if self.test is None else self.test.to_json()
+        against = None if self.against is None else self.against.to_json()
+        return {**self.__dict__, **told, "test": test, "against": against}
 
     def table(self) -> Table:
         """The direct question and every design, with all figures."""
@@ -149,6 +164,12 @@ class Plan(Tabulated):
         return as_text(self)
 
     __str__ = summary
+
+    def text(self, design: str | None = None) -> str:
+        """A paragraph for a preregistration: of one design, by its name, or one for each."""
+        from askance.planning.plan_text import paragraphs
+
+        return paragraphs(self, design)
 
     def plot(self, path: str | Path) -> None:
         """Draw respondents against standard error, or the levels that were sought, into a PNG file."""

@@ -17,6 +17,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.errors import InputError
+from askance.planning.yes_reports import YesReports
 
 #: How estimates will be made. "best": by the likelihood where the library has it, otherwise by moments.
 PlannedMethod: TypeAlias = Literal["best", "one-step", "marginal", "moments"]
@@ -86,6 +87,24 @@ class Subject(ABC):
     def on_request(self) -> dict[str, Builder]:
         """More of them, which take long: built only where they are named."""
         return {}
+
+    @property
+    def usual_test(self) -> Literal["score", "wald"]:
+        """Of the target, where none was asked for."""
+        return "wald"
+
+    @property
+    def has_null(self) -> bool:
+        """Whether errors are known where the target has another value (`at`)."""
+        return False
+
+    def at(self, value: float) -> Subject:
+        """The same with guesses at which the target has another value, as under a null hypothesis."""
+        raise NotImplementedError
+
+    def yes_reports(self, design: AnyDesign | None) -> YesReports | None:
+        """The report whose number tells all about a share; None where it takes more. A design of None is direct."""
+        return None
 
     def largest_other_error(self, design: AnyDesign) -> float | None:
         """√n times the largest standard error of shares other than the target; None where there are none, or several

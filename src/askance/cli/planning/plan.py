@@ -10,7 +10,14 @@ import click
 import askance as lib
 from askance._checks import shorten
 from askance.channels.survey_designs import NO_YES
-from askance.cli.planning.plan_common import covariate_options, goal_options, method_option, read_covariates, show_plan
+from askance.cli.planning.plan_common import (
+    OF_TESTS,
+    covariate_options,
+    goal_options,
+    method_option,
+    read_covariates,
+    show_plan,
+)
 from askance.cli.planning.plan_model import model_command, shares_command
 from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.errors import the_one
@@ -55,10 +62,13 @@ def plan_group() -> None:
 @command(
     "survey",
     "Respondents or error for one sensitive yes/no question, all designs side by side.",
-    apart={"coefficient": ("share",)},
+    apart={"coefficient": ("share", "against")},
+    needs={"against_design": ("against",), "against_part": ("against",)},
     examples=[
         "askance plan survey --prevalence 0.2 --standard-error 0.02",
         'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
+        "askance plan survey --prevalence 0.2 --null 0.1 --alternative greater --power 0.9 --design warner --text",
+        "askance plan survey --prevalence 0.2 --against 0.12 --against-design direct --power 0.8",
         "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
     ],
 )
@@ -75,6 +85,9 @@ def plan_group() -> None:
 @option("--codebook FILE", "compare the designs of a question in the codebook of the study, instead of --design", FILE)
 @option("--question NAME", "with --codebook: which question  [default: the only one with a design]")
 @level_option("compare all designs at this level, above 0, at most 30  [default: as textbooks set them]")
+@option("--against P", "compare with this guessed share in another group or arm: plan for the difference", NUMBER)
+@option("--against-design NAME[:P=V,…]", "how the other arm is asked, as in direct  [default: as the others]")
+@option("--against-part P", "the part of all respondents in the other arm  [default: 1/2]", NUMBER)
 @option("--share", "plan for the share of yes (the default)")
 @option("--coefficient NAME", "plan for this coefficient of a regression instead")
 @covariate_options("a covariate", "; with --data a column")
@@ -97,9 +110,24 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
         method=flags["method"],
         confidence=flags["confidence"],
         effect=flags["effect"],
+        against=_other_arm(flags),
+        **{name: flags[name] for name in OF_TESTS},
         **goal,
     )
-    show_plan(plan, plot, f"at prevalence {prevalence:g}", prevalence=prevalence)
+    show_plan(plan, plot, f"at prevalence {prevalence:g}", text=flags["text"], prevalence=prevalence)
+
+
+def _other_arm(flags: dict[str, Any]) -> lib.OtherArm | None:
+    """The share it is compared with, and how it is asked."""
+    from askance.planning.design_texts import designs_of
+
+    if flags["against"] is None:
+        return None
+    design = flags["against_design"]
+    part = flags["against_part"]
+    return lib.OtherArm(
+        flags["against"], None if design is None else designs_of([design])[0], "1/2" if part is None else part
+    )
 
 
 def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
@@ -131,7 +159,8 @@ def _goal(flags: dict[str, Any]) -> dict[str, Any]:
     """The goal as `plan_survey` takes it; exactly one."""
     names = {"standard-error": "standard_error", "width": "interval_width", "respondents": "n", "power": "power"}
     goals = {flag: flags[name] for flag, name in names.items()}
-    if flags["effect"] is not None and not any(value is not None for value in goals.values()):
+    tested = any(flags[name] is not None for name in ("effect", "null", "against"))
+    if tested and not any(value is not None for value in goals.values()):
         return {"power": 0.8}
     name = names[the_one("goals", goals, "Plan once for each.")]
     return {name: flags[name]}

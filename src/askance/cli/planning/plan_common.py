@@ -10,6 +10,7 @@ from askance.cli.shared.options import (
     FILE,
     JSON,
     NUMBER,
+    Choice,
     Decorator,
     Function,
     WholeNumber,
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
 
 #: Goals of a plan.
 GOALS = ("standard_error", "interval_width", "power")
+#: What says which test is planned.
+OF_TESTS = ("null", "alternative", "test", "questions")
 #: What `plan` is told of them, and of what else options say.
-_OF_PLANS = (*GOALS, "n", "privacy_level", "effect", "confidence", "method")
+_OF_PLANS = (*GOALS, "n", "privacy_level", "effect", "confidence", "method", *OF_TESTS)
 #: The difference that a test is to detect, where nothing more can be said of it.
 _EFFECT = "difference to detect  [default for a parameter: its guess]"
 
 
 def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked") -> Callable[[Function], Function]:
-    """--standard-error, --width, --power, --effect, --respondents, --confidence, --plot, --json.
+    """--standard-error, --width, --power, --respondents, --confidence, those of the test, --plot, --text, --json.
 
     Args:
         effect: the help of --effect.
@@ -46,10 +49,25 @@ def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked")
         option("--respondents N", respondents, WholeNumber(), name="n"),
         option("--standard-error S", "goal: this standard error, as in 0.02", NUMBER),
         option("--width W", "goal: a confidence interval that wide from end to end", NUMBER, name="interval_width"),
-        option("--power P", "goal: detect --effect with this probability, as in 0.8", NUMBER),
+        option("--power P", "goal: detect the effect with this probability, as in 0.8", NUMBER),
         option("--effect E", effect, NUMBER),
+        option("--null V", "instead of --effect: the value that is tested  [default for no share: 0]", NUMBER),
+        option(
+            "--alternative",
+            "which side of the null counts",
+            Choice(["two-sided", "greater", "less"]),
+            default="two-sided",
+        ),
+        option(
+            "--test",
+            "score (errors under the null), wald (errors as estimated), or exact (binomial, for shares)  "
+            "[default: score for shares, else wald]",
+            Choice(["score", "wald", "exact"]),
+        ),
+        option("--questions M", "so many tests share the false alarms", WholeNumber(1, 10**6), default=1),
         confidence_option("confidence of intervals; tests raise a false alarm in the rest"),
         option("--plot FILE", "draw the plan (.png, .svg, .pdf)", PICTURE),
+        option("--text", "print a paragraph for a preregistration instead of the table, for every design"),
         JSON,
     )
 
@@ -111,16 +129,17 @@ def plan_and_show(
     told = {name: flags[name] for name in _OF_PLANS if name in flags}
     with working("predicting errors through all channels"):
         planned = plan(subject, channels, **told, **guess)
-    show_plan(planned, flags["plot"], where, **(more or {}))
+    show_plan(planned, flags["plot"], where, text=flags["text"], **(more or {}))
 
 
-def show_plan(plan: Plan, plot: Path | None, guess: str = "", **more: Any) -> None:
+def show_plan(plan: Plan, plot: Path | None, guess: str = "", *, text: bool = False, **more: Any) -> None:
     """Draw and print a plan.
 
     Args:
         plan: the plan.
         plot: where the picture goes, if anywhere.
         guess: more words about what was guessed.
+        text: paragraphs instead of the table.
         more: fields that are put first in the JSON.
     """
     from askance.planning.plan_table import guess_of, notes_of, table_within, title_of
@@ -133,9 +152,12 @@ def show_plan(plan: Plan, plot: Path | None, guess: str = "", **more: Any) -> No
             raise InputError(
                 f"--plot {plot}: {reason}.", remedy="Give the path of a .png, .svg or .pdf file."
             ) from None
+    picture = [] if plot is None else [f"picture  {plot}"]
+    if text:
+        show(Text(plan.text(), {**more, **plan.to_json(), "text": plan.text(), "warnings": []}), below=picture)
+        return
     lines, below = table_within(plan, terminal_width())
     if not wants_json():
         print_table(f"{title_of(plan)}\n{guess_of(plan, guess)}", lines[0], lines[1:], whole=True)
-    picture = [] if plot is None else [f"picture  {plot}"]
     content = {**more, **plan.to_json(), "warnings": []}
     show(Text("\n".join([*below, *notes_of(plan), *picture]), content))

@@ -9,7 +9,14 @@ import click
 
 import askance as lib
 from askance._checks import did_you_mean
-from askance.cli.planning.plan_common import GOALS, covariate_options, goal_options, plan_and_show, read_covariates
+from askance.cli.planning.plan_common import (
+    GOALS,
+    OF_TESTS,
+    covariate_options,
+    goal_options,
+    plan_and_show,
+    read_covariates,
+)
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, NUMBERS, level_option, option
 from askance.cli.shared.printing import Card, show
@@ -18,7 +25,7 @@ from askance.cli.shared.write_guards import CHANNEL, OutputFile
 from askance.errors import InputError, LabelError
 
 # What is given for a plan, and the section of the help.
-_FOR_A_PLAN = (*GOALS, "effect", "target", "theta", "covariates", "data", "plot")
+_FOR_A_PLAN = (*GOALS, "effect", *OF_TESTS, "target", "theta", "covariates", "data", "plot", "text")
 _SECTIONS = {"Respondents, error or privacy level, instead of -o": (*_FOR_A_PLAN, "seed", "confidence")}
 # What is given for a plan, and not beside -o.
 _WITHOUT_FILE = dict.fromkeys(_FOR_A_PLAN, ("output",))
