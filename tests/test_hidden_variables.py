@@ -165,7 +165,9 @@ def test_what_cannot_be_told_is_named() -> None:
             HiddenVariables([Factor("trait", NO_YES, ["Intercept"]), model.factors[1]]),
             Responses(channel).add(np.ones((40, 1)), [0, 1] * 20),
         )
-    with pytest.raises(InputError, match="allowed with hidden variables: marginal"):
+    with pytest.raises(InputError, match="allowed with hidden variables: marginal, moments"):
+        estimate(model, evidence, "one-step")
+    with pytest.raises(NotIdentifiedError, match="no corrected score"):
         estimate(model, evidence, "moments")
 
 

@@ -19,6 +19,7 @@ from askance.channels.statistics.scale_pilot import ScalePilot, Scales
 from askance.errors import InputError
 from askance.estimation.checks.surprise import alarms_of
 from askance.estimation.fits import fit_of
+from askance.estimation.methods.corrected import fit_corrected
 from askance.estimation.methods.field_estimation import fit_field
 from askance.estimation.methods.least_squares import fit_least_squares
 from askance.estimation.methods.linear_estimation import fit_linear
@@ -81,8 +82,12 @@ def _named(function: Method, *names: str) -> dict[str, Method]:
 _METHODS: dict[type, tuple[Mapping[str, Method], str, str]] = {
     TallyProblem: (METHODS, "", "Leave it out for the default, one-step."),
     ResponsesProblem: (METHODS, "", "Leave it out for the default, one-step."),
-    HiddenProblem: ({"marginal": fit_marginal}, " with hidden variables", "Leave it out."),
     MeansProblem: ({"least-squares": fit_least_squares}, " with means of counts", "Leave it out."),
+    HiddenProblem: (
+        {"marginal": fit_marginal, "moments": fit_corrected},
+        " with hidden variables",
+        "Leave it out for the default, marginal.",
+    ),
     StatisticsProblem: (
         {"moments": fit_moments},
         " with sums of noised statistics",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from askance.estimation.problems.outcome_units import OutcomeUnits
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.evidence.responses import Responses
+from askance.evidence.totals import total
 from askance.models.hidden import Factor, HiddenVariables, Variable
 
 # Scores below this are what is left of terms that cancel.
@@ -41,6 +43,7 @@ class HiddenPass:
 
     Attributes:
         probabilities: p_θ(h | x), shape (n, H).
+        log_outcomes: log p_θ(y | x, h), shape (n, H).
     """
 
     def __init__(self, model: HiddenVariables, theta: FloatArray, x: Any, *, outcomes: bool = True) -> None:
@@ -54,6 +57,7 @@ class HiddenPass:
                 log_p[:, members] += log_density
             self._parts.append((block, members, law))
         self._log = log_joint
+        self.log_outcomes = log_joint - log_p
         self.probabilities = np.exp(log_p)
 
     def posterior(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -244,6 +248,21 @@ class HiddenProblem(ResponsesProblem):
     def expected_statistics(self, theta: FloatArray) -> NoReturn:
         """Refused: factors have no common statistics."""
         raise InputError("solver is 'em'; allowed with hidden variables: newton, lbfgs.", remedy="Leave it out.")
+
+    def spread(self, scores: Callable[[Block], FloatArray]) -> FloatArray:
+        """n · Cov of the weighted mean of a function of rows, (n, q) for those of a block; shape (q, q)."""
+        rows, scale = self.rows, self.n_observations / self.rows.total_weight**2
+        if not self.has_clusters:
+
+            def squares(block: Block) -> tuple[FloatArray, ...]:
+                own = scores(block)
+                return (own.T @ (own if block.squares is None else block.squares[:, None] * own),)
+
+            return np.asarray(rows.total(squares)[0] * scale)
+        place = self._clusters[1]
+        sums = total(rows.blocks(), lambda block: weighted(block, scores(block)), by=lambda b: place[b.rows]).sums
+        centred = sums - sums.mean(axis=0)
+        return np.asarray(centred.T @ centred * (scale * len(sums) / max(len(sums) - 1, 1)))
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Weighted scores of the reports of a block, with the sign of the gradient, shape (n, d)."""

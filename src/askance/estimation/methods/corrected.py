@@ -1,0 +1,78 @@
+"""Corrected scores: effects of what is hidden on outcomes, by unbiased guesses of what is hidden."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from askance._arrays import FloatArray
+from askance.errors import ConvergenceWarning, InputError, NotIdentifiedError
+from askance.estimation.methods.marginal import fit_marginal
+from askance.estimation.outcome import Diagnostics, Notice, Outcome
+from askance.estimation.problems.conditional import Block
+from askance.estimation.problems.corrected_score import StackedOutcomes
+from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
+from askance.estimation.solvers.newton import newton
+from askance.evidence.responses import Responses
+from askance.models.hidden import HiddenVariables
+
+
+def fit_corrected(problem: HiddenProblem, *, covariance: Literal["robust"] | None = None) -> Outcome:
+    """γ̂ of outcomes from Σ_i Σ_h β_h(o_i) s_h(y_i, x_i; γ) = 0, and what is hidden by its own likelihood, beside it.
+
+    Refused where the channels have no β, and where there is no outcome.
+
+    Args:
+        problem: model and evidence.
+        covariance: "robust", the only one: that of stacked scores, with weights and clusters.
+    """
+    model = problem.model
+    if not model.outcomes:
+        raise NotIdentifiedError(
+            "hidden variables alone have no corrected score: it is that of an outcome.",
+            remedy="Take the method marginal.",
+        )
+    if covariance not in (None, "robust"):
+        raise InputError(f"covariance is {covariance!r}; allowed here: robust.", remedy="Leave it out.")
+    score = StackedOutcomes.corrected(problem)
+    start = newton(score.unaware(), np.zeros(score.place.stop - score.place.start), score.standard)
+    end = newton(score, start.theta, score.standard)
+    alone = _alone(problem)
+    hidden = fit_marginal(alone)
+    theta = np.concatenate([hidden.theta, end.theta])
+    n, inner = problem.n_observations, alone.model
+    # A likelihood that a weak prior closes has a posterior: its inverse covariance stands for the information.
+    bread = np.zeros((model.dimension,) * 2)
+    bread[: inner.dimension, : inner.dimension] = (
+        n * hidden.covariance
+        if hidden.diagnostics.repaired
+        else np.linalg.inv(alone.likelihood().hessian(hidden.theta))
+    )
+    bread[score.place, score.place] = score.bread(end.theta)
+
+    def stacked(block: Block) -> FloatArray:
+        at = HiddenPass(inner, hidden.theta, block.x[:, : len(inner.terms)])
+        own = at.scores(at.posterior(block.S[block.codes])[0])
+        return np.hstack([own, score.scores(block, end.theta)])
+
+    notices = (*problem.robust_notices, *hidden.notices)
+    if not end.converged:
+        notices += (Notice(ConvergenceWarning, f"the corrected score stopped after {end.iterations} steps"),)
+    return Outcome(
+        theta=theta,
+        covariance=np.asarray(bread @ problem.spread(stacked) @ bread.T / n),
+        method="moments",
+        covariance_kind="robust",
+        converged=end.converged and hidden.converged,
+        diagnostics=Diagnostics(end.iterations, hidden.diagnostics.repaired, messages=hidden.diagnostics.messages),
+        notices=notices,
+    )
+
+
+def _alone(problem: HiddenProblem) -> HiddenProblem:
+    """What is hidden, from reports without outcomes."""
+    model, evidence = HiddenVariables(problem.model.factors), problem.evidence
+    chunks = [replace(chunk, x=chunk.x[:, : len(model.terms)]) for chunk in evidence.chunks]
+    return HiddenProblem(model, Responses(evidence.arms, chunks))
