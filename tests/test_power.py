@@ -194,6 +194,15 @@ def test_an_effect_is_a_distance_from_the_null() -> None:
         assert found.test.null == pytest.approx(null)
 
 
+def test_an_effect_on_a_coefficient_is_a_distance_from_zero() -> None:
+    for value, effect, null in [(0.5, 0.5, 0.0), (-0.5, 0.5, 0.0), (-0.5, -0.2, -0.3)]:
+        found = plan_survey(YES_NO, DICE, [value], target="yes", effect=effect, n=100)
+        assert found.test is not None
+        assert found.test.null == pytest.approx(null)
+    with pytest.raises(InputError, match="is not less than the null value 0"):
+        plan_survey(YES_NO, DICE, [0.5], target="yes", effect=0.5, alternative="less", n=100)
+
+
 def guessed(prevalence: float, effect: float) -> Any:
     return guess_survey(prevalence, {"age": effect}, {"age": np.linspace(-1, 1, 41)})
 
@@ -318,6 +327,7 @@ def test_worked_out_adjustments() -> None:
     ("options", "message"),
     [
         ({"null": 0.2, "n": 9}, "no number of respondents detects that"),
+        ({"null": 0.2 + 1e-15, "n": 9}, "no number of respondents detects that"),
         ({"null": 1.5, "n": 9}, "a share, 0 to 1"),
         ({"null": 0.1, "effect": 0.1, "n": 9}, "both given"),
         ({"null": 0.3, "alternative": "greater", "n": 9}, "is not greater than the null value 0.3"),

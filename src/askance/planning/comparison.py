@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -61,6 +62,11 @@ def compared(subject: Subject, against: OtherArm | Number | None) -> Subject:
     return ComparedSubject(subject, subject.at(float(against.share)), against)
 
 
+def _difference(first: float, other: float) -> float:
+    """Of two shares; 0 where their last digits differ."""
+    return 0.0 if math.isclose(first, other, rel_tol=1e-12) else first - other
+
+
 class ComparedSubject(Subject):
     """π₁ − π₂ with σ² = σ₁²/(1 − w) + σ₂²/w, where w is the part of all respondents in the other arm.
 
@@ -75,7 +81,7 @@ class ComparedSubject(Subject):
         assert other.value is not None
         self.first, self.other, self.against = first, other, against
         self.label, self.is_share = f"difference of the {first.label} from the other arm", False
-        self.value, self.shares = first.value - float(against.share), first.shares
+        self.value, self.shares = _difference(first.value, float(against.share)), first.shares
 
     @property
     def direct_parameters(self) -> Mapping[str, Any]:

@@ -17,6 +17,8 @@ Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Rule: TypeAlias = Literal["score", "wald", "exact"]
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
 RULES: tuple[Rule, ...] = ("score", "wald", "exact")
+# Values that differ by this part of themselves are the same: the last digits of a guess are not worth detecting.
+_DIGITS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -160,12 +162,14 @@ def _null(subject: Subject, null: float | None, effect: float | None, side: Alte
 
 
 def _null_at(subject: Subject, effect: float, side: Alternative) -> float:
-    """Below the guess for "greater", above it for "less"; else on the side of its sign (of coefficients: towards 0)."""
+    """Towards 0 from a coefficient. Else below the guess for "greater", above it for "less", or as its sign says."""
     assert subject.value is not None
     if effect == 0 or not math.isfinite(effect):
         raise _nothing_to_detect(subject, effect)
-    sign = math.copysign(1.0, effect if subject.is_share else subject.value or effect)
+    sign = math.copysign(1.0, effect)
     signs = {"greater": [1.0], "less": [-1.0], "two-sided": [sign, -sign]}[side]
+    if subject.value and not subject.is_share:
+        signs = [math.copysign(1.0, subject.value)]
     nulls = [subject.value - s * abs(effect) for s in signs]
     allowed = [null for null in nulls if not subject.is_share or 0 < null < 1]
     if not allowed:
@@ -187,8 +191,8 @@ def _nothing_to_detect(subject: Subject, effect: float) -> InputError:
 
 def _check_direction(tested: Hypothesis, subject: Subject) -> None:
     """Refuse a guess that is the null itself, or lies on the side that does not count."""
-    if tested.effect == 0 or not math.isfinite(tested.effect):
-        raise _nothing_to_detect(subject, tested.effect)
+    if not _DIGITS * max(abs(tested.value), abs(tested.null)) < abs(tested.effect) < math.inf:
+        raise _nothing_to_detect(subject, 0.0)
     if tested.alternative != "two-sided" and (tested.effect > 0) != (tested.alternative == "greater"):
         raise InputError(
             f"is {tested.alternative}, but the guessed {subject.label}, {tested.value:.4g}, is not "
