@@ -289,7 +289,9 @@ def test_rough_marks_few_cases_of_the_rarer_answer() -> None:
 
 
 def test_every_yes_no_design_of_the_registry_can_be_planned() -> None:
-    expected = [entry.kind for entry in entries() if issubclass(entry.channel_class, _YesNoDesign)]
+    """But for those that have no level: Mangat's and the triangular one."""
+    designs = [entry for entry in entries() if issubclass(entry.channel_class, _YesNoDesign)]
+    expected = [entry.kind for entry in designs if np.isfinite(entry.build(entry.examples[0]).privacy_level)]
     assert list(yes_no_kinds()) == expected
 
 

@@ -12,15 +12,18 @@ from tests.pages import ROOT
 
 PAGE = (ROOT / "docs" / "which-channel.md").read_text(encoding="utf-8")
 KINDS = [entry.kind for entry in registry.entries(None)]
-#: Rows of the last table of the page: a channel, and the Python that builds one.
-ROWS = re.findall(r"^\| `([a-z-]+)` \|[^|]*\| `([^`]+)` \|", PAGE.split("## All twenty")[1], re.MULTILINE)
+_DESIGNS, _ALL = PAGE.split("### Designs with groups of their own")[1].split("## All channels")
+_ROW = re.compile(r"^\| `([a-z-]+)` \|[^|]*\| `([^`]+)` \|", re.MULTILINE)
+#: Rows of the last table of the page, and of that of designs with groups: a name, and the Python that builds one.
+ROWS, DESIGNS = _ROW.findall(_ALL), _ROW.findall(_DESIGNS.split("## ")[0])
 
 
 def test_the_last_table_has_every_channel_once_and_no_other() -> None:
     assert sorted(kind for kind, _ in ROWS) == sorted(KINDS)
+    assert sorted(kind for kind, _ in DESIGNS) == [entry.kind for entry in registry.entries("groups")]
 
 
-@pytest.mark.parametrize(("kind", "python"), ROWS)
+@pytest.mark.parametrize(("kind", "python"), [*ROWS, *DESIGNS])
 def test_the_python_of_a_row_builds_the_channel(kind: str, python: str) -> None:
     names = {name: getattr(askance, name) for name in askance.__all__}
     assert eval(python, names).kind == kind
@@ -34,7 +37,7 @@ def test_every_channel_is_shown_in_code(kind: str) -> None:
 
 
 def test_the_page_counts_right() -> None:
-    assert len(KINDS) == 20
+    assert len(KINDS) == 23
     picture = (ROOT / "docs" / "tools" / "drawings" / "channel-choice.py").read_text(encoding="utf-8")
     missing = {kind for kind in KINDS if not re.search(rf'["→ ]{kind}"', picture)}
-    assert missing == {"hypercube", "triple-release"}
+    assert missing == {"hypercube", "triple-release", "kuk", "mangat", "triangular"}

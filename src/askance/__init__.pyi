@@ -14,7 +14,9 @@ from askance.channels import DisguisedResponse as DisguisedResponse
 from askance.channels import ForcedResponse as ForcedResponse
 from askance.channels import Hybrid as Hybrid
 from askance.channels import Hypercube as Hypercube
+from askance.channels import Kuk as Kuk
 from askance.channels import ListExperiment as ListExperiment
+from askance.channels import Mangat as Mangat
 from askance.channels import MatrixChannel as MatrixChannel
 from askance.channels import MomentRelease as MomentRelease
 from askance.channels import NoisyLabels as NoisyLabels
@@ -24,11 +26,13 @@ from askance.channels import RandomizedResponse as RandomizedResponse
 from askance.channels import ScalePilot as ScalePilot
 from askance.channels import StochasticLieDetector as StochasticLieDetector
 from askance.channels import SubsetSelection as SubsetSelection
+from askance.channels import Triangular as Triangular
 from askance.channels import TripleRelease as TripleRelease
 from askance.channels import UnrelatedQuestion as UnrelatedQuestion
 from askance.channels import UnrelatedQuestionUnknown as UnrelatedQuestionUnknown
 from askance.channels import Warner as Warner
 from askance.channels import build_channel as build_channel
+from askance.channels import build_design as build_design
 from askance.channels import sufficient_channel as sufficient_channel
 from askance.design import Prior as Prior
 from askance.design import asymptotics as asymptotics

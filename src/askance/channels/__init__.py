@@ -40,5 +40,8 @@ from askance.channels.sufficient import sufficient_channel as sufficient_channel
 from askance.channels.survey_designs import Crosswise as Crosswise
 from askance.channels.survey_designs import DisguisedResponse as DisguisedResponse
 from askance.channels.survey_designs import ForcedResponse as ForcedResponse
+from askance.channels.survey_designs import Kuk as Kuk
+from askance.channels.survey_designs import Mangat as Mangat
+from askance.channels.survey_designs import Triangular as Triangular
 from askance.channels.survey_designs import UnrelatedQuestion as UnrelatedQuestion
 from askance.channels.survey_designs import Warner as Warner

@@ -6,13 +6,14 @@ Every design is its matrix S (rows: what is reported, columns: the truth, "no" b
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 from typing import Any
 
-from askance._checks import SUM_TOLERANCE, Number, as_probability
+from askance._checks import SUM_TOLERANCE, Number, as_count, as_probability
 from askance._words import words
 from askance.categories import Categories, Label, LabelSet
 from askance.channels.matrix import MatrixChannel
-from askance.channels.registry import LABELS, PROBABILITY, Parameter, register
+from askance.channels.registry import COUNT, LABELS, PROBABILITY, Parameter, register
 from askance.errors import InputError, ProbabilityError
 
 _OUTPUTS = Parameter("outputs", LABELS, "labels of the answers no and yes", default=["no", "yes"])
@@ -185,7 +186,7 @@ class Crosswise(_YesNoDesign):
 
 @register(
     summary="draw a card from the stack of one's answer and report its colour",
-    use="nobody should have to say yes or no aloud; it is Kuk's design when the two stacks are not mirror images",
+    use="nobody should have to say yes or no aloud",
     parameters=[
         Parameter("red_if_yes", PROBABILITY, "share of red cards in the stack for yes"),
         Parameter("red_if_no", PROBABILITY, "share of red cards in the stack for no (default: mirrored)", default=None),
@@ -221,6 +222,116 @@ class DisguisedResponse(_YesNoDesign):
         yes = as_probability(red_if_yes, "red_if_yes")
         no = 1 - yes if red_if_no is None else as_probability(red_if_no, "red_if_no")
         super().__init__(no, yes, outputs, observations, red_if_yes=yes, red_if_no=no)
+
+
+@register(
+    summary="draw cards from the stack of one's answer, and report how many were red",
+    use="one card tells too little: every further draw lowers the error, and raises the level by as much again",
+    parameters=[
+        Parameter("red_if_yes", PROBABILITY, "share of red cards in the stack for yes"),
+        Parameter("red_if_no", PROBABILITY, "share of red cards in the stack for no (default: mirrored)", default=None),
+        Parameter("draws", COUNT, "how many cards are drawn, each put back", default=1),
+        _OUTPUTS,
+    ],
+    examples=[{"red_if_yes": "4/5", "red_if_no": "3/10", "draws": 5}, {"red_if_yes": 0.75}],
+)
+class Kuk(MatrixChannel):
+    """Kuk's design: the number of red cards among d draws with replacement is binomial, Bin(d, p_y).
+
+    P(k | truth y) = C(d, k) p_y^k (1 − p_y)^(d−k). With one draw it is `DisguisedResponse`, whose reports are colours.
+
+    Args:
+        red_if_yes: p₁, the share of red cards in the stack for yes, such as 0.8 or "4/5".
+        red_if_no: p₀, the share of red cards in the stack for no, another one; default: 1 − p₁.
+        draws: d, how many cards are drawn; each is put back.
+        outputs: labels of the answers no and yes, in this order.
+
+    >>> Kuk("3/4", "1/4", draws=2).matrix
+    array([[0.5625, 0.0625],
+           [0.375 , 0.375 ],
+           [0.0625, 0.5625]])
+    """
+
+    kind = "kuk"
+
+    def __init__(
+        self, red_if_yes: Number, red_if_no: Number | None = None, draws: int = 1, *, outputs: LabelSet = NO_YES
+    ) -> None:
+        once = DisguisedResponse(red_if_yes, red_if_no, outputs=outputs)
+        self._given = {**once._given, "draws": as_count(draws, "draws", minimum=1, maximum=100)}
+        no, yes = once._given["red_if_no"], once._given["red_if_yes"]
+        super().__init__(
+            [[comb(draws, k) * p**k * (1 - p) ** (draws - k) for p in (no, yes)] for k in range(draws + 1)],
+            outputs=once.outputs,
+        )
+
+    def _described(self) -> dict[str, Any]:
+        return {name: value if name == "draws" else str(value) for name, value in self._given.items()}
+
+
+@register(
+    summary="who has the trait says yes; others say the truth or yes, as the device tells",
+    use="nothing needs to be hidden of those without the trait: a no is always true, and errors are smaller for it",
+    parameters=[Parameter("truth", PROBABILITY, "probability that who lacks the trait says so"), _OUTPUTS],
+    examples=[{"truth": "7/10"}, {"truth": 0.5, "outputs": ["never", "ever"]}],
+)
+class Mangat(_YesNoDesign):
+    """Mangat's design: P(yes | truth yes) = 1, P(yes | truth no) = 1 − p.
+
+    A no tells for certain that the trait is absent: no level bounds what a report tells.
+
+    Args:
+        truth: p, the probability that who lacks the trait is told to say so, such as 0.7 or "7/10"; above 0.
+        outputs: labels of the answers no and yes, in this order.
+
+    >>> Mangat("3/4").matrix
+    array([[0.75, 0.  ],
+           [0.25, 1.  ]])
+    """
+
+    kind = "mangat"
+
+    def __init__(self, truth: Number, *, outputs: LabelSet = NO_YES) -> None:
+        p = as_probability(truth, "truth")
+        super().__init__(1 - p, Fraction(1), outputs, None, truth=p)
+
+
+@register(
+    summary="say whether the answers to the sensitive and an innocuous question are both no",
+    use="there is no device, and nothing needs to be hidden of those who answer no to both questions",
+    parameters=[
+        Parameter("prevalence", PROBABILITY, "probability of a yes to the innocuous question"),
+        _OUTPUTS,
+        Parameter("observations", LABELS, "labels of the reports", default=["neither", "some"]),
+    ],
+    examples=[{"prevalence": "1/6"}, {"prevalence": 0.5, "observations": ["A", "B"]}],
+)
+class Triangular(_YesNoDesign):
+    """Triangular: report whether at least one answer is yes. P(some | truth yes) = 1, P(some | truth no) = π.
+
+    "Neither" tells for certain that the trait is absent: no level bounds what a report tells.
+
+    Args:
+        prevalence: π, the probability of a yes to the innocuous question, such as 0.25 or "1/4"; below 1.
+        outputs: labels of the answers no and yes, in this order.
+        observations: labels of the reports, the one for two no first.
+
+    >>> Triangular(prevalence=0.25).matrix
+    array([[0.75, 0.  ],
+           [0.25, 1.  ]])
+    """
+
+    kind = "triangular"
+
+    def __init__(
+        self,
+        prevalence: Number,
+        *,
+        outputs: LabelSet = NO_YES,
+        observations: LabelSet = ("neither", "some"),
+    ) -> None:
+        pi = as_probability(prevalence, "prevalence")
+        super().__init__(pi, Fraction(1), outputs, observations, prevalence=pi)
 
 
 def _pair(outputs: LabelSet) -> Categories:
