@@ -116,10 +116,11 @@ def test_scores_sum_to_zero(name: str) -> None:
     theta, x, _ = rows(model)
     at = HiddenPass(model, theta, x)
     np.testing.assert_allclose(at.scores(at.probabilities), 0, atol=1e-12)
-    outer = sum(
-        own.T @ (at.probabilities[:, [h]] * own)
-        for h, own in ((h, at.combination(h)) for h in range(len(model.outputs)))
-    )
+    outer = np.zeros((model.dimension, model.dimension))
+    for h in range(len(model.outputs)):
+        own = at.scores(np.eye(len(model.outputs))[[h] * len(x)])
+        outer += own.T @ (at.probabilities[:, [h]] * own)
+    np.testing.assert_allclose(at.squares(at.probabilities), outer, atol=1e-12)
     np.testing.assert_allclose(at.complete_information(at.probabilities), outer, atol=1e-12)
 
 

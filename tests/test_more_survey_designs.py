@@ -20,7 +20,7 @@ def test_cards_drawn_one_by_one(draws: int) -> None:
     table = np.zeros((draws + 1, 2))
     for column, share in enumerate(red.values()):
         for cards in product((0, 1), repeat=draws):
-            table[sum(cards), column] += float(np.prod([share if card else 1 - share for card in cards]))
+            table[sum(cards), column] += float(math.prod(share if card else 1 - share for card in cards))
     design = Kuk(red["yes"], red["no"], draws=draws)
     np.testing.assert_allclose(design.matrix, table, rtol=1e-14)
     assert list(design.observations.labels) == list(range(draws + 1))

@@ -216,6 +216,8 @@ class HiddenVariables:
         own = np.asarray(own if isinstance(own, np.ndarray) else own.toarray())
         if variable.apart:
             return np.hstack([own, *(own * one for one in indicators)])
+        if not len(indicators):
+            return own
         return np.hstack([own, np.broadcast_to(indicators, (len(own), len(indicators)))])
 
     def told(self, outcome: Outcome, x: Covariates) -> FloatArray:

@@ -1,21 +1,35 @@
 """One variable given columns z, on some rows: how likely its values are, their scores, and how much they tell.
 
-`HiddenVariables` is made of these. Every law is about members c, the combinations of hidden variables that share it,
-and takes weights w of rows and members: scores and information are Σ_c w_c of those of c.
+`HiddenVariables` is made of these. Every law is about members c, the combinations of hidden variables that share it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property, reduce
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from askance._arrays import FloatArray, IntArray
-from askance.models.softmax import log_sum_exp
 
 # The largest exponent of a mean of counts: beyond, it is no number.
 _LARGEST = 500.0
+
+
+class Score(NamedTuple):
+    """The score of member c of a law is (Φ_c − m) ⊗ z.
+
+    Attributes:
+        table: Φ, shape (T, c), or (T, 1) where all members have the same.
+        mean: m, shape (n, T).
+        z: shape (n, p).
+    """
+
+    table: FloatArray
+    mean: FloatArray
+    z: FloatArray
 
 
 class Law(Protocol):
@@ -24,8 +38,8 @@ class Law(Protocol):
     def log_density(self) -> FloatArray:
         """Of what is there, shape (n, c), or (n, 1) where all members have the same."""
 
-    def scores(self, weights: FloatArray) -> FloatArray:
-        """Σ_c w_c ∇ log density, shape (n, d_f), for w of shape (n, c)."""
+    def score(self) -> Score:
+        """∇ log density of every member, T p = d_f of them."""
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """−Σ w ∇² log density over rows, or its mean under the law, shape (d_f, d_f), for w of shape (n,)."""
@@ -51,9 +65,9 @@ class Choice:
     def of(cls, z: FloatArray, theta: FloatArray, table: FloatArray, log_base: FloatArray, values: IntArray) -> Choice:
         """At θ_f."""
         scores = z @ theta.reshape(len(table), -1).T @ table + log_base
-        return cls(z, table, scores - log_sum_exp(scores)[:, None], values)
+        return cls(z, table, scores - over_columns(np.logaddexp, scores)[:, None], values)
 
-    @property
+    @cached_property
     def mean(self) -> FloatArray:
         """E Φ, shape (n, T)."""
         return np.asarray(np.exp(self.log_p) @ self.table.T)
@@ -64,14 +78,11 @@ class Choice:
             return np.asarray(self.log_p[:, self.values])
         return np.take_along_axis(self.log_p, self.values, axis=1)
 
-    def scores(self, weights: FloatArray) -> FloatArray:
-        """Σ_c w_c (Φ_c − E Φ) ⊗ z."""
-        total = weights.sum(axis=1)[:, None]
+    def score(self) -> Score:
+        """(Φ_c − E Φ) ⊗ z."""
         if self.values.ndim == 1:
-            there = weights @ self.table[:, self.values].T
-        else:
-            there = total * self.table.T[self.values[:, 0]]
-        return _outer(there - total * self.mean, self.z)
+            return Score(self.table[:, self.values], self.mean, self.z)
+        return Score(np.zeros((len(self.table), 1)), self.mean - self.table.T[self.values[:, 0]], self.z)
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w Cov Φ ⊗ z zᵀ; the same whatever was seen."""
@@ -109,9 +120,9 @@ class Counted:
 
         return np.asarray(self.y * self.log_mean - np.exp(self.log_mean) - gammaln(self.y + 1))[:, None]
 
-    def scores(self, weights: FloatArray) -> FloatArray:
-        """w (y − μ) z."""
-        return _outer((weights.sum(axis=1) * (self.y - np.exp(self.log_mean)))[:, None], self.z)
+    def score(self) -> Score:
+        """(y − μ) z."""
+        return Score(np.zeros((1, 1)), (np.exp(self.log_mean) - self.y)[:, None], self.z)
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w μ z zᵀ; the same whatever was seen."""
@@ -141,11 +152,10 @@ class Measured:
         """−½ e² − τ − ½ log 2π."""
         return np.asarray(-0.5 * self.away**2 - self.log_deviation - 0.5 * np.log(2 * np.pi))[:, None]
 
-    def scores(self, weights: FloatArray) -> FloatArray:
-        """w (e z / σ, e² − 1)."""
-        total = weights.sum(axis=1)
-        slope = (total * self.away * np.exp(-self.log_deviation))[:, None] * self.z
-        return np.column_stack([slope, total * (self.away**2 - 1.0)])
+    def score(self) -> Score:
+        """(e z / σ, e² − 1)."""
+        slope = (self.away * np.exp(-self.log_deviation))[:, None] * self.z
+        return Score(np.ones((1, 1)), np.zeros((len(slope), 1)), np.column_stack([slope, self.away**2 - 1.0]))
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w (z zᵀ/σ², 2 e z/σ; ·, 2 e²), of which the mean has no cross terms."""
@@ -158,6 +168,6 @@ class Measured:
         return result
 
 
-def _outer(residuals: FloatArray, z: FloatArray) -> FloatArray:
-    """residual ⊗ z of every row, shape (n, T p)."""
-    return np.asarray((residuals[:, :, None] * z[:, None, :]).reshape(len(z), -1))
+def over_columns(combine: Callable[[FloatArray, FloatArray], FloatArray], values: FloatArray) -> FloatArray:
+    """The columns of an array combined into one, shape (n,): quicker than along a short axis."""
+    return reduce(combine, values.T)

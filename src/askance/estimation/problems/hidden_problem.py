@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,11 +20,30 @@ from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.evidence.responses import Responses
 from askance.evidence.totals import total
 from askance.models.hidden import Factor, HiddenVariables, Variable
+from askance.models.laws import over_columns
 
 # Scores below this are what is left of terms that cancel.
 _ROUNDING = 1e-14
 # An effect in log-odds, in logarithms of a mean, or in standard deviations, that leads to other maxima.
 _STRONG = 2.0
+
+
+class _Scored(NamedTuple):
+    """The score (Φ_h − m) ⊗ z of one law, as a part of that of every combination h.
+
+    Attributes:
+        block: its parameters.
+        inside: 1 for the combinations that it is about, else 0, shape (H,).
+        table: Φ, shape (T, H), 0 for others.
+        mean: m, shape (n, T).
+        z: shape (n, p).
+    """
+
+    block: slice
+    inside: FloatArray
+    table: FloatArray
+    mean: FloatArray
+    z: FloatArray
 
 
 class HiddenPass:
@@ -64,17 +83,38 @@ class HiddenPass:
         """P(h | x, o, y), shape (n, H), and log P(o, y | x), shape (n,), for S(o | h) of the report of every row."""
         with np.errstate(divide="ignore"):
             joint = np.log(likelihood) + self._log
-        top = joint.max(axis=1, keepdims=True)
-        shares = np.exp(joint - top)
-        total = shares.sum(axis=1)
-        return shares / total[:, None], np.log(total) + top[:, 0]
+        top = over_columns(np.maximum, joint)
+        shares = np.exp(joint - top[:, None])
+        total = over_columns(np.add, shares)
+        return shares / total[:, None], np.log(total) + top
+
+    @cached_property
+    def _scored(self) -> list[_Scored]:
+        scored = []
+        for block, members, law in self._parts:
+            score, inside = law.score(), np.zeros(self._log.shape[1])
+            inside[members] = 1.0
+            table = np.zeros((len(score.table), len(inside)))
+            table[:, members] = score.table
+            scored.append(_Scored(block, inside, table, score.mean, score.z))
+        return scored
 
     def scores(self, weights: FloatArray) -> FloatArray:
         """Σ_h w_h times the complete score of h, shape (n, d), for w of shape (n, H)."""
         result = np.zeros((len(weights), self.model.dimension))
-        for block, members, law in self._parts:
-            result[:, block] += law.scores(weights[:, members])
+        for part in self._scored:
+            away = weights @ part.table.T - (weights @ part.inside)[:, None] * part.mean
+            result[:, part.block] += (away[:, :, None] * part.z[:, None, :]).reshape(len(weights), -1)
         return result
+
+    def squares(self, weights: FloatArray) -> FloatArray:
+        """Σ of w_h times the outer square of the complete score of h, over rows and combinations, shape (d, d)."""
+        result = np.zeros((self.model.dimension,) * 2)
+        for place, one in enumerate(self._scored):
+            for other in self._scored[place:]:
+                if (one.inside * other.inside).any():
+                    result[one.block, other.block] += _crossed(weights, one, other)
+        return np.asarray(np.triu(result) + np.triu(result, 1).T)
 
     def complete_information(self, weights: FloatArray, *, expected: bool = False) -> FloatArray:
         """Σ of w_h times the complete information of h over rows and combinations, shape (d, d)."""
@@ -83,11 +123,18 @@ class HiddenPass:
             result[block, block] += law.information(weights[:, members].sum(axis=1), expected)
         return result
 
-    def combination(self, h: int) -> FloatArray:
-        """The complete score of one combination, shape (n, d)."""
-        only = np.zeros((len(self._log), self._log.shape[1]))
-        only[:, h] = 1.0
-        return self.scores(only)
+
+def _crossed(weights: FloatArray, a: _Scored, b: _Scored) -> FloatArray:
+    """Σ_h w_h times the scores of two laws, one by the other, over rows: Σ_h w_h (Φ_h − m)(Ψ_h − m′)ᵀ ⊗ z z′ᵀ."""
+    total = weights @ (a.inside * b.inside)
+    left, right = weights @ (a.table * b.inside).T, weights @ (b.table * a.inside).T
+    result = np.empty((len(a.table), a.z.shape[1], len(b.table), b.z.shape[1]))
+    for s, phi in enumerate(a.table):
+        for t, psi in enumerate(b.table):
+            away = total * b.mean[:, t] - right[:, t]
+            spread = weights @ (phi * psi) - left[:, s] * b.mean[:, t] + a.mean[:, s] * away
+            result[s, :, t] = a.z.T @ (spread[:, None] * b.z)
+    return result.reshape(len(a.table) * a.z.shape[1], -1)
 
 
 def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvature: int) -> tuple[FloatArray, ...]:
@@ -113,11 +160,8 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
         squares = ones if block.squares is None else block.squares
         return *sums, score.T @ (squares[:, None] * score)
     if curvature == OBSERVED:
-        curved = at.complete_information(ones[:, None] * r) + score.T @ (ones[:, None] * score)
-        for h in range(r.shape[1]):
-            own = at.combination(h)
-            curved -= own.T @ ((ones * r[:, h])[:, None] * own)
-        return *sums, curved
+        told = ones[:, None] * r
+        return *sums, at.complete_information(told) + score.T @ (ones[:, None] * score) - at.squares(told)
     assert curvature == EXPECTED
     curved = np.zeros((model.dimension,) * 2)
     for row in block.S:
