@@ -320,6 +320,12 @@ def test_arms_that_are_refused_by_command(folder: Path, arms: str, more: tuple[s
     assert_one_line(outcome, (words,))
 
 
-def test_what_arms_do_not_have(folder: Path) -> None:
-    outcome = call("sensitivity", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", "--arm", "version")
-    assert_one_line(outcome, ("the answers came in 3 ways; allowed: one design",))
+def test_other_readings_of_arms(folder: Path) -> None:
+    words = ("sensitivity", "survey.csv", "--formula", "said ~ age", "--designs", "arms.toml", "--arm", "version")
+    printed = parsed(call(*words, "--share", "0.1", "--json"))
+    assert [row["name"].partition(" (")[0] for row in printed["scenarios"]] == [
+        "as planned",
+        "10 % truth",
+        "10 % refuse",
+        "10 % random",
+    ]

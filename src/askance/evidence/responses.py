@@ -199,8 +199,9 @@ class Responses(Generic[C]):
         return self._through({arm: cast("C", channel.named(purpose)) for arm, channel in self.arms.items()})
 
     def through(self, channel: Any) -> Self:
-        """The same reports, taken as having come through another channel, all of them."""
-        return self._through(dict.fromkeys(self.arms, channel))
+        """The same reports, taken as having come through another channel, all of them; or one for every arm."""
+        arms = dict(channel) if isinstance(channel, Mapping) else dict.fromkeys(self.arms, channel)
+        return self._through(arms)
 
     def _through(self, arms: dict[Label, C]) -> Self:
         new = {channel.fingerprint: arms[arm] for arm, channel in self.arms.items()}

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from askance._arrays import FloatArray
 from askance._checks import Number, as_fraction, as_probability, shorten, shown
 from askance._kernels.draw import TOTAL
 from askance.channels.finite import FiniteChannel
@@ -32,11 +33,16 @@ def safest_observation(channel: FiniteChannel) -> Any:
     >>> safest_observation(ForcedResponse("2/3", "1/6")), safest_observation(Crosswise("1/6"))
     ('no', 'same')
     """
-    first, others = channel.matrix[:, 0], channel.matrix[:, 1:].max(axis=1)
+    return channel.observations.labels[safest_of(channel.matrix)]
+
+
+def safest_of(matrix: FloatArray) -> int:
+    """`safest_observation` of a table P(o | y), as its row."""
+    first, others = matrix[:, 0], matrix[:, 1:].max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(first > 0, first / others, 0.0)  # infinite for what the first output alone can produce
     safest = ratio >= ratio.max() * (1 - 1e-9)  # probabilities are rounded to whole numbers out of 2⁶²
-    return channel.observations.labels[int(np.argmax(safest))]
+    return int(np.argmax(safest))
 
 
 def with_noncompliance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance._checks import Number, as_fraction, as_probability
+from askance._checks import Number
 from askance.channels.finite import FiniteChannel
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
 from askance.estimation.entry import solve
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
+from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
-from askance.evidence.together import Together, through_channels
+from askance.evidence.together import Together, several, through_channels
 from askance.formats.figure_file import new_figure, write_figure
 from askance.models.enumerated import Enumerated
+from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Softmax
-from askance.survey.alternative_channels import Behaviour, refusal_of, with_bias, with_noncompliance
+from askance.survey.alternative_channels import Behaviour
+from askance.survey.readings import Arms, Trait, readings
 from askance.survey.sensitivity_summary import marked_name, sensitivity_summary, sensitivity_table
 from askance.tables import Table, Tabulated, as_json
 
@@ -39,7 +42,7 @@ class Scenario:
 
     Attributes:
         name: in a few words.
-        channel: what the reports are taken to have come through.
+        arms: what the reports of every arm are taken to have come through; without arms, of None.
         fit: None where the channel identifies nothing, or can never have given some of the reports.
         test: whether the channel can have produced the frequencies of the reports.
         refuse_as: where some respondents always give one report, which.
@@ -47,11 +50,17 @@ class Scenario:
     """
 
     name: str
-    channel: FiniteChannel
+    arms: Arms
     fit: Fit | None
     test: ChannelTest
     refuse_as: Any = None
     bias: str | None = None
+
+    @property
+    def channel(self) -> FiniteChannel:
+        """The channel of all reports, where there is one."""
+        (channel,) = self.arms.values()
+        return channel
 
     @property
     def plausible(self) -> bool:
@@ -64,6 +73,8 @@ class Scenario:
             table = self.fit.prevalence(confidence=confidence, population=True)
             first = (column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper))
             return ProbabilityTable(table.outputs, *first)
+        if isinstance(self.fit, HiddenFit):
+            return self.fit.shares(self.fit.model.factors[0].name, confidence=confidence)
         return self.fit.probabilities(confidence) if isinstance(self.fit, DistributionFit) else None
 
 
@@ -112,7 +123,7 @@ class Sensitivity(Tabulated):
                     "refuse_as": as_json(scenario.refuse_as),
                     "plausible": scenario.plausible,
                     "channel_test": scenario.test.to_json(),
-                    "channel": scenario.channel.specification(),
+                    "channel": several([channel.specification() for channel in scenario.arms.values()]),
                     **_coefficients(scenario.fit, confidence),
                     "shares": _shares_as_json(scenario.shares(confidence)),
                 }
@@ -134,26 +145,30 @@ def _shares_as_json(shares: ProbabilityTable | None) -> dict[str, Any] | None:
 
 
 def sensitivity(
-    model: Enumerated | Softmax,
+    model: Enumerated | Softmax | HiddenVariables,
     evidence: Tally | Responses | Together,
     *,
     shares: Sequence[Number] = ("0.02", "0.05", "0.1"),
     behaviours: Sequence[Behaviour] = ("truth", "refuse", "random"),
     refuse_as: Any = None,
     biases: Mapping[str, Sequence[Number]] | None = None,
-    method: str = "one-step",
+    method: str | None = None,
     **options: Any,
 ) -> Sensitivity:
     """Fit the same reports under the planned channel and under others that might have been real.
+
+    Where there are several arms, the same share ignores the device in each. Where more is hidden than the answer (who
+    cheats, how many items of a list hold), some refuse or report at random whatever is true of them; nobody tells the
+    truth, which such reports cannot.
 
     Args:
         model: what to fit.
         evidence: the reports, through the planned channel.
         shares: shares of respondents who ignore the device.
         behaviours: what they do instead, see `with_noncompliance`.
-        refuse_as: the report of those who refuse; default: `safest_observation`.
+        refuse_as: the report of those who refuse, or {arm: report}; default: `safest_observation`, about the trait.
         biases: {parameter of the design: shifts of its probability}; who gets the difference, see `with_bias`.
-        method: of `estimate`.
+        method: of `estimate`; default: as there.
         options: passed to it.
 
     >>> from askance import Enumerated, ForcedResponse, Tally
@@ -177,57 +192,29 @@ def sensitivity(
     ----------------------------------------
     below shares: 95 % intervals, for the population; below coefficients: standard errors
     """
+    whole = through_channels(evidence)
+    planned: Arms = {None: whole.channel} if of_answers(whole) else whole.arms
+    trait = Trait(model.values[0], model.factors[0].outputs.labels[0]) if isinstance(model, HiddenVariables) else None
     scenarios = []
-    evidence = through_channels(evidence)
-    if len(evidence.channels) > 1:
-        raise InputError(
-            f"the answers came in {len(evidence.channels)} ways; allowed: one design.",
-            remedy="Read each arm by itself, from its own rows.",
-        )
-    for name, channel, about in _readings(evidence.channel, shares, behaviours, refuse_as, biases or {}):
-        reread = _reread(evidence, channel)
+    for reading in readings(planned, trait, shares, behaviours, refuse_as, biases or {}):
+        reread = _reread(whole, reading.arms)
         try:
             fit = solve(model, reread, method, **options).fit  # its messages stay in its diagnostics
         except (NotIdentifiedError, IncompatibleEvidenceError):
-            if channel is evidence.channel:
+            if reading.arms is planned:
                 raise
             fit = None
-        quick = channel is evidence.channel or len(channel.observations) == 2
-        test = channel_fit_test(reread) if quick else channel_fit_test(reread, replicates=_FEW_REPLICATES)
-        scenarios.append(Scenario(name, channel, fit, test, **about))
+        quick = reading.arms is planned or all(len(one.observations) == 2 for one in planned.values())
+        test = channel_fit_test(reread, replicates=0 if trait else 999 if quick else _FEW_REPLICATES)
+        scenarios.append(Scenario(reading.name, reading.arms, fit, test, reading.refuse_as, reading.bias))
     return Sensitivity(tuple(scenarios))
 
 
-def _readings(
-    planned: FiniteChannel,
-    shares: Sequence[Number],
-    behaviours: Sequence[Behaviour],
-    refuse_as: Any,
-    biases: Mapping[str, Sequence[Number]],
-) -> Iterator[tuple[str, FiniteChannel, dict[str, Any]]]:
-    """Name, channel and what else is said of every reading, the planned one first."""
-    yield "as planned", planned, {}
-    square = len(planned.observations) == len(planned.outputs)
-    refusal = refusal_of(planned, refuse_as)
-    for share in shares:
-        percent = f"{100 * float(as_probability(share, 'share')):g} %"
-        for behaviour in behaviours:
-            if behaviour == "refuse":
-                channel = with_noncompliance(planned, share, behaviour, refuse_as=refusal)
-                yield f"{percent} refuse ({refusal})", channel, {"refuse_as": refusal}
-            elif behaviour != "truth" or square:
-                yield f"{percent} {behaviour}", with_noncompliance(planned, share, behaviour), {}
-    for parameter, shifts in biases.items():
-        for shift in shifts:
-            biased = with_bias(planned, parameter, shift)
-            yield f"{parameter} {float(as_fraction(shift, 'shift')):+g}", biased, {"bias": parameter}
-
-
-def _reread(evidence: Tally | Responses, channel: FiniteChannel) -> Tally | Responses:
-    """The same reports, taken as having come through another channel."""
+def _reread(evidence: Tally | Responses, arms: Arms) -> Tally | Responses:
+    """The same reports, taken as having come through other channels."""
     if of_answers(evidence):
-        return Tally(channel, evidence.counts)
-    return evidence.through(channel)
+        return Tally(arms[None], evidence.counts)
+    return evidence.through(arms)
 
 
 def plot_sensitivity(table: Sensitivity, parameter: str, path: str | Path | None = None) -> Any:

@@ -82,8 +82,13 @@ def _notes(table: Sensitivity) -> list[str]:
 
 def _device(scenario: Scenario) -> str:
     """What all probabilities of a biased device are: the others may have had to make room."""
-    probabilities = device_probabilities(scenario.channel).items()
-    return f"{scenario.name} means {', '.join(f'{name} {float(p):.4g}' for name, p in probabilities)}"
+    told = []
+    for arm, channel in scenario.arms.items():
+        probabilities = device_probabilities(channel)
+        if scenario.bias in probabilities:
+            values = ", ".join(f"{name} {float(p):.4g}" for name, p in probabilities.items())
+            told.append(values if len(scenario.arms) == 1 else f"{values} in arm {arm}")
+    return f"{scenario.name} means {'; '.join(told)}"
 
 
 class _Figure(NamedTuple):
