@@ -35,6 +35,7 @@ from askance.survey.arms import (
 from askance.survey.codebook import Codebook
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
+from askance.survey.list_checks import list_checks
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Table
 
@@ -163,6 +164,7 @@ def regress(
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
         "" if which is None or not isinstance(model, Softmax) else agreement_message(fit),
         _on_clusters(groups),
+        *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else ()),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
     return replace(fit, diagnostics=diagnostics, design=design)

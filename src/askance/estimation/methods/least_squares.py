@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from askance._arrays import FloatArray
-from askance.design.covariances import invert_information
 from askance.errors import ConvergenceWarning
 from askance.estimation.methods.common import choose_covariance_kind
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
@@ -38,7 +36,7 @@ def fit_least_squares(problem: MeansProblem, *, covariance: CovarianceKind | Non
         gone += [names[-1]] if ends[-1].escaped else []
     spread = np.full((len(theta), len(theta)), np.nan)
     if not gone:
-        inverse = inverted_slopes(problem, theta)
+        inverse = problem.inverse(theta)
         spread = np.asarray(inverse @ problem.score_covariance(problem.rows, theta, 0) @ inverse.T / n)
     text = _RAN_OFF.format(" and ".join(gone)) if gone else ""
     converged = all(end.converged for end in ends)
@@ -52,13 +50,3 @@ def fit_least_squares(problem: MeansProblem, *, covariance: CovarianceKind | Non
         diagnostics=Diagnostics(sum(end.iterations for end in ends), messages=(text,) if text else ()),
         notices=problem.robust_notices if converged else (*problem.robust_notices, *notices),
     )
-
-
-def inverted_slopes(problem: MeansProblem, theta: FloatArray) -> FloatArray:
-    """A⁻¹, shape (d, d); refused where the covariates of a group do not tell."""
-    A = problem.slopes(theta)
-    diagonal = np.zeros_like(A)
-    for own in problem.model.blocks.values():
-        diagonal[own, own] = A[own, own]
-    invert_information(diagonal, problem.parameter_names, "the groups")
-    return np.asarray(np.linalg.inv(A))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.design.covariances import invert_information
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.conditional import Block, Rows, times, weighted
@@ -103,6 +104,15 @@ class MeansProblem(ResponsesProblem):
             return (result,)
 
         return np.asarray(self.rows.total(of)[0] / self.rows.total_weight)
+
+    def inverse(self, theta: FloatArray) -> FloatArray:
+        """The inverse of `slopes`, shape (d, d); refused where the covariates of a group do not tell."""
+        A = self.slopes(theta)
+        diagonal = np.zeros_like(A)
+        for own in self.model.blocks.values():
+            diagonal[own, own] = A[own, own]
+        invert_information(diagonal, self.parameter_names, "the groups")
+        return np.asarray(np.linalg.inv(A))
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """ψ of every row of a block, with weights and the sign of a gradient, shape (n, d)."""
