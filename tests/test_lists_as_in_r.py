@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import ListExperiment, regress
+from askance import ListExperiment, list_checks, regress
 
 from .real_data import needs_data
 
@@ -57,10 +57,14 @@ def test_the_difference_in_means(name: str) -> None:
     assert (share.estimate[1], share.standard_error[1]) == pytest.approx(expected[:2], rel=1e-6)
 
 
-@pytest.mark.parametrize(("name", "height"), [("race", -1425.716), ("affirm", -1415.4)])
+@pytest.mark.parametrize(("name", "height"), [("race", -1425.716), ("affirm", -1415.418)])
 def test_a_multinomial_law(name: str, height: float) -> None:
     fit = regress(FORMULA, survey(name), ListExperiment(3), arm="treat", covariance="observed")
-    assert fit.log_likelihood == pytest.approx(height, abs=0.05)
+    assert fit.log_likelihood == pytest.approx(height, abs=0.001)
+    law = list_checks(fit, ListExperiment(3)).law
+    assert law is not None
+    assert law.statistic == pytest.approx(2 * (height - answers(f"{name} ml sensitive")[0][2]), abs=0.01)
+    assert law.degrees_of_freedom == 10
     if name == "race":
         assert (fit.theta[1], fit.standard_errors[1]) == pytest.approx((1.934, 0.565), abs=0.002)
 
@@ -83,3 +87,15 @@ def test_two_sensitive_items_with_the_same_controls() -> None:
     for place, name in enumerate(("affirm", "race")):
         alone = regress(FORMULA, survey(name), ListExperiment(3), arm="treat", method="linear")
         np.testing.assert_allclose(both.theta[5 * place : 5 * place + 5], alone.theta[:5], atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "rejected"), [("race", True), ("affirm", False)])
+def test_design_effects(name: str, rejected: bool) -> None:
+    fit = regress("y ~ 1", survey(name), ListExperiment(3), arm="treat")
+    checks = list_checks(fit, ListExperiment(3))
+    (test,) = checks.design_effect
+    assert test.p_value == pytest.approx(answers(f"{name} ict.test p")[0][0], abs=1e-9)
+    assert test.rejected is rejected
+    # The likelihood under independence is 1.7 errors from the difference in means; of affirm, 2.4.
+    assert checks.hausman is not None
+    assert checks.hausman.test.statistic == pytest.approx({"race": 1.73, "affirm": 2.40}[name] ** 2, abs=0.05)

@@ -12,6 +12,8 @@ from askance.survey.codebook import Question as Question
 from askance.survey.codebook import read_codebook as read_codebook
 from askance.survey.files import read_table as read_table
 from askance.survey.formula import FormulaDesign as FormulaDesign
+from askance.survey.list_checks import ListChecks as ListChecks
+from askance.survey.list_checks import list_checks as list_checks
 from askance.survey.regress import regress as regress
 from askance.survey.sensitivity import Sensitivity as Sensitivity
 from askance.survey.sensitivity import sensitivity as sensitivity

@@ -92,9 +92,10 @@ def _design_effects(fit: HiddenFit, design: ListExperiment) -> Iterator[DesignEf
 
 
 def _law_in_words(fit: HiddenFit, design: ListExperiment) -> str:
-    if not isinstance(fit.model, CountMeans):
+    model: Any = fit.model
+    if not isinstance(model, CountMeans):
         return design.law
-    if fit.model.link == "linear":
+    if model.link == "linear":
         return "no law is assumed: the means of both groups are linear in the covariates, or approximated so"
     return "no law is assumed: the share is logistic in the covariates, and so is the mean number of items"
 
@@ -173,6 +174,6 @@ def _on_hausman(found: MeansAndLikelihood, design: ListExperiment, rejected: boo
         return f"{head}: {figures}; they differ: there is a design effect"
     hint = "rejects too" if rejected else "does not reject, which speaks for the first"
     return (
-        f"{head}: {figures}; they differ: items are not independent of the answer given the covariates (see dependent), "
-        f"or there is a design effect; the design-effect test {hint}"
+        f"{head}: {figures}; they differ: items are not independent of the answer given the covariates (dependent), or "
+        f"there is a design effect; the design-effect test {hint}"
     )

@@ -1,6 +1,7 @@
 """Whether a sensitive item changes what is said of the others: a test of list experiments (Blair and Imai 2012).
 
-Where it does not, the shares of items and answer follow from the distribution functions of treated (F₁) and controls (F₀),
+Where it does not, the shares of items and answer follow from the distribution functions F₁ of the treated and F₀ of the
+controls,
 
     π(y, yes) = F₀(y) − F₁(y),   π(y, no) = F₁(y) − F₀(y − 1),
 
@@ -65,7 +66,9 @@ class DesignEffectTest(Tabulated):
         """What the test finds, in a line."""
         verdict = "no design effect is seen"
         if self.rejected:
-            verdict = "the sensitive item changes other answers" if self.p_all < _LEVEL else "a design effect is suspected"
+            verdict = (
+                "the sensitive item changes other answers" if self.p_all < _LEVEL else "a design effect is suspected"
+            )
         lowest = int(np.argmin(self.shares))
         cell = f"the least share is {self.shares[lowest]:.3f} ({self.errors[lowest]:.3f}), {self.answers[lowest]} with "
         return (
@@ -156,7 +159,7 @@ def _mixture(spread: FloatArray) -> FloatArray:
     for k in range(d + 1):
         for zeros in combinations(range(d), k):
             A, B = list(zeros), [i for i in range(d) if i not in zeros]
-            inverse = np.linalg.inv(spread[np.ix_(A, A)])
+            inverse: FloatArray = np.asarray(np.linalg.inv(spread[np.ix_(A, A)]), dtype=np.float64)
             cross = spread[np.ix_(B, A)]
             weights[k] += _orthant(inverse) * _orthant(spread[np.ix_(B, B)] - cross @ inverse @ cross.T)
     return weights

@@ -52,7 +52,8 @@ def means_and_likelihood(
     def influence(block: Block) -> FloatArray:
         at = HiddenPass(problem.model, theta, block.x)
         own = at.scores(at.posterior(block.S[block.codes])[0]) @ of_theta.T
-        return np.hstack([part.influence(block, at, own) for part in parts]) - means.equations(block, delta) @ inverse.T
+        linear = means.equations(block, delta) @ inverse.T
+        return np.asarray(np.hstack([part.influence(block, at, own) for part in parts]) - linear)
 
     difference = np.concatenate([part.pi for part in parts]) - delta[places]
     covariance = problem.spread(influence) / n
@@ -60,7 +61,9 @@ def means_and_likelihood(
     values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
     told = values > _SAME**2
     statistic, freedom = float((((difference / size) @ vectors)[told] ** 2 / values[told]).sum()), int(told.sum())
-    test = HausmanTest(difference, covariance, statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0)
+    test = HausmanTest(
+        difference, covariance, statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0
+    )
     averages = tuple(float(part.mean_z @ delta[part.own]) for part in parts)
     return MeansAndLikelihood(test, tuple(part.average for part in parts), averages)
 

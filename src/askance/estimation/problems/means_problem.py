@@ -67,14 +67,15 @@ class MeansProblem(ResponsesProblem):
         """o − m(x) of the rows of a block, shape (n,)."""
         return np.asarray(self._values[block.part][block.codes] - self.model.mean(theta, block.x, block.part))
 
-    def equations(self, block: Block, theta: FloatArray) -> FloatArray:
+    def equations(self, block: Block, theta: FloatArray, *, spread: bool = False) -> FloatArray:
         """ψ of every row, without its weight, shape (n, d).
 
-        With a linear mean, errors are divided by 1 − h, with h the leverage of the row in its group (HC3).
+        For the `spread` of a linear mean, errors are divided by 1 − h, with h the leverage of the row in its group
+        (HC3).
         """
         name = self.model.groups[block.part][-1]
         own, error = self.model.part(name, theta, block.x), self.errors(block, theta)
-        if self.model.link == "linear":
+        if spread and self.model.link == "linear":
             counted = 1.0 if block.weights is None or block.squares is None else block.squares / block.weights
             leverage = counted * ((own.z @ self._inverses[block.part]) * own.z).sum(axis=1)
             error = error / np.maximum(1 - leverage, np.finfo(np.float64).eps)
@@ -116,7 +117,7 @@ class MeansProblem(ResponsesProblem):
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """ψ of every row of a block, with weights and the sign of a gradient, shape (n, d)."""
-        return -weighted(block, self.equations(block, theta))
+        return -weighted(block, self.equations(block, theta, spread=True))
 
     def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         """n · Cov of the mean of ψ, with weights and clusters, shape (d, d)."""
@@ -124,7 +125,7 @@ class MeansProblem(ResponsesProblem):
             return self._clustered(rows, theta, against)
 
         def squared(block: Block) -> tuple[FloatArray, ...]:
-            own = self.equations(block, theta)
+            own = self.equations(block, theta, spread=True)
             return (own.T @ times(own, block.squares),)
 
         return np.asarray(rows.total(squared)[0] * (self.n_observations / rows.total_weight**2))
