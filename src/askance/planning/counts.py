@@ -14,7 +14,11 @@ from askance.planning.hypothesis import Hypothesis
 from askance.planning.yes_reports import YesReports
 
 #: Up to so many respondents reports are counted; beyond, normal approximations hold to more digits than are shown.
-MOST_COUNTED = 200_000
+MOST_COUNTED = 100_000
+# So many n are tried at once.
+_CHUNK = 4096
+# How far the binomial quantile lies from the normal one, at most but for rare rates.
+_NEAR = 3
 # Rounding errors of the last digits decide nothing.
 _DIGITS = 1e-9
 
@@ -81,8 +85,12 @@ class CountTest:
         last = self._last_in_doubt(power)
         if last > MOST_COUNTED:
             return None
-        short = self.rejection(np.arange(1, last + 1), self.rate) < power - _DIGITS
-        return int(np.flatnonzero(short)[-1]) + 2 if short.any() else 1
+        for end in range(last, 0, -_CHUNK):  # from above, where the last that is too small is found first
+            n = np.arange(max(1, end - _CHUNK + 1), end + 1)
+            short = self.rejection(n, self.rate) < power - _DIGITS
+            if short.any():
+                return int(n[short][-1]) + 1
+        return 1
 
     def _last_in_doubt(self, power: float) -> int:
         """n beyond which power is certain.
@@ -147,9 +155,17 @@ def _at_most(k: IntArray, n: IntArray, rate: float) -> FloatArray:
 
 
 def _largest_within(n: IntArray, rate: float, level: float) -> IntArray:
-    """The largest k with P(K ≤ k) ≤ level, −1 where there is none, by bisection for all n at once."""
+    """The largest k with P(K ≤ k) ≤ level, −1 where there is none, by bisection for all n at once.
+
+    It starts near the normal quantile, where that brackets it.
+    """
+    from scipy.special import ndtri
+
     allowed = level * (1 + _DIGITS)
-    low, high = np.full_like(n, -1), n.copy()  # P(K ≤ low) is within the level, P(K ≤ high) is not
+    centre = np.floor(n * rate + ndtri(level) * np.sqrt(n * rate * (1 - rate)))
+    low, high = (np.clip(centre + shift, -1, n).astype(n.dtype) for shift in (-_NEAR, _NEAR))
+    low = np.where(_at_most(low, n, rate) <= allowed, low, -1)  # P(K ≤ low) is within the level,
+    high = np.where(_at_most(high, n, rate) > allowed, high, n)  # P(K ≤ high) is not
     while np.any(high - low > 1):
         middle = (low + high) // 2
         fits = _at_most(middle, n, rate) <= allowed

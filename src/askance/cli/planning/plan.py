@@ -23,6 +23,7 @@ from askance.cli.planning.plan_private import field_command, regression_command
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.guided import GuidedGroup, command
 from askance.cli.shared.options import FILE, NUMBER, Read, level_option, option, read_number, read_pair
+from askance.cli.shared.progress import working
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,19 +102,20 @@ def survey_command(plot: Path | None, **flags: Any) -> None:
     """
     goal, coefficient, prevalence = _goal(flags), flags["coefficient"], flags["prevalence"]
     guess = _guess(flags)
-    plan = lib.plan_survey(
-        guess.model,
-        _designs(flags),
-        guess.theta,
-        guess.x,
-        target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
-        method=flags["method"],
-        confidence=flags["confidence"],
-        effect=flags["effect"],
-        against=_other_arm(flags),
-        **{name: flags[name] for name in OF_TESTS},
-        **goal,
-    )
+    with working("predicting errors through all designs"):
+        plan = lib.plan_survey(
+            guess.model,
+            _designs(flags),
+            guess.theta,
+            guess.x,
+            target=lib.Share(NO_YES[1]) if coefficient is None else coefficient,
+            method=flags["method"],
+            confidence=flags["confidence"],
+            effect=flags["effect"],
+            against=_other_arm(flags),
+            **{name: flags[name] for name in OF_TESTS},
+            **goal,
+        )
     show_plan(plan, plot, f"at prevalence {prevalence:g}", text=flags["text"], prevalence=prevalence)
 
 
