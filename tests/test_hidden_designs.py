@@ -1,9 +1,7 @@
-"""Designs with nuisances: shares from exact frequencies, and the numbers of others."""
+"""Designs with nuisances: shares from exact frequencies; what R says of them is in test_as_in_r."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 
 from askance import Responses, estimate, load, regress, save
-from askance._arrays import AnyArray, FloatArray
+from askance._arrays import AnyArray
 from askance.channels.armed_design import TRAIT
 from askance.channels.hidden_designs import (
     CheatingDetection,
@@ -26,8 +24,6 @@ from askance.channels.hidden_designs import (
 from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError
 from askance.estimation.results.hidden_fit import HiddenFit
-
-from .real_data import needs_data
 
 DESIGNS: dict[str, Callable[[], HiddenDesign]] = {
     "UQTunknown": lambda: UnrelatedQuestionUnknown(["4/5", "3/10"]),
@@ -188,58 +184,6 @@ def test_shares_count_everybody_with_their_weight() -> None:
     assert weighted.shares(TRAIT).estimate[1] == pytest.approx(np.average(q, weights=data["weight"]), rel=1e-12)
     with pytest.raises(InputError, match="weights and clusters"):
         weighted.profile_interval("trait:old")
-
-
-# -- the numbers of R --------------------------------------------------------------------------------------------------
-
-
-def _answers(case: str, function: str) -> dict[str, tuple[float, float, float]]:
-    with open(needs_data("r_answers.csv"), encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["case"] == case and row["function"] == function]
-    return {
-        row["parameter"]: tuple(float(row[name] or "nan") for name in ("estimate", "std_error", "log_likelihood"))  # type: ignore[misc]
-        for row in rows
-    }
-
-
-def _survey(case: str) -> tuple[list[str], FloatArray, FloatArray]:
-    with gzip.open(needs_data("r_designs.csv.gz"), "rt", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["model"] == case]
-    said = ["yes" if row["response"] == "1" else "no" for row in rows]
-    group = np.array([int(float(row["group"])) for row in rows])
-    x = np.array([[1.0, float(row["cov"])] for row in rows])
-    return said, group, x
-
-
-@pytest.mark.parametrize(("case", "nuisance"), [("UQTunknown", "pi"), ("SLD", "t")])
-def test_regressions_as_in_rrreg(case: str, nuisance: str) -> None:
-    said, group, x = _survey(case)
-    design = DESIGNS[case]()
-    evidence = Responses(design.arms).add(x, said, arm=group)
-    fit = estimate(design.model(["Intercept", "cov"]), evidence, covariance="observed")
-    theirs = _answers(case, "RRlog")
-    (other,) = design.nuisances
-    share = fit.shares(other)
-    ours = [*zip(fit.theta[:2], fit.standard_errors[:2], strict=True), (share.estimate[1], share.standard_error[1])]
-    for (estimate_, error), name in zip(ours, ("(Intercept)", "cov", nuisance), strict=True):
-        assert estimate_ == pytest.approx(theirs[name][0], abs=2.5e-4)
-        assert error == pytest.approx(theirs[name][1], rel=0.005)
-    # R stops a little short of the maximum.
-    assert theirs["cov"][2] - 1e-6 < fit.log_likelihood < theirs["cov"][2] + 1e-4
-
-
-@pytest.mark.parametrize("case", ["CDM", "CDMsym"])
-def test_rrreg_stops_short_of_the_maximum_with_cheaters(case: str) -> None:
-    """The same shares; its regression, which has no standard errors, ends far below the likelihood of ours."""
-    said, group, x = _survey(case)
-    design = DESIGNS[case]()
-    alone = estimate(design.model(["Intercept"]), Responses(design.arms).add(x[:, :1], said, arm=group))
-    shares = _answers(case, "RRuni")
-    honest_no, _, honest_yes, _ = alone.shares().estimate
-    assert alone.shares("cheats").estimate[1] == pytest.approx(shares["gamma"][0], abs=1e-4)
-    assert (honest_yes, honest_no) == pytest.approx((shares["pi"][0], shares["beta"][0]), abs=1e-4)
-    fit = estimate(design.model(["Intercept", "cov"]), Responses(design.arms).add(x, said, arm=group))
-    assert fit.log_likelihood > _answers(case, "RRlog")["cov"][2] + 10
 
 
 def test_fits_are_saved(tmp_path: Path) -> None:
