@@ -39,6 +39,12 @@ WORKING: dict[str, str] = {
     "randomize release": "randomize release IN:release.json --input people.csv -o OUT:new.jsonl",
     "fit": f"fit IN:people.csv {DESIGN} --save OUT:new.fit",
     "fit, drawn": f"fit IN:people.csv {DESIGN} --plot OUT:new.png",
+    "fit, for a paper": f"fit IN:people.csv {DESIGN} --table OUT:new.tex",
+    "predict": "predict people.fit IN:people.csv --table OUT:new.csv",
+    "predict by a fit": "predict IN:people.fit people.csv",
+    "test": "test IN:people.fit --zero age --table OUT:new.md",
+    "compare": "compare people.fit IN:people.fit --names one,two --table OUT:new.html",
+    "report": "report IN:people.fit -o OUT:new.html",
     "fit a state": "estimate IN:answers.state --save OUT:new.fit",
     "fit a model": "estimate answers.state --model IN:model.json --save OUT:new.fit",
     "fit a field": "estimate cliques.state --field --variables IN:field.toml --save OUT:new.field",
@@ -97,6 +103,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         f"plan regression {folder}/linear.toml --privacy-level 4 -o {folder}/release.json",
         f"randomize release {folder}/release.json --input {folder}/people.csv -o {folder}/linear.jsonl",
         f"aggregate {folder}/linear.jsonl -o {folder}/linear.state",
+        f"fit {folder}/people.csv {DESIGN} --save {folder}/people.fit",
         f"randomize file {folder}/forced.toml --input {folder}/people.csv --columns answer -o {folder}/answers.jsonl",
     ):
         assert call(*words.split()).code == 0

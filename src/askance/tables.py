@@ -317,6 +317,10 @@ class Tabulated:
         """The table as a data frame; see `Table.to_frame`."""
         return self.table().to_frame(backend)
 
+    def to_csv(self) -> str:
+        """The table as CSV, with all digits."""
+        return self.table().to_csv()
+
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of booktabs."""
         return self.table().to_latex()

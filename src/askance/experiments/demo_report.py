@@ -10,11 +10,11 @@ from typing import Any
 
 from askance import __version__
 from askance.experiments.demo_stories import STORIES, Story
-
-# The look is that of the report on the paper, by the same style sheet and the same figures and tables.
-from askance.experiments.report import figure_html, html_document, table_html
 from askance.experiments.runner import require_folder
 from askance.formats.disk import regular_target, write_whole
+
+# The look is that of the report on the paper, by the same style sheet and the same figures and tables.
+from askance.formats.html_page import figure_html, html_document, table_html
 
 TITLE = "askance: what can be learned from what people are willing to tell"
 _ABOUT = (

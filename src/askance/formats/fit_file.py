@@ -25,6 +25,7 @@ from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.formats.fields import REWRITE, Fields, describing
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
+from askance.formats.table_json import table_to_json, tables_from_json
 from askance.models.count_means import CountMeans
 from askance.models.enumerated import Enumerated
 from askance.models.hidden import HiddenVariables
@@ -99,6 +100,7 @@ def _content(fit: AnyFit) -> dict[str, Any]:
         "model": model_to_json(fit.model),
         "diagnostics": dataclasses.asdict(fit.diagnostics),
         **({"alarm": fit.alarm} if fit.alarm else {}),
+        **({"tables": [table_to_json(table) for table in fit.kept_tables]} if fit.kept_tables else {}),
     }
 
 
@@ -205,6 +207,7 @@ def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
             "channel": fields.read("channel", dict),
             "privacy_level": _or(fields, "privacy_level", math.inf),
             "alarm": fields.read("alarm", str) if "alarm" in content else "",
+            "kept_tables": tables_from_json(fields) if "tables" in content else (),
         }
         kind, own = _own_fields(model, fields)
         return kind(**common, **own)

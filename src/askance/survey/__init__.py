@@ -15,6 +15,8 @@ from askance.survey.formula import FormulaDesign as FormulaDesign
 from askance.survey.list_checks import ListChecks as ListChecks
 from askance.survey.list_checks import list_checks as list_checks
 from askance.survey.regress import regress as regress
+from askance.survey.report import report_page as report_page
+from askance.survey.report import write_report as write_report
 from askance.survey.sensitivity import Sensitivity as Sensitivity
 from askance.survey.sensitivity import sensitivity as sensitivity
 from askance.survey.tables import Columns as Columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from askance.cli.shared.options import JSON, confidence_option, option
 from askance.cli.shared.printing import Text, show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE, OutputFile
+from askance.cli.survey.saved_fits import TABLE_OPTION, keep_table
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError, NotIdentifiedError
 
@@ -36,12 +38,25 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
 @survey_options
 @confidence_option()
 @option(
-    "--save FILE", "keep the fit, with its formula and the levels of its columns; no respondents", OutputFile("fit")
+    "--save FILE",
+    "keep the fit, with its formula, the levels of its columns and the tables printed below it; no respondents",
+    OutputFile("fit"),
 )
 @option("--plot FILE", "draw the coefficients (.png, .svg, .pdf)", PICTURE)
+@TABLE_OPTION
+@option("--effects", "average effects of the variables of the formula too, in percentage points")
 @option("--by COLUMN", "shares by the groups of this column of the formula too (repeatable)", multiple=True)
 @JSON
-def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tuple[str, ...], **survey: Any) -> None:
+def fit_command(
+    confidence: float,
+    save: Path | None,
+    plot: Path | None,
+    table: Path | None,
+    by: tuple[str, ...],
+    *,
+    effects: bool,
+    **survey: Any,
+) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
 
     DATA is .csv, .tsv or .json (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav; exports of Qualtrics, LimeSurvey
@@ -58,8 +73,9 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     with working() as doing:
         result = fit_survey(doing, **survey)
         hidden = isinstance(result, lib.HiddenFit)
-        if hidden and plot is not None:
-            raise InputError("--plot draws the effects on an answer alone.", remedy="Leave it out.")
+        if hidden and (plot is not None or effects):
+            flag = "--plot" if plot is not None else "--effects"
+            raise InputError(f"{flag} is about effects on an answer alone.", remedy="Leave it out.")
         doing("averaging over respondents")
         shares = _hidden_shares(result, by, confidence) if hidden else _shares(result, by, confidence)
         doing("comparing arms")
@@ -67,8 +83,12 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
         doing("testing the design")
         assert result.evidence is not None
         test = None if hidden else lib.channel_fit_test(result.evidence)  # hidden variables fit most reports
+        changes = result.marginal_effects(confidence=confidence) if effects else None
         if save is not None:
-            files.save(result, save)
+            titled = [replace(each.table(), title=each.table().title or f"Shares of {n}") for n, each in shares.items()]
+            others = [each for each in (changes, arms, test) if each is not None]
+            files.save(result.with_tables(*titled, *others), save)
+        keep_table(result.table(confidence), table)
         if plot is not None:
             from askance.survey.plots import plot_coefficients
 
@@ -77,6 +97,8 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     below = [
         f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
     ]
+    if changes is not None:
+        below.append(f"\n{changes.summary()}")
     if arms is not None:
         below.append(f"\n{arms.summary()}")
     if hidden:
@@ -95,6 +117,8 @@ def fit_command(confidence: float, save: Path | None, plot: Path | None, by: tup
     else:
         first, *others = shares.values()
         more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
+    if changes is not None:
+        more["effects"] = changes.to_json()
     if arms is not None:
         more["arms"] = arms.to_json()
     content = {key: value for key, value in content.items() if key in _ABOUT}

@@ -20,7 +20,7 @@ from askance.errors import InputError
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "refuse_as", "designs", "arm", "treated", "source", "no_labels", "codebook"),
+    *("by", "table", "effects", "refuse_as", "designs", "arm", "treated", "source", "no_labels", "codebook"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -113,6 +113,7 @@ class Fit(Tabulated):
         privacy_level: of the channel; infinite when there is no guarantee.
         diagnostics: what happened on the way.
         alarm: why the reports cannot have come through the channel; empty where they can.
+        kept_tables: what was computed while the respondents were at hand, and is kept with the fit; see `with_tables`.
     """
 
     model: Any
@@ -128,6 +129,7 @@ class Fit(Tabulated):
     privacy_level: float
     diagnostics: Any = field(default_factory=Diagnostics)
     alarm: str = ""
+    kept_tables: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
@@ -148,6 +150,15 @@ class Fit(Tabulated):
     def repaired(self) -> bool:
         """Whether something beside the data decided, because they led outside the model: a prior, a ridge."""
         return bool(self.diagnostics.repaired)
+
+    def with_tables(self, *results: Table | Tabulated) -> Self:
+        """The fit with the tables of further results, which files keep and reports show.
+
+        A file holds no respondents, and shares or effects of those who were asked cannot be computed from it: they are
+        kept as tables. `save(fit.with_tables(fit.prevalence(), fit.marginal_effects()), path)`.
+        """
+        tables = (result.table() if isinstance(result, Tabulated) else result for result in results)
+        return replace(self, kept_tables=(*self.kept_tables, *tables))
 
     # -- errors and tests ----------------------------------------------------------------------------------------------
 

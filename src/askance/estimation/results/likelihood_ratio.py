@@ -24,6 +24,7 @@ _ONE_STEP = (
     "one-step estimates come close to the maxima of the likelihood but are not there: the statistic has the same "
     "limit, and differs in small samples; method='marginal' gives the exact one"
 )
+_LOADED = "fits from files hold no respondents: that both are of the same ones was not checked"
 _ROBUST = "the test trusts the model; the robust standard errors of these fits do not enter it"
 
 
@@ -58,7 +59,7 @@ def likelihood_ratio_test(full: RegressionFit, restricted: RegressionFit) -> Lik
 
     _require_same_data(full, restricted)
     dropped = _dropped(full, restricted)
-    notes: list[str] = []
+    notes = [] if full.evidence is not None and restricted.evidence is not None else [_LOADED]
     for fit in (full, restricted):
         _require_likelihood(fit)
         if fit.method == "one-step" and _ONE_STEP not in notes:
