@@ -42,7 +42,7 @@ _OUTCOME_FIELDS = {"name": str, "family": str, "apart": bool, **dict.fromkeys(("
 _OTHERS = {
     "enumerated": ("outputs",),
     "softmax": ("outputs",),
-    "hidden-variables": ("outcomes",),
+    "hidden-variables": ("outcomes", "covariates"),
     "count-means": ("outputs",),
     "random-field": ("covariates",),
 }
@@ -57,7 +57,7 @@ def model_to_json(model: FittedModel) -> dict[str, Any]:
         return {
             "kind": "hidden-variables",
             "factors": [_factor_to_json(factor) for factor in model.factors],
-            **({"outcomes": outcomes} if outcomes else {}),
+            **({"outcomes": outcomes, "covariates": list(model.covariates)} if outcomes else {}),
         }
     if isinstance(model, CountMeans):
         return {
@@ -113,6 +113,7 @@ def model_from_json(fields: Fields) -> FittedModel:
             return HiddenVariables(
                 [_factor_from_json(Fields(factor, fields.name)) for factor in content["factors"]],
                 [_outcome_from_json(Fields(outcome, fields.name)) for outcome in outcomes],
+                fields.read("covariates", list) if outcomes else None,
             )
     if kind == "count-means":
         with describing(fields.name, "a model", REWRITE, (TypeError, ValueError)):

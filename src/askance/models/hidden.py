@@ -124,6 +124,7 @@ class HiddenVariables:
     Args:
         factors: the variables, each after those on which it depends.
         outcomes: what else was seen, explained by covariates and hidden variables.
+        covariates: names of the columns of x, in their order; default: as variables name them. Outcomes follow.
 
     >>> trait = Factor("trait", ["no", "yes"], ["Intercept", "age"])
     >>> model = HiddenVariables([trait, Factor("cheats", ["no", "yes"], ["Intercept"])])
@@ -135,13 +136,24 @@ class HiddenVariables:
     array([[0.375, 0.125, 0.375, 0.125]])
     """
 
-    def __init__(self, factors: Sequence[Factor], outcomes: Sequence[Outcome] = ()) -> None:
+    def __init__(
+        self,
+        factors: Sequence[Factor],
+        outcomes: Sequence[Outcome] = (),
+        covariates: Sequence[str] | None = None,
+    ) -> None:
         self.factors, self.outcomes = tuple(factors), tuple(outcomes)
         #: All of them, in the order of their parameters.
         self.variables: tuple[Variable, ...] = (*self.factors, *self.outcomes)
         _check_order(self.variables, len(self.factors))
         #: Names of the columns of x that explain, those of outcomes left out.
-        self.covariates = tuple(dict.fromkeys(term for variable in self.variables for term in variable.terms))
+        used = tuple(dict.fromkeys(term for variable in self.variables for term in variable.terms))
+        self.covariates = used if covariates is None else tuple(covariates)
+        if not set(used) <= set(self.covariates):
+            raise InputError(
+                f"covariates is {shown(list(self.covariates))}; allowed: all of {shown(list(used))}.",
+                remedy="Leave it out, or name every column of x but those of outcomes, in their order.",
+            )
         #: Names of all columns of x: covariates, then outcomes.
         self.terms = (*self.covariates, *(outcome.name for outcome in self.outcomes))
         if len(set(self.terms)) < len(self.terms):

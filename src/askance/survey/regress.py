@@ -10,6 +10,7 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shown
+from askance._words import words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
 from askance.channels.list_experiment import ListExperiment
@@ -35,6 +36,8 @@ from askance.survey.arms import (
 from askance.survey.codebook import Codebook
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
+from askance.survey.hidden_predictor import regress_on_hidden
+from askance.survey.hidden_terms import take_hidden
 from askance.survey.list_checks import list_checks
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Table
@@ -72,17 +75,20 @@ def regress(
     missing: Literal["error", "drop"] = "error",
     cluster: str | None = None,
     weights: str | None = None,
+    outcome: str | None = None,
     **options: Any,
 ) -> Any:
-    """Regress the hidden answer on covariates.
+    """Regress the hidden answer on covariates; or what was seen on covariates and the hidden answer.
 
     Args:
         formula: `report ~ terms`, see `askance.survey.formula`; the left side names the column of what was said.
-            Blanks around texts do not count.
+            Blanks around texts do not count. Or `outcome ~ terms + hidden(report)`, where the left side was seen as it
+            is, and the hidden answer explains it; `hidden(report ~ terms)` gives the hidden answer terms of its own,
+            otherwise all of them explain it.
         data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
         channel: the design of the survey; or one for every arm, {"dice": …, "direct": …}; or a design with groups of
             its own, such as `CheatingDetection` or `ListExperiment`. Or a `Codebook`, which says that and more: the
-            column, the arm, weights, what is missing.
+            column, the arm, weights, what is missing. For several `hidden(…)` one each, {column: design}.
         arm: where there are several: name of the column that says in which way each row was asked.
         treated: the same for a list experiment, where the column says who had the sensitive item.
         method: "one-step" (default), "moments", "marginal", or "supervised" (the truth was told, through `Direct`);
@@ -93,6 +99,9 @@ def regress(
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
         cluster: name of a column of groups whose answers may depend on each other: the standard errors allow for it.
         weights: name of a column of sampling weights.
+        outcome: what the left side is where it was seen: "category", "count" or "number"; default: what it holds.
+            Categories are fitted by the likelihood ("marginal"), counts and numbers by the corrected score ("moments"),
+            with the likelihood beside it and a test whether both agree.
         options: passed to the method, for example `covariance="robust"`.
 
     Returns:
@@ -121,12 +130,33 @@ def regress(
     True
     >>> [message for message in both.messages if message.startswith("the arms agree")] != []
     True
+
+    The hidden answer as a cause of what was seen:
+
+    >>> votes = np.where(rng.random(4000) < np.where(truth == "yes", 0.7, 0.3), "yes", "no")
+    >>> table = {"said": design.simulate(truth, rng), "age": age, "votes": votes}
+    >>> effect = regress("votes ~ I(age/10) + hidden(said)", table, design)
+    >>> effect.parameter_names[-1]
+    'votes:said[yes]'
+    >>> bool(abs(effect.theta[-1] - np.log((0.7 / 0.3) ** 2)) < 3 * effect.standard_errors[-1])
+    True
     """
     arm = one_name(arm, treated)
     if isinstance(channel, Codebook):
         chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights}
         told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
-        return regress(formula, channel.table(data), method=method, missing=missing, **told, **options)
+        return regress(formula, channel.table(data), method=method, missing=missing, outcome=outcome, **told, **options)
+    rest, hidden = take_hidden(formula)
+    if hidden:
+        asked = {"arm": arm, "method": method, "positive": positive, "missing": missing, "cluster": cluster}
+        return regress_on_hidden(
+            formula, rest, hidden, data, channel, **asked, weights=weights, outcome=outcome, **options
+        )
+    if outcome is not None:
+        raise InputError(
+            words("{outcome} is {0}, and the formula has no hidden answer that explains one.", repr(outcome)),
+            remedy=words("Leave {outcome} out, or write: … + hidden(column of reports)."),
+        )
     arms = arms_of(channel, arm)
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm)

@@ -15,12 +15,13 @@ from askance.cli.devices.channel_options import build_from_flags, flag
 from askance.cli.shared.errors import the_one
 from askance.cli.shared.options import FILE, Choice, Function, method_option, missing_option, option, options
 from askance.errors import InputError
+from askance.models.outcome import FAMILIES
 
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "table", "effects", "refuse_as", "designs", "arm", "treated", "source", "no_labels", "codebook"),
+    *("by", "table", "effects", "refuse_as", "designs", "arm", "outcome", "treated", "source", "no_labels", "codebook"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
@@ -100,6 +101,11 @@ survey_options = options(
     missing_option("what to do about rows with gaps: stop, or leave them out"),
     option("--weights COLUMN", "column of sampling weights"),
     option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
+    option(
+        "--outcome",
+        "what is left of ~, where hidden(COLUMN) explains it  [default: what it holds]",
+        Choice(list(FAMILIES)),
+    ),
     method_option(_METHODS, "  [default: one-step; marginal where more is hidden than the answer]"),
     _design_options,
 )

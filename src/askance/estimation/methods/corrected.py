@@ -73,6 +73,7 @@ def fit_corrected(problem: HiddenProblem, *, covariance: Literal["robust"] | Non
 
 def _alone(problem: HiddenProblem) -> HiddenProblem:
     """What is hidden, from reports without outcomes."""
-    model, evidence = HiddenVariables(problem.model.factors), problem.evidence
-    chunks = [replace(chunk, x=chunk.x[:, : len(model.terms)]) for chunk in evidence.chunks]
+    covariates, evidence = problem.model.covariates, problem.evidence
+    model = HiddenVariables(problem.model.factors, covariates=covariates)
+    chunks = [replace(chunk, x=chunk.x[:, : len(covariates)]) for chunk in evidence.chunks]
     return HiddenProblem(model, Responses(evidence.arms, chunks))
