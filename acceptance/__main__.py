@@ -13,6 +13,7 @@ import numpy as np
 import acceptance.chain
 import acceptance.conditional_fields
 import acceptance.covariances
+import acceptance.few_clusters
 import acceptance.finite_surveys
 import acceptance.optimal_tables
 import acceptance.planning

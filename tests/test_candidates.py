@@ -31,6 +31,7 @@ from askance.estimation.problems.pairs import problem_of
 from askance.evidence.candidates import CandidateSets
 from askance.evidence.chunks import Chunk
 from askance.survey import sensitivity
+from tests.cr2 import adjusted_squares, by_cluster
 
 OUTPUTS = ["no", "maybe", "yes"]
 MODEL = Softmax(OUTPUTS, ["Intercept", "age"])
@@ -115,9 +116,8 @@ def test_covariances_are_those_of_an_enumeration() -> None:
         np.testing.assert_allclose(fit.covariance, wanted, rtol=1e-6)
     grouped = estimate(MODEL, Candidates(OUTPUTS).add(x, told, clusters=clusters), "marginal")
     _, scores, hessian = enumerated(grouped.theta, x, told)
-    sums = np.array([scores[clusters == name].sum(axis=0) for name in range(23)])
-    centred = sums - sums.mean(axis=0)
-    wanted = np.linalg.inv(hessian) @ (centred.T @ centred * 23 / 22) @ np.linalg.inv(hessian)
+    products = by_cluster(scores[:, :, None] * scores[:, None, :], clusters)  # sets have no expected information
+    wanted = np.linalg.inv(hessian) @ adjusted_squares(by_cluster(scores, clusters), products) @ np.linalg.inv(hessian)
     assert grouped.covariance_kind == "cluster-robust"
     np.testing.assert_allclose(grouped.covariance, wanted, rtol=1e-6)
 
@@ -227,8 +227,12 @@ def test_clusters_span_reports_and_sets() -> None:
         spreads = [np.diag(w) - np.outer(w, w) for w in (before, after)]
         hessian += np.kron(spreads[0] - spreads[1], np.outer(row, row))
     sums = np.array([own[village == v].sum(axis=0) + scores[village[::-1] == v].sum(axis=0) for v in range(29)])
-    centred = sums - sums.mean(axis=0)
-    wanted = np.linalg.inv(hessian) @ (centred.T @ centred * 29 / 28) @ np.linalg.inv(hessian)
+    informations = by_cluster(scores[:, :, None] * scores[:, None, :], village[::-1])
+    slopes = p[:, 1:, None] * (np.eye(3)[1:] - p[:, None, :])  # ∂p/∂logits, (n, 2, 3)
+    pulled = slopes @ NOISED.matrix.T  # ∂q/∂logits, (n, 2, k)
+    told = np.einsum("nak,nbk,nk->nab", pulled, pulled, 1 / (p @ NOISED.matrix.T))
+    informations += by_cluster(np.array([np.kron(V, np.outer(r, r)) for V, r in zip(told, x, strict=True)]), village)
+    wanted = np.linalg.inv(hessian) @ adjusted_squares(sums, informations) @ np.linalg.inv(hessian)
     np.testing.assert_allclose(fit.covariance, wanted, rtol=1e-5)
 
 

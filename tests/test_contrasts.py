@@ -9,6 +9,7 @@ from scipy.stats import norm
 from askance import RegressionFit
 from askance._arrays import FloatArray
 from askance.errors import InputError
+from tests.cr2 import by_cluster
 
 from .regressions import fitted, numeric_error, respondents
 
@@ -100,8 +101,8 @@ def test_clusters_that_span_groups_make_them_vary_together() -> None:
         inside = x[:, 1] == group
         residual = np.where(inside, weights * (p - np.average(p[inside], weights=weights[inside])), 0.0)
         sums = np.array([residual[clusters == c].sum() for c in range(40)])
-        held = len(np.unique(clusters[inside]))
-        parts[group] = np.sqrt(held / (held - 1)) * sums / weights[inside].sum()
+        left = 1 - by_cluster(np.where(inside, weights, 0.0), clusters) / weights[inside].sum()  # CR2 of a mean
+        parts[group] = sums / np.sqrt(left) / weights[inside].sum()
     added = shares.contrasts().standard_error[0, 1] ** 2
     added -= fit.prevalence(by="female").contrasts().standard_error[0, 1] ** 2
     assert added == pytest.approx(float(((parts[1] - parts[0]) ** 2).sum()), rel=1e-7)

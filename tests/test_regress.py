@@ -350,7 +350,9 @@ def test_perfect_separation_names_the_column() -> None:
 
 def test_few_clusters_are_told() -> None:
     fit = regress(FORMULA, {**DATA, "group": np.arange(N) % 8}, DESIGN, cluster="group")
-    assert "only 8 clusters" in fit.diagnostics.messages[-1]
+    assert "std. errors: CR2, 8 clusters by group, with Satterthwaite's degrees of freedom" in fit.messages
+    assert (fit.degrees_of_freedom < 8).all()
+    assert [column.name for column in fit.table().columns][3:6] == ["t", "df", "P>|t|"]
 
 
 def test_nothing_warns_on_a_plain_survey() -> None:

@@ -182,7 +182,8 @@ def test_sparse_equals_dense(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["moments", "one-step", "marginal"])
-def test_whole_weights_are_repetitions(method: str) -> None:
+def test_whole_weights_are_repetitions(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ResponsesProblem, "most_clusters", 100)  # more are taken as they are
     survey = make(CHANNELS["forced response"], 700)
     times = np.random.default_rng(5).integers(1, 4, 700)
     weighted = Responses(survey.channel).add(survey.x, survey.reports, weights=times.astype(float))
@@ -197,7 +198,8 @@ def test_whole_weights_are_repetitions(method: str) -> None:
     assert left.covariance_kind == "robust"
 
 
-def test_clusters_of_one_are_no_clusters() -> None:
+def test_many_clusters_of_one_are_no_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ResponsesProblem, "most_clusters", 100)
     survey = make(CHANNELS["forced response"], 700)
     clustered = Responses(survey.channel).add(survey.x, survey.reports, clusters=np.arange(700).astype(str))
     left = estimate(survey.model, clustered, "moments")

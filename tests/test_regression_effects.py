@@ -12,6 +12,7 @@ from scipy.stats import norm
 from askance import RegressionFit, Responses, Softmax, estimate
 from askance._arrays import FloatArray
 from askance.estimation.results.share_intervals import share_interval
+from tests.cr2 import by_cluster
 
 from .regressions import (
     assert_same,
@@ -99,7 +100,8 @@ def test_population_of_clusters_sums_within_them() -> None:
     np.testing.assert_allclose(table.estimate[0], np.average(p, axis=0, weights=weights))
     residual = weights[:, None] * (p - np.average(p, axis=0, weights=weights))
     sums = np.array([residual[clusters == c].sum(axis=0) for c in np.unique(clusters)])
-    expected = 40 / 39 * (sums**2).sum(axis=0) / weights.sum() ** 2
+    left = 1 - by_cluster(weights, clusters) / weights.sum()  # CR2 of a mean
+    expected = (sums**2 / left[:, None]).sum(axis=0) / weights.sum() ** 2
     added = table.standard_error**2 - fit.prevalence().standard_error ** 2
     np.testing.assert_allclose(added[0], expected, rtol=1e-8)
 

@@ -10,6 +10,7 @@ import pytest
 from askance import ForcedResponse, RandomizedResponse, RegressionFit, Responses, Softmax, estimate, regress
 from askance.errors import InputError, UnmodelledGroupsWarning
 from askance.estimation.results.result_tables import percent
+from tests.cr2 import by_cluster
 
 from .regressions import assert_same
 
@@ -64,7 +65,8 @@ def test_groups_keep_weights_and_clusters() -> None:
         residual = w[:, None] * (p - found.estimate[g])
         villages = np.unique(complete["village"][inside])
         sums = np.array([residual[complete["village"] == village].sum(axis=0) for village in villages])
-        expected = len(villages) / (len(villages) - 1) * (sums**2).sum(axis=0) / w.sum() ** 2
+        left = 1 - by_cluster(w[inside], complete["village"][inside]) / w.sum()  # CR2 of a mean
+        expected = (sums**2 / left[:, None]).sum(axis=0) / w.sum() ** 2
         np.testing.assert_allclose(added[g], expected, rtol=1e-8)
     with pytest.warns(UnmodelledGroupsWarning, match="does not have 'village'"):
         assert len(fit.prevalence(by="village").groups) == 40
@@ -81,7 +83,7 @@ def test_other_columns_are_refused_with_a_way_out() -> None:
 def test_the_regression_names_its_weights_and_clusters() -> None:
     text = fitted(weights="w", cluster="village").summary()
     assert "note: weighted by w\n" in text
-    assert text.endswith("note: standard errors clustered by village")
+    assert text.endswith("note: std. errors: CR2, 40 clusters by village, with Satterthwaite's degrees of freedom")
     assert "weighted" not in fitted().summary()
     table = survey()
     x = np.column_stack([np.ones(1200), table["region"] == "east"]).astype(float)

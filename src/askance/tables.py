@@ -63,18 +63,27 @@ class Column:
 
 
 def estimate_columns(
-    confidence: float, name: str = "estimate", kind: Kind = "number", *, tests: bool = False, digits: int = 4
+    confidence: float,
+    name: str = "estimate",
+    kind: Kind = "number",
+    *,
+    tests: Literal["", "z", "t"] = "",
+    digits: int = 4,
 ) -> tuple[Column, ...]:
-    """An estimate, its standard error, z and P where `tests`, and the ends of its interval.
+    """An estimate, its standard error, z or t with its df and P where `tests`, and the ends of its interval.
 
-    >>> [column.name for column in estimate_columns(0.9, tests=True)]
+    >>> [column.name for column in estimate_columns(0.9, tests="z")]
     ['estimate', 'std. error', 'z', 'P>|z|', '5 %', '95 %']
+    >>> [column.name for column in estimate_columns(0.9, tests="t")]
+    ['estimate', 'std. error', 't', 'df', 'P>|t|', '5 %', '95 %']
     """
     width = 0 if kind == "percent" else 10
     return (
         Column(name, kind, digits=digits, width=width),
         error_column(kind, width=width, digits=digits),
-        *((Column("z", "ratio", width=8), p_value_column(7)) if tests else ()),
+        *((Column(tests, "ratio", width=8),) if tests else ()),
+        *((Column("df", "decimal", digits=1),) if tests == "t" else ()),
+        *((p_value_column(7, tests),) if tests else ()),
         *interval_columns(confidence, kind, width=width, digits=digits),
     )
 
@@ -84,15 +93,17 @@ def error_column(kind: Kind = "number", **options: Any) -> Column:
     return Column("std. error", kind, "std_error", **options)
 
 
-def p_value_column(width: int = 0) -> Column:
+def p_value_column(width: int = 0, of: str = "z") -> Column:
     """Of two-sided p-values."""
-    return Column("P>|z|", "p-value", "p_value", width=width)
+    return Column(f"P>|{of}|", "p-value", "p_value", width=width)
 
 
 def columns_of_test(statistic: str = "χ²") -> tuple[Column, ...]:
-    """A statistic, its degrees of freedom and its p-value."""
-    freedom = Column("df", "significant", "degrees_of_freedom")
-    return Column(statistic, "ratio", "statistic"), freedom, Column("P", "p-value", "p_value")
+    """A statistic, its degrees of freedom (of F also those of the denominator) and its p-value."""
+    freedom = [Column("df", "significant", "degrees_of_freedom")]
+    if statistic == "F":
+        freedom.append(Column("and", "decimal", "denominator", digits=1))
+    return Column(statistic, "ratio", "statistic"), *freedom, Column("P", "p-value", "p_value")
 
 
 def interval_columns(confidence: float, kind: Kind = "number", **options: Any) -> tuple[Column, Column]:

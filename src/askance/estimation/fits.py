@@ -69,6 +69,7 @@ def _shared(problem: DistributionProblem[Any] | ResponsesProblem, outcome: Outco
         "n_observations": problem.n_observations,
         "method": outcome.method,
         "covariance_kind": outcome.covariance_kind,
+        "freedom": outcome.freedom,
         "converged": outcome.converged,
         "log_likelihood": problem.log_likelihood(outcome.theta),
         "raw_statistics": outcome.raw_statistics,
@@ -116,7 +117,10 @@ def _of_rows(problem: ResponsesProblem, outcome: Outcome, alarm: str) -> dict[st
 def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> RegressionFit:
     basis, told = problem.rows.basis, _of_rows(problem, outcome, alarm)
     if basis is not None:
-        told |= {**_outward(outcome, basis), "in_basis": BasisEstimate(basis, outcome.theta, outcome.covariance)}
+        told |= {
+            **_outward(outcome, basis),
+            "in_basis": BasisEstimate(basis, outcome.theta, outcome.covariance, outcome.freedom),
+        }
     return RegressionFit(**told)
 
 
@@ -135,6 +139,9 @@ def _outward(outcome: Outcome, basis: Basis) -> dict[str, Any]:
     return {
         "theta": basis.parameters(outcome.theta),
         "covariance": basis.covariance(outcome.covariance),
+        "freedom": None
+        if outcome.freedom is None
+        else outcome.freedom.turned(basis.transformation(len(outcome.theta))),
         "raw_statistics": None if raw is None else basis.statistics(raw),
         "diagnostics": replace(outcome.diagnostics, maxima=maxima),
     }

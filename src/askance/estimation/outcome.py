@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from askance._arrays import FloatArray
 from askance.errors import AskanceWarning
+from askance.estimation.freedom import Freedom
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -80,6 +81,7 @@ class Outcome:
         raw_covariance: of `raw_statistics`, where they belong to no distribution and a prior acted.
         log_likelihood: Σ log P(o | x) at θ̂ of a random field, where its method used it; of others the problem knows it.
         prior_scale: of the prior that every fit of a random field has; None elsewhere.
+        freedom: degrees of freedom of contrasts, where the covariance comes from few clusters; None: normal quantiles.
         notices: what the caller is to be warned of.
     """
 
@@ -93,4 +95,5 @@ class Outcome:
     raw_covariance: FloatArray | None = None
     log_likelihood: float = -math.inf
     prior_scale: float | None = None
+    freedom: Freedom | None = None
     notices: tuple[Notice, ...] = ()

@@ -10,6 +10,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.design.covariances import Weighting
+from askance.estimation.freedom import Freedom
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 
@@ -60,6 +61,9 @@ class MomentEquations(Protocol):
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """Cov(θ̂) at the solution, shape (d, d)."""
 
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """Of contrasts of θ̂ under the robust covariance; None: normal quantiles."""
+
     @property
     def robust_notices(self) -> tuple[Notice, ...]:
         """What is to be said of the robust covariance of the reports in use."""
@@ -76,6 +80,9 @@ class Likelihood(Objective, Protocol):
 
     def score_covariance(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean score over the reports (weights and clusters included), shape (d, d)."""
+
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """Of contrasts of θ̂ under the robust covariance; None: normal quantiles."""
 
 
 class MomentProblem(Protocol):

@@ -13,6 +13,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import as_floats, as_parameter, shown
 from askance.errors import FormatError, InputError, ShapeError
+from askance.estimation.freedom import Freedom
 from askance.estimation.outcome import Diagnostics, LocalMaximum
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.moment_repair import MomentRepair
@@ -43,7 +44,7 @@ AnyFit: TypeAlias = DistributionFit | RegressionFit | HiddenFit | FieldFit | Con
 # Arrays of more numbers than this stand behind the header, in eight bytes a number.
 _LARGE, _BYTES = 10_000, 8
 # Parts of a header that hold arrays themselves.
-_INNER = ("in_basis", "repair")
+_INNER = ("in_basis", "repair", "freedom")
 #: Who reads the design of a regression: it comes after files on the way of the data, and is named here instead.
 DESIGN_READER = "askance.survey.saved_design"
 
@@ -95,6 +96,7 @@ def _content(fit: AnyFit) -> dict[str, Any]:
         "theta": fit.theta,
         "covariance": _known(fit.covariance),
         "raw_statistics": fit.raw_statistics,
+        **({} if fit.freedom is None else {"freedom": _freedom_content(fit)}),
         **{field: value for field, value in _own_content(fit).items() if value is not None},
         "channel": dict(fit.channel),
         "model": model_to_json(fit.model),
@@ -133,6 +135,13 @@ def _own_content(fit: AnyFit) -> dict[str, Any]:
         "raw_standard_errors": fit.raw_standard_errors,
         "factor": fit.factor if isinstance(fit, ConditionalFieldFit) else None,
     }
+
+
+def _freedom_content(fit: AnyFit) -> dict[str, Any]:
+    """Of the estimate in a basis, where there is one: the other follows from it."""
+    basis = getattr(fit, "in_basis", None)
+    kept = fit.freedom if basis is None else basis.freedom
+    return {field.name: getattr(kept, field.name) for field in dataclasses.fields(Freedom)}
 
 
 def _basis_content(kept: BasisEstimate) -> dict[str, Any]:
@@ -208,8 +217,13 @@ def fit_from_json(content: dict[str, Any], name: str) -> AnyFit:
             "privacy_level": _or(fields, "privacy_level", math.inf),
             "alarm": fields.read("alarm", str) if "alarm" in content else "",
             "kept_tables": tables_from_json(fields) if "tables" in content else (),
+            "freedom": _freedom(fields.inner("freedom"), size) if "freedom" in content else None,
         }
         kind, own = _own_fields(model, fields)
+        basis, freedom = own.get("in_basis"), common["freedom"]
+        if basis is not None and freedom is not None:
+            own["in_basis"] = dataclasses.replace(basis, freedom=freedom)
+            common["freedom"] = freedom.turned(basis.basis.transformation(size))
         return kind(**common, **own)
 
 
@@ -277,6 +291,14 @@ def _basis(fields: Fields, model: Softmax) -> BasisEstimate:
         raise InputError(f"its basis has the anchor {shown(anchor)} of height {height}.", remedy=REWRITE)
     basis = Basis(_array(fields, "origin", (p,)), anchor, height, _array(fields, "matrix", (p, p)))
     return BasisEstimate(basis, _array(fields, "theta", (size,)), _array(fields, "covariance", (size, size)))
+
+
+def _freedom(fields: Fields, size: int) -> Freedom:
+    number = fields.read("number", float)
+    if not number > 0:
+        raise InputError(f"it has {number} degrees of freedom.", remedy=REWRITE)
+    shapes = {"root": (size, size), "trace": (size, size), "pairs": (size,) * 4}
+    return Freedom(number, **{field: _array_or_none(fields, field, shape) for field, shape in shapes.items()})
 
 
 def _repair(fields: Fields, size: int) -> MomentRepair:

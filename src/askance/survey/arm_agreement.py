@@ -15,17 +15,17 @@ from askance.design.covariances import invert_information
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.entry import solve
 from askance.estimation.fits import fit_of
+from askance.estimation.freedom import freedom_of, quantile
 from askance.estimation.methods.common import choose_covariance_kind, likelihood_covariance
 from askance.estimation.outcome import Diagnostics, Outcome
 from askance.estimation.problems.responses_problem import ResponsesProblem
 from askance.estimation.problems.sample import INTERCEPT_NAMES, Sample
 from askance.estimation.results.effects import group_means, is_known, quadratic
-from askance.estimation.results.fit import WaldTest, normal_quantile
+from askance.estimation.results.fit import WaldTest
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.results.results import Result
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
-from askance.survey.arms import FEW_CLUSTERS
 from askance.tables import Column, Table, Tabulated, error_column, interval_columns
 
 # A test of agreement below this P says that arms do not agree.
@@ -33,7 +33,7 @@ _LEVEL = 0.05
 # Regressions with more coefficients have no covariance.
 _MOST_COEFFICIENTS = 2000
 _UNKNOWN = "whether the arms agree cannot be told"
-_TOGETHER, _FEW = "they go with covariates", "there are too few clusters"
+_TOGETHER, _FEW, _LITTLE = "they go with covariates", "there are too few clusters", "the data say too little"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +124,10 @@ class ArmAgreement(Result, Tabulated):
         )
 
     def _notes(self) -> list[str]:
-        verdicts = [f"the arms {'agree' if self.test.p_value >= _LEVEL else 'do not agree'}: {_test_text(self.test)}"]
+        verdicts = [f"the arms {'agree' if self.test.p_value >= _LEVEL else 'do not agree'}: {self.test.text}"]
         if self.effects is not None:
             same = "are the same" if self.effects.p_value >= _LEVEL else "differ"
-            verdicts.append(f"effects of covariates {same} in all arms: {_test_text(self.effects)}")
+            verdicts.append(f"effects of covariates {same} in all arms: {self.effects.text}")
         return [
             f"differences are against {self.arms[0]}, {100 * self.confidence:g} % intervals",
             *verdicts,
@@ -168,7 +168,8 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
     )
     difference = shares - shares[0]
     difference[0] = error[0] = np.nan
-    reach = normal_quantile(confidence) * error
+    apart = np.array([slope - slopes[0] for slope in slopes])
+    reach = quantile(confidence, freedom_of(whole._in_basis()[3], apart)) * error
     # θ is ordered by output, then term: those of the fit, those of arms, those of arms and covariates.
     places = np.arange(model.dimension).reshape(-1, len(model.terms))
     own, other = np.split(places[:, len(fit.model.terms) :], [len(arms) - 1], axis=1)
@@ -196,7 +197,6 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
 
 def _refitted(fit: RegressionFit, model: Softmax, evidence: Responses[Any]) -> RegressionFit:
     """The wider model, fitted in the same way; refused where arms and covariates cannot be told apart."""
-    _require_clusters(evidence)
     kept = fit.method != "moments" and fit.covariance_kind in ("expected", "observed")
     try:
         whole, _ = solve(model, evidence, fit.method, **({"covariance": fit.covariance_kind} if kept else {}))
@@ -222,20 +222,21 @@ def agreement_message(fit: RegressionFit) -> str:
     if fit.model.dimension > _MOST_COEFFICIENTS:
         return ""
     try:
-        _require_clusters(_evidence(fit))
         wide, places = _one_step_further(fit, arms)
         test = _tested(wide, places)
-    except NotIdentifiedError as error:
-        return f"{_UNKNOWN}: {_FEW if _FEW in error.message else _TOGETHER}"
-    except (InputError, np.linalg.LinAlgError):
-        return f"{_UNKNOWN}: the data say too little"
+    except NotIdentifiedError:
+        return f"{_UNKNOWN}: {_TOGETHER}"
+    except InputError as error:
+        return f"{_UNKNOWN}: {_FEW if _FEW in error.message else _LITTLE}"
+    except np.linalg.LinAlgError:
+        return f"{_UNKNOWN}: {_LITTLE}"
     names = [name.removeprefix("arm ") for name in np.array(wide.parameter_names)[places].tolist()]
     parts = [
         f"{name} {wide.theta[place]:+.3g} ({wide.standard_errors[place]:.2g})"
         for name, place in zip(names, places, strict=True)
     ]
     verdict = "agree" if test.p_value >= _LEVEL else "do not agree"
-    return f"the arms {verdict}: {_test_text(test)}; log-odds against {arms[0]}: {', '.join(parts)}"
+    return f"the arms {verdict}: {test.text}; log-odds against {arms[0]}: {', '.join(parts)}"
 
 
 @one_thread
@@ -259,6 +260,7 @@ def _one_step_further(fit: RegressionFit, arms: Sequence[Any]) -> tuple[Regressi
         covariance_kind=kind,
         converged=True,
         diagnostics=Diagnostics(),
+        freedom=likelihood.freedom(theta) if kind == "robust" else None,
     )
     added = range(len(fit.model.terms), len(model.terms))
     places = [b * len(model.terms) + j for b in range(len(model.outputs) - 1) for j in added]
@@ -290,7 +292,7 @@ def _standardised(
     whole: RegressionFit, evidence: Responses, x_of: Any, arms: Sequence[Any]
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Shares of all respondents had they been asked in every way, shape (arms, m), and their gradients (m, d) each."""
-    theta, _, basis = whole._in_basis()
+    theta, _, basis, _ = whole._in_basis()
     sample, shares, slopes = Sample.of_evidence(evidence), [], []
     for arm in arms:
         pieces = tuple(replace(piece, x=x_of(piece.x, arm)) for piece in sample.pieces)
@@ -301,18 +303,8 @@ def _standardised(
     return np.array(shares), slopes
 
 
-def _require_clusters(evidence: Responses[Any]) -> None:
-    groups = [chunk.clusters for chunk in evidence.chunks if chunk.clusters is not None]
-    if groups and len(np.unique(np.concatenate(groups))) < FEW_CLUSTERS:
-        raise NotIdentifiedError(f"{_UNKNOWN}: {_FEW}.", remedy=f"At least {FEW_CLUSTERS} are needed.")
-
-
 def _tested(fit: RegressionFit, places: Iterable[int]) -> WaldTest:
     return fit.wald_test([fit.parameter_names[place] for place in places])
-
-
-def _test_text(test: WaldTest) -> str:
-    return f"χ² = {test.statistic:.2f} on {test.degrees_of_freedom} df, P = {test.p_value:.3g}"
 
 
 def _evidence(fit: RegressionFit) -> Responses[Any]:

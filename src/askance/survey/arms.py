@@ -19,8 +19,6 @@ from askance.survey.tables import Column
 
 # How a design for every arm is given.
 _EVERY_ARM = Either("such as {'dice': …, 'direct': …}", "in a file, by --designs")
-#: Below this many clusters, their spread is a poor guide to that of all clusters.
-FEW_CLUSTERS = 30
 
 #: One design for everybody, one for every arm, or a design with arms of its own.
 SurveyDesign: TypeAlias = FiniteChannel | Mapping[Any, FiniteChannel] | ArmedDesign

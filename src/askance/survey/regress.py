@@ -25,7 +25,6 @@ from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers import holds_reports, read_reports
 from askance.survey.arm_agreement import agreement_message
 from askance.survey.arms import (
-    FEW_CLUSTERS,
     ArmedDesign,
     SurveyDesign,
     arms_of,
@@ -34,6 +33,7 @@ from askance.survey.arms import (
     read_arms,
 )
 from askance.survey.codebook import Codebook
+from askance.survey.drawn import on_clusters
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.hidden_predictor import regress_on_hidden
@@ -188,12 +188,11 @@ def regress(
         *readings,
         *rows.on_blanks,
         "" if weights is None else f"weighted by {weights}",
-        "" if cluster is None else f"standard errors clustered by {cluster}",
+        "" if cluster is None else on_clusters(fit, evidence, cluster),
         *fit.diagnostics.messages,
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
         "" if which is None or not isinstance(model, Softmax) else agreement_message(fit),
-        _on_clusters(groups),
         *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else ()),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
@@ -280,14 +279,6 @@ def _refuse_answers_on_the_right(rows: SurveyRows, channel: Any) -> None:
                 f"{name} holds what was said, and stands right of ~. The hidden answer is what the left side names",
                 f"To explain it, write {name} ~ {answer}; to explain {answer} by it, {answer} ~ hidden({name}).",
             )
-
-
-def _on_clusters(groups: AnyArray | None) -> str:
-    if groups is None or (count := int(groups.max()) + 1) >= FEW_CLUSTERS:
-        return ""
-    return (
-        f"there are only {count} clusters: with fewer than about {FEW_CLUSTERS}, standard errors tend to be too small"
-    )
 
 
 def _least_known(fit: RegressionFit, x: Covariates) -> str:

@@ -102,6 +102,7 @@ def fit_marginal(
         covariance=spread,
         method="marginal",
         covariance_kind=used,
+        freedom=problem.likelihood().freedom(best.theta) if used == "robust" else None,
         converged=best.converged,
         diagnostics=Diagnostics(best.iterations, repaired, False, maxima, escaped, messages),
         notices=notices,

@@ -59,9 +59,10 @@ def fit_moments(
     )
     messages: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
-    spread, noise, used = None, None, str(kind)
+    spread, noise, used, freedom = None, None, str(kind), None
     if solution.converged:
         spread = equations.covariance(solution.theta, kind)
+        freedom = equations.freedom(solution.theta) if kind == "robust" else None
         notices = equations.robust_notices if kind == "robust" else ()
         if says_less_than_the_prior(problem, spread, prior_scale):
             spread, messages = None, (UNCERTAIN_MESSAGE, POSTERIOR_MESSAGE)
@@ -71,7 +72,7 @@ def fit_moments(
         notices += (Notice(RepairWarning, "; ".join(messages)),)
         precision = problem.standard.prior_precision(prior_scale)
         solution, spread, noise = match_noisy_moments(equations, problem.standard, precision, problem.n_observations)
-        used = "posterior"
+        used, freedom = "posterior", None
         if not solution.converged:
             notices += (Notice(ConvergenceWarning, "the noise-aware fit did not converge"),)
     return Outcome(
@@ -82,6 +83,7 @@ def fit_moments(
         converged=solution.converged,
         raw_statistics=equations.statistics,
         raw_covariance=noise,
+        freedom=freedom,
         diagnostics=Diagnostics(iterations=solution.iterations, repaired=bool(messages), messages=messages),
         notices=notices,
     )

@@ -70,6 +70,7 @@ def fit_one_step(
         covariance=np.asarray(end.covariance),
         method="one-step",
         covariance_kind=used,
+        freedom=problem.likelihood().freedom(end.theta) if used == "robust" else None,
         diagnostics=replace(start.diagnostics, repaired=repaired, damped=end.share < 1, messages=messages),
         notices=notices,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.estimation.freedom import Freedom
 from askance.models.softmax import Covariates
 
 
@@ -48,6 +49,10 @@ class Basis:
         """θ = M θ̃ of every output, shape (d,)."""
         return np.asarray((theta.reshape(-1, len(self.origin)) @ self.to_terms.T).ravel())
 
+    def transformation(self, dimension: int) -> FloatArray:
+        """A with θ = A θ̃ of all outputs, shape (d, d)."""
+        return np.asarray(np.kron(np.eye(dimension // len(self.origin)), self.to_terms))
+
     def covariance(self, spread: FloatArray) -> FloatArray:
         """M Σ̃ Mᵀ for every two outputs, shape (d, d)."""
         p = len(self.origin)
@@ -73,7 +78,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class BasisEstimate:
-    """An estimate in a basis: θ̃, shape (d,), and its covariance, shape (d, d).
+    """An estimate in a basis: θ̃, shape (d,), its covariance, shape (d, d), and how well that is known.
 
     Where covariates are far from 0, variances of the coefficients are so large, and so correlated, that their digits no
     longer say how sure a prediction is: these do.
@@ -82,3 +87,4 @@ class BasisEstimate:
     basis: Basis
     theta: FloatArray
     covariance: FloatArray
+    freedom: Freedom | None = None

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from askance._arrays import CodeArray, FloatArray
+from askance._arrays import CodeArray, FloatArray, IntArray
 from askance._kernels import softmax_pass
 from askance._kernels.softmax_pass import EXPECTED, FLAT, NOTHING, OBSERVED, POSTERIOR, PRIOR, SQUARED, TARGET, plain
 from askance.channels.finite import FiniteChannel
@@ -173,6 +173,13 @@ class Rows:
             whole = self.total(sums)
             first, second = softmax_pass.parts(whole[0])[1:] if self.compiled else whole
             return first / self.total_weight, second / self.total_weight
+
+
+def some_rows(block: Block, places: IntArray) -> Block:
+    """The rows of a block at those places."""
+    parts = (None if part is None else part[places] for part in (block.weights, block.squares))
+    weights, squares = parts
+    return replace(block, x=block.x[places], codes=block.codes[places], weights=weights, squares=squares)
 
 
 def _scaled(block: Block, share: float) -> Block:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from askance._arrays import FloatArray
 from askance._kernels.softmax_pass import EXPECTED, OBSERVED, POSTERIOR
+from askance.estimation.freedom import Freedom
 from askance.estimation.problems.sum_over_rows import SumOverRows
 
 
@@ -19,3 +20,7 @@ class ConditionalLikelihood(SumOverRows):
     def score_covariance(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean score."""
         return self.problem.score_covariance(self._rows, theta, POSTERIOR)
+
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """Of contrasts of θ̂ under the robust covariance."""
+        return self.problem.freedom(self._rows, theta, POSTERIOR)

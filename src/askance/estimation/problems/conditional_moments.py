@@ -12,6 +12,7 @@ from askance._words import words
 from askance.channels.observation import ObservationFunction
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import NotIdentifiedError
+from askance.estimation.freedom import Freedom
 from askance.estimation.outcome import Notice
 from askance.estimation.problems.conditional import Block, Rows, gram, logits, moment, softmax, times, weighted
 from askance.estimation.problems.matching import BOUNDARY
@@ -228,6 +229,10 @@ class ConditionalMoments:
     def _spread(self, theta: FloatArray) -> FloatArray:
         """n · Cov of the mean of (β − μ(θ; x)) over the reports, shape (d, d)."""
         return self._problem.score_covariance(self._rows, theta, TARGET)
+
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """Of contrasts of θ̂ under the robust covariance."""
+        return self._problem.freedom(self._rows, theta, TARGET)
 
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """I⁻¹ G I⁻¹ / n with G the covariance of β − μ(θ; x), over the reports (robust) or under the model."""

@@ -11,6 +11,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._kernels.softmax_pass import EXPECTED, FLAT, OBSERVED, OF_MODEL, SQUARED
 from askance.errors import InputError, NotIdentifiedError
+from askance.estimation.freedom import Freedom
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.conditional import Block, Rows, weighted
 from askance.estimation.problems.covariate_scale import decorrelated
@@ -186,6 +187,10 @@ class HiddenLikelihood(SumOverRows):
         """n · Cov of the mean score."""
         return self.problem.score_covariance(self._rows, theta, OBSERVED)
 
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """Of contrasts of θ̂ under the robust covariance."""
+        return self.problem.freedom(self._rows, theta, OBSERVED)
+
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
         value, gradient, *curved = self.problem.summed(self._rows, theta, self._wanted)
         return float(value), gradient, curved[0] if curved else None
@@ -313,8 +318,12 @@ class HiddenProblem(ResponsesProblem):
         at = HiddenPass(self.model, theta, block.x)
         return -weighted(block, at.scores(at.posterior(block.S[block.codes])[0]))
 
+    def row_information(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
+        """Σ of the expected information of the reports of a block, shape (d, d)."""
+        return hidden_sums(block, self.model, theta, EXPECTED)[2]
+
     def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         """n · Cov of the mean score, with weights and clusters, shape (d, d)."""
         if self.has_clusters:
-            return self._clustered(rows, theta, against)
+            return super().score_covariance(rows, theta, against)
         return np.asarray(self.summed(rows, theta, SQUARED)[2] * (self.n_observations / rows.total_weight))

@@ -69,6 +69,9 @@ class MarginalLikelihood:
         scores[np.abs(scores) <= _ROUNDING * np.abs(self.model.table).max()] = 0.0
         return np.asarray((scores * self.frequencies) @ scores.T)
 
+    def freedom(self, theta: FloatArray) -> None:
+        """None: tallies have no clusters."""
+
     def score_covariance(self, theta: FloatArray) -> FloatArray:
         """Cov of the score E[φ|o] − μ over the observed reports, per report."""
         means, _ = posterior_means(self.model, self.channel, theta)

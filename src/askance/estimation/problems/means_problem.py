@@ -33,6 +33,9 @@ class MeansProblem(ResponsesProblem):
     with the parameters of groups before it as they were found. Their error is part of the covariance.
     """
 
+    #: Its equations have no symmetric information: clusters are taken as they are.
+    most_clusters = 0
+
     model: CountMeans  # type: ignore[assignment]
 
     def __init__(self, model: CountMeans, evidence: Responses) -> None:
@@ -122,7 +125,7 @@ class MeansProblem(ResponsesProblem):
     def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         """n · Cov of the mean of ψ, with weights and clusters, shape (d, d)."""
         if self.has_clusters:
-            return self._clustered(rows, theta, against)
+            return super().score_covariance(rows, theta, against)
 
         def squared(block: Block) -> tuple[FloatArray, ...]:
             own = self.equations(block, theta, spread=True)

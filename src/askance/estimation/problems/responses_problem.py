@@ -8,10 +8,10 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import shown
-from askance._kernels.softmax_pass import OF_MODEL, PRIOR, SQUARED
+from askance._kernels.softmax_pass import EXPECTED, OF_MODEL, PRIOR, SQUARED, TARGET
 from askance.channels.finite import FiniteChannel
 from askance.channels.labels import Direct
-from askance.design.covariances import Weighting
+from askance.design.covariances import Weighting, invert_information
 from askance.errors import (
     AskanceWarning,
     EmptyDataError,
@@ -20,9 +20,11 @@ from askance.errors import (
     NotIdentifiedError,
     ShapeError,
 )
+from askance.estimation.freedom import Freedom
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.basis import Basis
+from askance.estimation.problems.cluster_spread import MOST_CLUSTERS, ClusterSpread, cluster_spread
 from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
@@ -30,9 +32,11 @@ from askance.estimation.problems.conditional import (
     gram,
     logits,
     moment,
+    plain_sums,
     posterior,
     residuals,
     softmax,
+    some_rows,
     weighted,
 )
 from askance.estimation.problems.conditional_likelihood import ConditionalLikelihood
@@ -62,6 +66,9 @@ class ResponsesProblem:
         evidence: what was seen.
         basis_of: a problem whose basis is to be taken; default: a basis is looked for.
     """
+
+    #: With more clusters their spread is taken as it is.
+    most_clusters = MOST_CLUSTERS
 
     def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
         outputs = evidence.channels[0].outputs
@@ -97,6 +104,7 @@ class ResponsesProblem:
             self.rows = self.rows.in_basis(basis)
         self.log_shares, self.tested = 0.0, self.evidence
         self._information_at_zero: FloatArray | None = None
+        self._last_clusters: tuple[Rows, tuple[bytes, int], ClusterSpread] | None = None
 
     def _basis(self) -> Basis | None:
         """For covariates as they are: collinear ones are refused before anything is fitted."""
@@ -203,7 +211,8 @@ class ResponsesProblem:
     def score_covariance(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
         """n · Cov of the mean of (P − T) ⊗ x at θ, with weights and clusters, shape (d, d); `softmax_pass` has T."""
         if self.has_clusters:
-            return self._clustered(rows, theta, against)
+            squares = self._clustered(rows, theta, against).squares
+            return np.asarray(squares * (self.n_observations / rows.total_weight**2))
         d = self.model.dimension
         squares = rows.sums(self.model.blocks(theta), against, SQUARED)[2]
         return np.asarray(squares.reshape(d, d) * (self.n_observations / rows.total_weight**2))
@@ -231,7 +240,18 @@ class ResponsesProblem:
         few = f"{count} clusters for {d} parameters"
         return (Notice(AskanceWarning, f"{few}: cluster-robust standard errors are not to be trusted"),)
 
-    def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> FloatArray:
+    def freedom(self, rows: Rows, theta: FloatArray, against: int) -> Freedom | None:
+        """Of contrasts of θ̂ under the covariance that `score_covariance` gives; None: normal quantiles."""
+        return self._clustered(rows, theta, against).freedom if self.has_clusters else None
+
+    def _clustered(self, rows: Rows, theta: FloatArray, against: int) -> ClusterSpread:
+        """Σ s sᵀ over clusters, the last one found is remembered: CR2, or with many clusters as they are."""
+        asked = theta.tobytes(), against
+        if self._last_clusters is None or self._last_clusters[0] is not rows or self._last_clusters[1] != asked:
+            self._last_clusters = rows, asked, self._cluster_spread(rows, theta, against)
+        return self._last_clusters[2]
+
+    def _cluster_spread(self, rows: Rows, theta: FloatArray, against: int) -> ClusterSpread:
         names, place = self._clusters
         scores = partial(self.scores, theta=theta, against=against)
         keys, sums = total(rows.blocks(), scores, by=lambda block: place[block.rows])
@@ -242,10 +262,26 @@ class ResponsesProblem:
                 f"there is one cluster, {only}, which says nothing of how clusters differ; allowed: at least 2.",
                 remedy="Name another column, or leave clusters out.",
             )
-        centred = sums - sums.mean(axis=0)
-        # The usual correction for few clusters.
-        scale = self.n_observations / rows.total_weight**2 * count / max(count - 1, 1)
-        return np.asarray(centred.T @ centred * scale)
+        if count > self.most_clusters:
+            centred = sums - sums.mean(axis=0)
+            return ClusterSpread(np.asarray(centred.T @ centred * (count / (count - 1))), None)
+        of_key, d = np.searchsorted(keys, place), self.model.dimension
+
+        def informations(block: Block) -> tuple[FloatArray, ...]:
+            found, own = np.zeros((count, d, d)), of_key[block.rows]
+            for key in np.unique(own).tolist():
+                found[key] = self.row_information(some_rows(block, np.flatnonzero(own == key)), theta, against)
+            return (found,)
+
+        (known,) = rows.total(informations)
+        invert_information(known.sum(axis=0) / rows.total_weight, self.parameter_names, "the channel")
+        return cluster_spread(sums, known)
+
+    def row_information(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
+        """Σ of the expected information of the rows of a block; of moments, of what they are matched to; (d, d)."""
+        d = self.model.dimension
+        curvature = OF_MODEL if against == TARGET else EXPECTED
+        return plain_sums(block, self.model.blocks(theta), against, curvature)[2].reshape(d, d)
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Weighted (P − T) ⊗ x of every row of a block, shape (n, d)."""

@@ -16,6 +16,7 @@ from askance.channels.observation import ObservationFunction
 from askance.channels.statistics.base import StatisticsChannel
 from askance.design.covariances import Weighting, invert_information, observation_function
 from askance.errors import EmptyDataError
+from askance.estimation.freedom import Freedom
 from askance.estimation.outcome import Notice
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.likelihood import MarginalLikelihood
@@ -144,6 +145,10 @@ class DistributionMoments(ABC):
     @abstractmethod
     def covariance(self, theta: FloatArray, kind: CovarianceKind) -> FloatArray:
         """Cov(θ̂) at the solution, shape (d, d)."""
+
+    def freedom(self, theta: FloatArray) -> Freedom | None:
+        """None: tallies have no clusters."""
+        return None
 
     def start(self) -> FloatArray:
         """θ = 0."""

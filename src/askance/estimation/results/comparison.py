@@ -77,12 +77,17 @@ class FitComparison(Tabulated):
 
     def tidy(self, confidence: float = 0.95) -> Table:
         """A row for every parameter of every fit, with all digits: what `to_frame` and `to_csv` hold."""
+        by_t = any(fit.freedom is not None for fit in self.fits.values())
         rows = [
             (name, *row)
             for name, fit in self.fits.items()
-            for row in fit.coefficient_rows(confidence, fit.parameter_names)
+            for row in fit.coefficient_rows(confidence, fit.parameter_names, by_t=by_t)
         ]
-        columns = (Column("fit", "heading"), Column("parameter"), *estimate_columns(confidence, tests=True))
+        columns = (
+            Column("fit", "heading"),
+            Column("parameter"),
+            *estimate_columns(confidence, tests="t" if by_t else "z"),
+        )
         return Table(columns, rows, notes=self._notes(), most_rows=len(rows))
 
     def to_frame(self, backend: Backend | None = None) -> Any:

@@ -13,10 +13,10 @@ from askance._checks import as_floats, columns_by_name
 from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import InputError, ShapeError
+from askance.estimation.freedom import normal_quantile
 from askance.estimation.problems.tilted_field import TiltedField
 from askance.estimation.results.effects import quadratic, with_digits
 from askance.estimation.results.field_fit import FieldEstimate, MarginalTable, table_with_errors
-from askance.estimation.results.fit import normal_quantile
 from askance.estimation.results.fit_table import fit_notes
 from askance.estimation.results.results import Result
 from askance.models.field_rows import DistinctRows

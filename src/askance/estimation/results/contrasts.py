@@ -11,7 +11,7 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import one_of, shorten
 from askance.errors import InputError
-from askance.estimation.results.fit import normal_quantile
+from askance.estimation.freedom import normal_quantile, quantile, two_sided
 from askance.estimation.results.result_tables import contrasts_table
 from askance.estimation.results.results import Prevalence, Result
 from askance.tables import Table, Tabulated
@@ -33,6 +33,8 @@ class Contrasts(Result, Tabulated):
         upper: upper ends.
         confidence: of the intervals.
         population: whether the sampling of x is part of the errors.
+        by: the name of the column that made the groups, where it has one.
+        degrees_of_freedom: the lesser ones of the two shares, where errors come from few clusters; None: normal.
 
     >>> from askance import ForcedResponse, regress
     >>> rng = np.random.default_rng(2)
@@ -61,6 +63,7 @@ class Contrasts(Result, Tabulated):
     confidence: float
     population: bool
     by: str | None = None
+    degrees_of_freedom: FloatArray | None = None
 
     def table(self) -> Table:
         """Every pair: between groups of two answers the second alone, of more all."""
@@ -74,10 +77,8 @@ def contrasts_of(
     shares: Prevalence, reference: Any, between: str | None, *, ratio: bool, confidence: float | None
 ) -> Contrasts:
     """See `Prevalence.contrasts`."""
-    from scipy.special import erfc
-
     level = shares.confidence if confidence is None else confidence
-    z = normal_quantile(level)
+    normal_quantile(level)  # refused before anything else
     kind = one_of(between or ("groups" if len(shares.groups) > 1 else "answers"), ("groups", "answers"), "between", "")
     covariance = shares.covariance
     if covariance is None:
@@ -91,6 +92,12 @@ def contrasts_of(
     labels, columns = (shares.groups, shares.outputs) if kind == "groups" else (shares.outputs, shares.groups)
     places = _pairs(labels, reference, kind)
     first, second = np.array(places).T
+    freedom = shares.degrees_of_freedom
+    if freedom is not None:
+        freedom = freedom if kind == "groups" else freedom.T
+        freedom = np.minimum(freedom[first], freedom[second])
+    nu = np.inf if freedom is None else freedom
+    z = quantile(level, nu)
     a, b = estimate[first], estimate[second]
     # Gradients of a − b, or of log a − log b, with respect to the two shares.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,13 +107,13 @@ def contrasts_of(
         shared = np.array([np.diag(covariance[i, :, j, :]) for i, j in places])
         variance = slopes[0] ** 2 * own[first] + slopes[1] ** 2 * own[second] + 2 * slopes[0] * slopes[1] * shared
         error = np.sqrt(np.maximum(variance, 0.0))
-        p_value = np.asarray(erfc(np.abs(middle / error) / np.sqrt(2)))
+        p_value = two_sided(middle / error, nu)
         ends = (middle - z * error, middle + z * error)
         if ratio:
             middle, error, ends = np.exp(middle), np.exp(middle) * error, (np.exp(ends[0]), np.exp(ends[1]))
     names = tuple((labels[i], labels[j]) for i, j in places)
     return Contrasts(
-        names, kind, tuple(columns), ratio, middle, error, p_value, *ends, level, shares.population, shares.by
+        names, kind, tuple(columns), ratio, middle, error, p_value, *ends, level, shares.population, shares.by, freedom
     )
 
 

@@ -7,7 +7,6 @@ logit of output b is P_y (1[y = b] − P_b), and the logit of b is x·θ_b, so t
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 
@@ -15,8 +14,9 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import AskanceWarning, InputError
+from askance.estimation.freedom import KnownTo, freedom_of, normal_quantile, quantile, two_sided
+from askance.estimation.problems.cluster_spread import MOST_CLUSTERS, mean_spread
 from askance.estimation.problems.sample import Piece, Sample, column_of, is_binary
-from askance.estimation.results.fit import normal_quantile
 from askance.estimation.results.results import MarginalEffects, Prevalence
 from askance.estimation.results.share_intervals import share_interval
 from askance.evidence.totals import total
@@ -40,21 +40,31 @@ def prevalence(
     *,
     confidence: float,
     population: bool,
+    known: KnownTo = None,
 ) -> Prevalence:
     """Mean of p_θ(y | x) over the respondents of every group."""
-    z = normal_quantile(confidence)
+    normal_quantile(confidence)  # refused before anything is summed
     names, codes = groups
     size = len(names)
     mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
     variance, joint = _variance(slope, covariance), _joint_covariance(slope, covariance)
+    freedom = freedom_of(known, slope)
     if population:
         sampling = _Sampling.of(model, theta, sample, codes, mean)
+        freedom = _of_both(variance, freedom, sampling.variances, sampling.freedom[:, None])
         variance = variance + sampling.variances
         joint = joint if joint is None else joint + sampling.joint()
     errors = np.sqrt(variance)
-    lower, upper = share_interval(mean, errors, z, n_respondents[:, None])
+    lower, upper = share_interval(mean, errors, quantile(confidence, freedom), n_respondents[:, None])
     outputs = tuple(model.outputs.labels)
-    return Prevalence(names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by, joint)
+    return Prevalence(
+        names, outputs, n_respondents, mean, errors, lower, upper, confidence, population, by, joint, _few(freedom)
+    )
+
+
+def _few(freedom: FloatArray) -> FloatArray | None:
+    """Degrees of freedom; None where all are infinite."""
+    return None if np.isinf(freedom).all() else freedom
 
 
 def _joint_covariance(slope: FloatArray, covariance: FloatArray) -> FloatArray | None:
@@ -141,6 +151,13 @@ def _group_sums(v: FloatArray, x: Covariates, group: IntArray, size: int) -> Flo
     return np.asarray(sums if isinstance(sums, np.ndarray) else sums.toarray())
 
 
+def _of_both(one: FloatArray, its: FloatArray, other: FloatArray, others: FloatArray) -> FloatArray:
+    """Degrees of freedom of the sum of two independent variances (Satterthwaite)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        small = np.where(np.isinf(its), 0.0, one**2 / its) + np.where(np.isinf(others), 0.0, other**2 / others)
+        return np.where(small == 0, np.inf, (one + other) ** 2 / small)
+
+
 @dataclass(frozen=True)
 class _Sampling:
     """How weighted means of P vary over samples of respondents, or of whole clusters.
@@ -149,10 +166,12 @@ class _Sampling:
         within: covariances of the answers of every group, shape (g, m, m).
         parts: where there are clusters, what each adds to the means, shape (clusters, g, m); None elsewhere: then
             groups share nobody.
+        freedom: degrees of freedom of the variances of every group, shape (g,).
     """
 
     within: FloatArray
     parts: FloatArray | None
+    freedom: FloatArray
 
     @classmethod
     def of(cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray) -> _Sampling:
@@ -180,19 +199,23 @@ class _Sampling:
         if sample.pieces[0].clusters is None:
             (sizes,) = sample.total(alone)
             weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:].reshape(size, m, m)
-            return cls(squares * (_correction(units) / weight**2)[:, None, None], None)
+            return cls(squares * (_correction(units) / weight**2)[:, None, None], None, np.full(size, np.inf))
         clusters = total(sample.blocks(), in_clusters, by=cluster_in_group)
         home = clusters.keys % size
         sizes = _by_group(np.column_stack([clusters.sums[:, -1:], np.ones(len(home))]), home, size)
-        scaled = clusters.sums[:, :-1] * (np.sqrt(_correction(sizes[:, 1])) / sizes[:, 0])[home, None]
+        factors, freedom = np.sqrt(_correction(sizes[:, 1]))[home], np.full(size, np.inf)
+        if len(np.unique(clusters.keys // size)) <= MOST_CLUSTERS:
+            for group in range(size):
+                factors[home == group], freedom[group] = mean_spread(clusters.sums[home == group, -1])
+        scaled = clusters.sums[:, :-1] * (factors / sizes[home, 0])[:, None]
         products = (scaled[:, :, None] * scaled[:, None, :]).reshape(-1, m * m)
         within = _by_group(products, home, size).reshape(size, m, m)
         if size * m > _MOST_JOINT:
-            return cls(within, None)
+            return cls(within, None, freedom)
         names, place = np.unique(clusters.keys // size, return_inverse=True)
         parts = np.zeros((len(names), size, m))
         parts[place.reshape(-1), home] = scaled
-        return cls(within, parts)
+        return cls(within, parts, freedom)
 
     @property
     def variances(self) -> FloatArray:
@@ -221,6 +244,7 @@ def marginal_effects(
     columns: list[int],
     *,
     confidence: float,
+    known: KnownTo = None,
 ) -> MarginalEffects:
     """Mean effect of every given column; `reference` decides which ones are binary."""
     if len(columns) * model.dimension > _MOST_SLOPES:
@@ -236,7 +260,7 @@ def marginal_effects(
             change(model, theta, sample, j) if changes else derivative(model, theta, sample, sample.direction(j))
         )
     terms, kinds = (model.terms[j] for j in columns), ("0 → 1" if changes else "slope" for changes in binary)
-    return effects_of(tuple(terms), tuple(kinds), model, estimate, slope, covariance, confidence)
+    return effects_of(tuple(terms), tuple(kinds), model, estimate, slope, covariance, confidence, known)
 
 
 def effects_of(
@@ -247,14 +271,13 @@ def effects_of(
     slope: FloatArray,
     covariance: FloatArray,
     confidence: float,
+    known: KnownTo = None,
 ) -> MarginalEffects:
     """Effects (terms, m) with errors from their gradients (terms, m, d)."""
-    from scipy.special import erfc
-
-    z = normal_quantile(confidence)
-    errors = np.sqrt(_variance(slope, covariance))
+    errors, freedom = np.sqrt(_variance(slope, covariance)), freedom_of(known, slope)
+    reach = quantile(confidence, freedom) * errors
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = np.asarray(erfc(np.abs(estimate / errors) / math.sqrt(2)))
+        p_value = two_sided(estimate / errors, freedom)
     return MarginalEffects(
         terms,
         kinds,
@@ -262,9 +285,10 @@ def effects_of(
         estimate,
         errors,
         p_value,
-        estimate - z * errors,
-        estimate + z * errors,
+        estimate - reach,
+        estimate + reach,
         confidence,
+        _few(freedom),
     )
 
 

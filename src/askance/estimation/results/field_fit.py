@@ -16,8 +16,9 @@ from askance._arrays import AnyArray, FloatArray
 from askance._threads import one_thread
 from askance.categories import Label
 from askance.errors import InputError
+from askance.estimation.freedom import normal_quantile
 from askance.estimation.problems.field_tables import MeasuredField
-from askance.estimation.results.fit import Fit, normal_quantile
+from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.results import Result
 from askance.estimation.results.share_intervals import share_interval

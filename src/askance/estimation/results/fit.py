@@ -11,15 +11,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
-from askance._checks import shown
 from askance.errors import InputError
 from askance.estimation.checks.sound import require_covariance, require_sound
+from askance.estimation.freedom import Freedom, normal_quantile, quantile, two_sided
 from askance.estimation.outcome import Diagnostics
 from askance.estimation.results.fit_table import fit_line, fit_notes
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.enumerated import Enumerated
 from askance.tables import Column, Table, Tabulated, as_json, columns_of_test, estimate_columns
 
+# F with fewer degrees of freedom below says nothing: there are not as many clusters as it takes.
+_LEAST_DENOMINATOR = 0.5
 # Hypotheses whose estimates have a correlation matrix with an eigenvalue below this say the same to within rounding.
 _DEPENDENT = 1e-12
 
@@ -31,41 +33,46 @@ class Interval(NamedTuple):
     upper: FloatArray
 
 
-def normal_quantile(confidence: float) -> float:
-    """z with P(|N(0,1)| ≤ z) = confidence."""
-    from scipy.special import ndtri
-
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise InputError(
-            argument="confidence", got=shown(confidence), allowed="above 0, below 1", remedy="0.95 is usual."
-        )
-    return float(ndtri((1 + confidence) / 2))
-
-
 @dataclass(frozen=True)
 class WaldTest(Tabulated):
     """Test of linear hypotheses on θ.
 
     Attributes:
-        statistic: (Lθ̂ − c)ᵀ (L Σ Lᵀ)⁻¹ (Lθ̂ − c).
-        degrees_of_freedom: number of restrictions.
-        p_value: probability of a larger statistic under χ².
+        statistic: W = (Lθ̂ − c)ᵀ (L Σ Lᵀ)⁻¹ (Lθ̂ − c), with a χ² distribution; or, where Σ comes from few clusters and
+            `denominator` is finite, F = (η − q + 1)/(η q) · W (Hotelling's; `Freedom.joint` has η).
+        degrees_of_freedom: q, the number of restrictions.
+        p_value: probability of a larger statistic.
         hypotheses: what is tested, in words.
+        denominator: η − q + 1; infinite where the statistic is χ².
     """
 
     statistic: float
     degrees_of_freedom: int
     p_value: float
     hypotheses: tuple[str, ...] = ()
+    denominator: float = math.inf
+
+    @property
+    def text(self) -> str:
+        """In one line.
+
+        >>> WaldTest(4.2, 2, 0.122).text, WaldTest(2.1, 2, 0.211, denominator=5.44).text
+        ('χ² = 4.20 on 2 df, P = 0.122', 'F = 2.10 on 2 and 5.4 df, P = 0.211')
+        """
+        name, more = ("χ²", "") if math.isinf(self.denominator) else ("F", f" and {self.denominator:.1f}")
+        return f"{name} = {self.statistic:.2f} on {self.degrees_of_freedom}{more} df, P = {self.p_value:.3g}"
 
     def table(self) -> Table:
         """The statistic, its degrees of freedom and its p-value."""
-        row = ("; ".join(self.hypotheses), self.statistic, self.degrees_of_freedom, self.p_value)
-        return Table((Column("hypotheses"), *columns_of_test()), [row], title="Wald test")
+        by, more = ("χ²", ()) if math.isinf(self.denominator) else ("F", (self.denominator,))
+        row = ("; ".join(self.hypotheses), self.statistic, self.degrees_of_freedom, *more, self.p_value)
+        return Table((Column("hypotheses"), *columns_of_test(by)), [row], title="Wald test")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; no denominator where the statistic is χ²."""
         content: dict[str, Any] = as_json(vars(self))
+        if math.isinf(self.denominator):
+            del content["denominator"]
         return content
 
 
@@ -114,6 +121,7 @@ class Fit(Tabulated):
         diagnostics: what happened on the way.
         alarm: why the reports cannot have come through the channel; empty where they can.
         kept_tables: what was computed while the respondents were at hand, and is kept with the fit; see `with_tables`.
+        freedom: how well a covariance is known that comes from few clusters; None: quantiles are normal.
     """
 
     model: Any
@@ -130,6 +138,7 @@ class Fit(Tabulated):
     diagnostics: Any = field(default_factory=Diagnostics)
     alarm: str = ""
     kept_tables: tuple[Table, ...] = ()
+    freedom: Freedom | None = None
 
     def __post_init__(self) -> None:
         require_sound(self.theta, self.covariance, self.n_observations, self.privacy_level)
@@ -178,9 +187,18 @@ class Fit(Tabulated):
         """Square roots of the diagonal of the covariance, shape (d,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
+    @property
+    def degrees_of_freedom(self) -> FloatArray:
+        """Of the t distribution of every parameter, shape (d,); infinite where it is normal.
+
+        NaN where one cluster alone says something of a parameter: nothing tells how far clusters differ in it.
+        """
+        d = len(self.theta)
+        return np.full(d, np.inf) if self.freedom is None else self.freedom.of(np.eye(d))
+
     def confidence_interval(self, confidence: float = 0.95) -> Interval:
-        """θ̂ ± z · standard error; see `covariance` for what it covers."""
-        reach = normal_quantile(confidence) * self.standard_errors
+        """θ̂ ± z · standard error, or t for z where there are few clusters; see `covariance` for what it covers."""
+        reach = quantile(confidence, self.degrees_of_freedom) * self.standard_errors
         return Interval(self.theta - reach, self.theta + reach)
 
     def wald_test(
@@ -191,8 +209,6 @@ class Fit(Tabulated):
         contrasts: ArrayLike | None = None,
     ) -> WaldTest:
         """Test that the named parameters (default: all), or the rows of `contrasts` times θ, equal `value`."""
-        from scipy.special import chdtrc
-
         L = self._contrasts(parameters, contrasts)
         target = np.asarray(value, dtype=np.float64)
         if target.shape not in ((), (len(L),)) or not np.isfinite(target).all():
@@ -210,9 +226,26 @@ class Fit(Tabulated):
                 remedy="Name every parameter once in `parameters`, or give independent rows in `contrasts`.",
             )
         difference = L @ self.theta - target
-        statistic = float(difference @ np.linalg.solve(spread, difference))
         in_words = _in_words(L, self.parameter_names, np.broadcast_to(target, len(L)))
-        return WaldTest(statistic, len(L), float(chdtrc(len(L), statistic)), in_words)
+        test = self._tested(float(difference @ np.linalg.solve(spread, difference)), L)
+        return replace(test, hypotheses=in_words)
+
+    def _tested(self, wald: float, L: FloatArray) -> WaldTest:
+        """By χ², or by F where the covariance comes from few clusters."""
+        from scipy.special import chdtrc, fdtrc
+
+        q = len(L)
+        if self.freedom is None:
+            return WaldTest(wald, q, float(chdtrc(q, wald)))
+        eta = self.freedom.joint(L)
+        if not eta - q + 1 > _LEAST_DENOMINATOR:
+            raise InputError(
+                f"there are too few clusters to test {q} hypotheses at once: the spread of clusters has "
+                f"{'no' if math.isnan(eta) else f'{eta:.2g}'} degrees of freedom; allowed: at least {q}.",
+                remedy="Test fewer at a time.",
+            )
+        statistic = wald * (eta - q + 1) / (eta * q)
+        return WaldTest(statistic, q, float(fdtrc(q, eta - q + 1, statistic)), denominator=eta - q + 1)
 
     def _contrasts(self, parameters: Sequence[str] | str | None, contrasts: ArrayLike | None) -> FloatArray:
         """L, one row per hypothesis on θ."""
@@ -234,10 +267,8 @@ class Fit(Tabulated):
     @property
     def p_values(self) -> FloatArray:
         """Two-sided p-value of θ_j = 0 for each parameter, shape (d,)."""
-        from scipy.special import erfc
-
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(erfc(np.abs(self.theta / self.standard_errors) / math.sqrt(2)))
+            return two_sided(self.theta / self.standard_errors, self.degrees_of_freedom)
 
     def _position(self, name: str) -> int:
         if name not in self.parameter_names:
@@ -256,18 +287,26 @@ class Fit(Tabulated):
     def table(self, confidence: float = 0.95) -> Table:
         """Every parameter with its error, its test against 0 and its interval; what was fitted to what, and how."""
         return Table(
-            (Column("parameter"), *estimate_columns(confidence, tests=True)),
+            (Column("parameter"), *self.coefficient_columns(confidence)),
             self.coefficient_rows(confidence, self.parameter_names),
             title=fit_line(self),
             notes=fit_notes(self, confidence),
             alarms=self.alarms,
         )
 
-    def coefficient_rows(self, confidence: float, *names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Names, θ̂, standard errors, z, p-values and intervals of all parameters."""
+    def coefficient_columns(self, confidence: float) -> tuple[Column, ...]:
+        """What `coefficient_rows` holds beside names."""
+        return estimate_columns(confidence, tests="z" if self.freedom is None else "t")
+
+    def coefficient_rows(
+        self, confidence: float, *names: Sequence[str], by_t: bool | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Names, θ̂, standard errors, z (or t and its degrees of freedom), p-values and intervals of all parameters."""
         with np.errstate(divide="ignore", invalid="ignore"):
             z = self.theta / self.standard_errors
-        figures = (self.theta, self.standard_errors, z, self.p_values, *self.confidence_interval(confidence))
+        by_t = self.freedom is not None if by_t is None else by_t
+        tests = (z, self.degrees_of_freedom) if by_t else (z,)
+        figures = (self.theta, self.standard_errors, *tests, self.p_values, *self.confidence_interval(confidence))
         return list(zip(*names, *(values.tolist() for values in figures), strict=True))
 
     def to_json(self, confidence: float = 0.95) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askance.tables import WIDTH, Column, Table, estimate_columns
+from askance.tables import WIDTH, Column, Table
 
 if TYPE_CHECKING:
     from askance.estimation.results.fit import Fit
@@ -59,7 +59,7 @@ def notes_of(fit: Fit) -> list[str]:
 def regression_table(fit: RegressionFit, confidence: float) -> Table:
     """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
     terms, labels = fit.model.terms, [str(label) for label in fit.model.outputs.labels]
-    columns: tuple[Column, ...] = (Column("term"), *estimate_columns(confidence, tests=True))
+    columns: tuple[Column, ...] = (Column("term"), *fit.coefficient_columns(confidence))
     names: list[Sequence[str]] = [terms * (len(labels) - 1)]
     title = f"Regression of {labels[1]} against {labels[0]}"
     if len(labels) > 2:

@@ -10,9 +10,10 @@ import numpy as np
 from askance._arrays import AnyArray, FloatArray
 from askance._checks import one_of
 from askance.errors import InputError
+from askance.estimation.freedom import freedom_of, normal_quantile, quantile
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
-from askance.estimation.results.fit import Fit, ProbabilityTable, normal_quantile
+from askance.estimation.results.fit import Fit, ProbabilityTable
 from askance.estimation.results.likelihood_ratio import HasCriteria
 from askance.estimation.results.maxima import open_signs
 from askance.estimation.results.share_intervals import share_interval
@@ -78,7 +79,9 @@ class HiddenFit(HasCriteria, Fit):
                 slopes[k] += at.scores(inside).sum(axis=0)
         shares, slopes = shares / n, slopes / n
         errors: FloatArray = np.sqrt(np.einsum("ki,ij,kj->k", slopes, self.covariance, slopes))
-        ends = share_interval(shares, errors, normal_quantile(confidence), self.n_observations)
+        ends = share_interval(
+            shares, errors, quantile(confidence, freedom_of(self.freedom, slopes)), self.n_observations
+        )
         return ProbabilityTable(labels, shares, errors, *ends, confidence)
 
     def _sample(self, x: Any) -> Sample:

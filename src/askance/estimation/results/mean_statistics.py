@@ -12,7 +12,8 @@ from askance._arrays import FloatArray
 from askance.channels.statistics.base import Averaging
 from askance.design.covariances import observation_function
 from askance.errors import EmptyDataError, NotIdentifiedError
-from askance.estimation.results.fit import Interval, normal_quantile
+from askance.estimation.freedom import normal_quantile
+from askance.estimation.results.fit import Interval
 from askance.estimation.results.fit_table import level_text
 from askance.evidence.tally import Tally, of_answers
 from askance.models.enumerated import Enumerated

@@ -10,7 +10,8 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import one_of
 from askance.errors import InputError
-from askance.estimation.results.fit import ProbabilityTable, normal_quantile
+from askance.estimation.freedom import normal_quantile
+from askance.estimation.results.fit import ProbabilityTable
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.share_intervals import share_interval
 from askance.models.count_means import CountMeans

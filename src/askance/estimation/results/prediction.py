@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, ShapeError
+from askance.estimation.freedom import KnownTo, normal_quantile, quantile
 from askance.estimation.results.effects import is_known, quadratic, with_digits
-from askance.estimation.results.fit import normal_quantile
 from askance.estimation.results.results import POSTERIOR_WARNING, Posteriors, Predictions
 from askance.models.softmax import Covariates, Softmax
 
 
-def predict(model: Softmax, theta: FloatArray, covariance: FloatArray, x: Covariates, confidence: float) -> Predictions:
+def predict(
+    model: Softmax,
+    theta: FloatArray,
+    covariance: FloatArray,
+    x: Covariates,
+    confidence: float,
+    known: KnownTo = None,
+) -> Predictions:
     """p_θ(y | x) of every row."""
     scores = model.logits(theta, x)
-    table = _with_intervals(scores, _spread_of_logits(covariance, x, len(model.outputs) - 1), confidence)
+    spread = _spread_of_logits(covariance, x, len(model.outputs) - 1)
+    table = _with_intervals(scores, spread, partial(_quantiles, confidence, known, x))
     return Predictions(tuple(model.outputs.labels), *table, confidence)
 
 
@@ -30,6 +40,7 @@ def posterior(
     observed: ArrayLike,
     channel: FiniteChannel,
     confidence: float,
+    known: KnownTo = None,
 ) -> Posteriors:
     """P(y | x, o) ∝ p_θ(y | x) S(o | y) of every row."""
     likelihood = channel.log_likelihood(observed)
@@ -46,7 +57,8 @@ def posterior(
         )
     prior = model.probabilities(theta, x)
     spread = _spread_of_logits(covariance, x, len(model.outputs) - 1)
-    table = _with_intervals(model.logits(theta, x) + likelihood, spread, confidence)
+    scores = model.logits(theta, x) + likelihood
+    table = _with_intervals(scores, spread, partial(_quantiles, confidence, known, x))
     level = channel.privacy_level
     return Posteriors(tuple(model.outputs.labels), *table, prior, confidence, level, _message(level))
 
@@ -76,15 +88,23 @@ def _spread_of_logits(covariance: FloatArray, x: Covariates, n_free: int) -> Flo
     return spread
 
 
+def _quantiles(confidence: float, known: KnownTo, x: Covariates, slope: FloatArray) -> FloatArray:
+    """Of Σ_b slope_b x·θ_b, for slopes of shape (n, K): those of the normal distribution, or of t; (n,)."""
+    if known is None:
+        return np.full(len(slope), normal_quantile(confidence))
+    dense = x if isinstance(x, np.ndarray) else x.toarray()
+    contrasts = (slope[:, :, None] * dense[:, None, :]).reshape(len(slope), -1)
+    return quantile(confidence, known.of(contrasts))
+
+
 def _with_intervals(
-    scores: FloatArray, spread: FloatArray, confidence: float
+    scores: FloatArray, spread: FloatArray, quantiles: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Softmax of the scores (n, m), with standard errors and ends of intervals computed on the log-odds scale.
 
     The log-odds of output y are s_y − log Σ_{b≠y} exp s_b, with derivative 1 at b = y and minus the share of b among
     the others elsewhere: no difference of nearly equal numbers, however sure the prediction.
     """
-    z = normal_quantile(confidence)
     n, m = scores.shape
     estimate, error, lower, upper = (np.empty((n, m)) for _ in range(4))
     for y in range(m):
@@ -98,6 +118,7 @@ def _with_intervals(
             # An output that the report excludes, or leaves alone, has no uncertainty.
             deviation = np.sqrt(np.einsum("nb,nbc,nc->n", slope, spread, slope))
             deviation = np.where(np.isinf(odds), 0.0, deviation)
+            z = quantiles(slope)
             p = 1 / (1 + np.exp(-odds))
             estimate[:, y] = p
             error[:, y] = p / (1 + np.exp(odds)) * deviation

@@ -13,6 +13,7 @@ from askance._checks import shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
+from askance.estimation.freedom import KnownTo
 from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.sample import (
     Sample,
@@ -108,11 +109,19 @@ class RegressionFit(HasCriteria, Fit):
         groups = group_rows(sample, by, self.model, data, has_x=x is not None)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        theta, covariance, basis = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
         sample = replace(sample, basis=basis)
         with one_thread:
             return effects.prevalence(
-                self.model, theta, covariance, sample, groups, name, confidence=confidence, population=population
+                self.model,
+                theta,
+                covariance,
+                sample,
+                groups,
+                name,
+                confidence=confidence,
+                population=population,
+                known=known,
             )
 
     def marginal_effects(
@@ -161,11 +170,11 @@ class RegressionFit(HasCriteria, Fit):
             )
         reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
-        theta, covariance, basis = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
         sample = replace(sample, basis=basis)
         with one_thread:
             return effects.marginal_effects(
-                self.model, theta, covariance, sample, reference, columns, confidence=confidence
+                self.model, theta, covariance, sample, reference, columns, confidence=confidence, known=known
             )
 
     def _table_of(self, x: Any) -> Any:
@@ -184,19 +193,19 @@ class RegressionFit(HasCriteria, Fit):
         steps = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
         if not steps:
             raise InputError("there is no variable to compute an effect of.", remedy="Take prevalence() instead.")
-        theta, covariance, basis = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
         with one_thread:
             changes = self.design.changes(table, steps)
             return variable_effects(
-                self.model, theta, covariance, replace(sample, basis=basis), changes, confidence=confidence
+                self.model, theta, covariance, replace(sample, basis=basis), changes, confidence=confidence, known=known
             )
 
     def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
         """p_θ̂(y | x) of every row of x, with delta-method intervals computed on the log-odds scale."""
-        theta, covariance, basis = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
         rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
         with one_thread:
-            return prediction.predict(self.model, theta, covariance, rows, confidence)
+            return prediction.predict(self.model, theta, covariance, rows, confidence, known)
 
     def posterior(self, x: Any, observed: ArrayLike, confidence: float = 0.95) -> Posteriors:
         """P(hidden answer = y | x, o) of every respondent: for analysis, not for publication.
@@ -212,10 +221,12 @@ class RegressionFit(HasCriteria, Fit):
             observed: what each of them reported, labels out of the channel's observations.
             confidence: of the intervals, which describe the uncertainty of θ̂.
         """
-        theta, covariance, basis = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
         rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
         with one_thread:
-            return prediction.posterior(self.model, theta, covariance, rows, observed, self._channel(), confidence)
+            return prediction.posterior(
+                self.model, theta, covariance, rows, observed, self._channel(), confidence, known
+            )
 
     def likelihood_ratio_test(self, restricted: RegressionFit) -> LikelihoodRatioTest:
         """Test that the terms missing in `restricted` have no effect: 2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ².
@@ -228,10 +239,11 @@ class RegressionFit(HasCriteria, Fit):
         """
         return likelihood_ratio_test(self, restricted)
 
-    def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None]:
-        """θ̂ and its covariance with their digits, and the basis they are about."""
-        kept = self.in_basis
-        return (self.theta, self.covariance, None) if kept is None else (kept.theta, kept.covariance, kept.basis)
+    def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None, KnownTo]:
+        """θ̂ and its covariance with their digits, the basis they are about, and how well the covariance is known."""
+        if self.in_basis is None:
+            return self.theta, self.covariance, None, self.freedom
+        return self.in_basis.theta, self.in_basis.covariance, self.in_basis.basis, self.in_basis.freedom
 
     def _channel(self) -> FiniteChannel:
         if self.channel.get("kind") == SEVERAL:

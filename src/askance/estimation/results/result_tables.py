@@ -60,7 +60,7 @@ def effects_table(effects: MarginalEffects) -> Table:
         Column("change", align="right"),
         Column("points", "points", "estimate", digits="error"),
         error_column("spread", digits="error"),
-        p_value_column(),
+        p_value_column(of=_tested_by(effects)),
         lower,
         upper,
     )
@@ -75,6 +75,10 @@ def effects_table(effects: MarginalEffects) -> Table:
     return Table(*_by_answer(columns, rows, effects.outputs), title=f"{title}, in percentage points")
 
 
+def _tested_by(table: MarginalEffects | Contrasts) -> str:
+    return "z" if table.degrees_of_freedom is None else "t"
+
+
 def contrasts_table(contrasts: Contrasts) -> Table:
     """Differences in percentage points, or ratios; under a heading where there are several answers or groups."""
     digits: Any = 3 if contrasts.ratio else "error"
@@ -85,7 +89,7 @@ def contrasts_table(contrasts: Contrasts) -> Table:
         Column(contrasts.by or contrasts.between, key="contrast"),
         Column(name, kinds[0], "estimate", digits=digits),
         error_column(kinds[1], digits=digits),
-        p_value_column(),
+        p_value_column(of=_tested_by(contrasts)),
         lower,
         upper,
     )

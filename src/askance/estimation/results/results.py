@@ -31,8 +31,9 @@ class Result:
     """A frozen dataclass of arrays and plain values."""
 
     def to_json(self) -> dict[str, Any]:
-        """Every field as plain JSON values; NaN and infinity become null."""
-        return {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        """Every field as plain JSON values; NaN and infinity become null, degrees of freedom where there are any."""
+        content = {field.name: as_json(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in content.items() if name != "degrees_of_freedom" or value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Prevalence(Result, Tabulated):
         by: the name of the column that made the groups, where it has one.
         covariance: of all estimates together, shape (groups, m, groups, m); None where they are more than 500. It is
             not in `to_json`.
+        degrees_of_freedom: of the intervals, where the errors come from few clusters; None: they are normal.
     """
 
     groups: tuple[Any, ...]
@@ -65,6 +67,7 @@ class Prevalence(Result, Tabulated):
     population: bool
     by: str | None = None
     covariance: FloatArray | None = None
+    degrees_of_freedom: FloatArray | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Every field but the covariance as plain JSON values."""
@@ -118,6 +121,7 @@ class MarginalEffects(Result, Tabulated):
         lower: lower ends of the intervals.
         upper: upper ends.
         confidence: of the intervals.
+        degrees_of_freedom: of the intervals, where the errors come from few clusters; None: they are normal.
     """
 
     terms: tuple[str, ...]
@@ -129,6 +133,7 @@ class MarginalEffects(Result, Tabulated):
     lower: FloatArray
     upper: FloatArray
     confidence: float
+    degrees_of_freedom: FloatArray | None = None
 
     def table(self) -> Table:
         """Effects in percentage points: of two answers the second alone, of more all."""

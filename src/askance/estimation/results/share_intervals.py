@@ -17,7 +17,7 @@ import numpy as np
 from askance._arrays import ArrayLike, FloatArray
 
 
-def share_interval(p: FloatArray, errors: FloatArray, z: float, n: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def share_interval(p: FloatArray, errors: FloatArray, z: ArrayLike, n: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends, of the shape of p.
 
     K is what the given errors leave above p (1 − p) / n. Where they are below it, because a model with structure knows
@@ -26,7 +26,7 @@ def share_interval(p: FloatArray, errors: FloatArray, z: float, n: ArrayLike) ->
     Args:
         p: shares.
         errors: their standard errors; NaN gives NaN.
-        z: the quantile of the normal distribution.
+        z: the quantile of the normal distribution, or those of t, broadcast against p.
         n: reports behind each share, broadcast against p.
 
     >>> lower, upper = share_interval(np.array([0.003]), np.array([0.0175]), 1.96, 1000)  # rare, and noisy
@@ -36,7 +36,7 @@ def share_interval(p: FloatArray, errors: FloatArray, z: float, n: ArrayLike) ->
     >>> lower.round(4), upper.round(4)  # Wilson's
     (array([0.0552]), array([0.1744]))
     """
-    spread = p * (1 - p)
+    spread, z = p * (1 - p), np.asarray(z, dtype=np.float64)
     noise = np.maximum(np.asarray(n) * errors**2 - spread, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         h = np.where(errors == 0, 0.0, z**2 * errors**2 / (spread + noise))  # z² / n

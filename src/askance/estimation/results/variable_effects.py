@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance.estimation.freedom import KnownTo
 from askance.estimation.problems.sample import Sample
 from askance.estimation.results.effects import derivative, effects_of, group_means
 from askance.estimation.results.results import MarginalEffects
@@ -46,6 +47,7 @@ def variable_effects(
     changes: Sequence[Change],
     *,
     confidence: float,
+    known: KnownTo = None,
 ) -> MarginalEffects:
     """Mean effect of every change, over the rows of the sample."""
     found = [_effect(model, theta, sample, change) for change in changes]
@@ -57,6 +59,7 @@ def variable_effects(
         np.array([slope for _, slope in found]),
         covariance,
         confidence,
+        known,
     )
 
 

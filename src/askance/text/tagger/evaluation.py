@@ -15,7 +15,7 @@ import numpy.typing as npt
 from askance._arrays import IntArray
 from askance._checks import shorten
 from askance.errors import EmptyDataError, ForeignTagsWarning, ShapeError
-from askance.estimation.results.fit import normal_quantile
+from askance.estimation.freedom import normal_quantile
 from askance.estimation.results.share_intervals import share_interval
 from askance.tables import as_json
 from askance.text.corpus.corpus import NO_TAG, Corpus, tag_codes
