@@ -134,6 +134,25 @@ def test_hypotheses(folder: Path) -> None:
     assert "χ²" in call("test", folder / "full.fit", "--zero", "age").out
 
 
+def test_contrasts_of_groups(folder: Path) -> None:
+    words = ("fit", folder / "survey.csv", "--formula", FULL, *FORCED, "--by", "region", "--contrasts")
+    fit = regress(FULL, read_table(folder / "survey.csv"), DESIGN, method="marginal")
+    expected = fit.prevalence(by="region", population=True).contrasts()
+    printed = parsed(call(*words, "--json"))["contrasts"]
+    assert printed == [{"by": "region", **expected.to_json()}]
+    assert expected.summary() in call(*words).out
+    assert_one_line(call(*words[:-3], "--contrasts"), ("--contrasts is given without --by",))
+
+
+def test_other_readings_as_a_table(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "readings.csv"
+    outcome = call(
+        "sensitivity", folder / "survey.csv", "--formula", SMALL, *FORCED, "--share", "0.1", "--table", place
+    )
+    assert outcome.code == 0
+    assert place.read_text().startswith("reading,quantity,estimate,std_error,lower,upper\nas planned,share of yes,")
+
+
 def test_fits_side_by_side(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "fits.csv"
     outcome = call("compare", folder / "small.fit", folder / "full.fit", "--names", "one,two", "--table", place)
@@ -255,6 +274,8 @@ def test_a_report_shows_the_probabilities_of_the_design(folder: Path) -> None:
     assert "e^1.609 = 5 times as likely" in page
     assert len(hidden.channel["parts"]) == 2
     assert other.count("Probability of every report") == 2
+    assert "<dd>stochastic-lie-detector: truth (1/5, 4/5), groups (1, 2)</dd>" in other
+    assert "<h3>Group 2</h3>" in other
     assert "`&lt;age&gt;`" in other
     assert "<age>" not in other
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from askance.estimation.problems.moment_repair import MomentRepair
 from askance.estimation.results.field_fit import FieldDiagnostics
 from askance.survey.formula import FormulaDesign, parse_formula
 from askance.survey.tables import Columns
+from askance.tables import Column, Table
 from tests.golden.contents import golden_fields, golden_fits
 
 AnyFit = DistributionFit | RegressionFit | FieldFit | ConditionalFieldFit | LinearFit
@@ -111,4 +113,11 @@ def golden_fits_2() -> dict[str, AnyFit]:
     old = golden_fits() | {name.replace(".field", "_field"): fit for name, fit in golden_fields().items()}
     names = ("distribution", "no_covariance_2", "field", "no_covariance_field")
     new: dict[str, Any] = {f"{name}.fit": fit for name, fit in zip(names, old.values(), strict=True)}
+    kept = Table(
+        (Column("group"), Column("share", "percent", digits="error"), Column("n", "count")),
+        [("süd | ost", 0.25, 3), (2016, None, 4)],
+        title="Share of yes",
+        notes=["95 % intervals"],
+    )
+    new["kept_tables.fit"] = replace(_regression(), kept_tables=(kept,))
     return {**new, "regression.fit": _regression(), "conditional_field.fit": _conditional(), "linear.fit": _linear()}

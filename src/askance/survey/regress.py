@@ -196,7 +196,8 @@ def regress(
         *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else ()),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
-    return replace(fit, diagnostics=diagnostics, design=design)
+    named = {"design": channel.specification()} if isinstance(channel, ArmedDesign) else {}
+    return replace(fit, diagnostics=diagnostics, design=design, channel={**fit.channel, **named})
 
 
 def _estimate(

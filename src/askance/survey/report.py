@@ -131,10 +131,12 @@ def _design(fit: Fit) -> Iterator[str]:
     """Every way of asking: its parameters in words, and what is reported given the truth."""
     specification = fit.channel
     parts: Sequence[Mapping[str, Any]] = specification.get("parts", [specification])
+    whole: Mapping[str, Any] = specification.get("design", {})
+    yield from (f"<p>{escape(text)}</p>" for text in (_in_words(whole) if whole else []))
     for place, part in enumerate(parts, start=1):
         if len(parts) > 1:
-            yield f"<h3>{place}. {escape(describe_channel(part))}</h3>"
-        yield from (f"<p>{escape(text)}</p>" for text in _in_words(part))
+            yield f"<h3>{escape(f'Group {place}' if whole else f'{place}. {describe_channel(part)}')}</h3>"
+        yield from (f"<p>{escape(text)}</p>" for text in ([] if whole else _in_words(part)))
         channel = _channel(part)
         if channel is not None and max(channel.matrix.shape) <= _LARGEST_DESIGN:
             yield table_html(_probabilities(channel))
@@ -148,11 +150,15 @@ def _in_words(specification: Mapping[str, Any]) -> list[str]:
         return [describe_channel(specification)]
     meanings = {parameter.name: parameter.description for parameter in entry.parameters}
     told = [
-        f"{name.replace('_', ' ')} {value}: {meanings[name]}"
+        f"{name.replace('_', ' ')} {_written(value)}: {meanings[name]}"
         for name, value in specification.items()
-        if name in meanings and isinstance(value, str | int | float)
+        if name in meanings and isinstance(value, str | int | float | list) and value not in ([], False, "")
     ]
     return [f"{entry.kind}: {entry.summary}", *([f"Parameters: {'; '.join(told)}."] if told else [])]
+
+
+def _written(value: Any) -> str:
+    return ", ".join(map(_written, value)) if isinstance(value, list) else str(value)
 
 
 def _channel(specification: Mapping[str, Any]) -> FiniteChannel | None:

@@ -27,6 +27,7 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
     "fit",
     "Regress a hidden answer on covariates, from a table.",
     sections={DESIGN_SECTION: design_arguments()},
+    needs={"contrasts": ("by",)},
     examples=[
         'askance fit survey.csv --formula "said ~ age + C(region)" --design forced-response --truth 2/3 --yes 1/6 '
         "--by region",
@@ -45,6 +46,7 @@ _FIGURES = ("estimate", "std_error", "lower", "upper", "p_value")
 @option("--plot FILE", "draw the coefficients (.png, .svg, .pdf)", PICTURE)
 @TABLE_OPTION
 @option("--effects", "average effects of the variables of the formula too, in percentage points")
+@option("--contrasts", "with --by: differences between the shares of its groups too")
 @option("--by COLUMN", "shares by the groups of this column of the formula too (repeatable)", multiple=True)
 @JSON
 def fit_command(
@@ -55,6 +57,7 @@ def fit_command(
     by: tuple[str, ...],
     *,
     effects: bool,
+    contrasts: bool,
     **survey: Any,
 ) -> None:
     """Regress a hidden yes/no or categorical answer on covariates in the table DATA.
@@ -84,9 +87,10 @@ def fit_command(
         assert result.evidence is not None
         test = None if hidden else lib.channel_fit_test(result.evidence)  # hidden variables fit most reports
         changes = result.marginal_effects(confidence=confidence) if effects else None
+        gaps = [each.contrasts() for each in shares.values() if each.by] if contrasts else []
         if save is not None:
             titled = [replace(each.table(), title=each.table().title or f"Shares of {n}") for n, each in shares.items()]
-            others = [each for each in (changes, arms, test) if each is not None]
+            others = [each for each in (*gaps, changes, arms, test) if each is not None]
             files.save(result.with_tables(*titled, *others), save)
         keep_table(result.table(confidence), table)
         if plot is not None:
@@ -97,6 +101,7 @@ def fit_command(
     below = [
         f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
     ]
+    below += [f"\n{gap.summary()}" for gap in gaps]
     if changes is not None:
         below.append(f"\n{changes.summary()}")
     if arms is not None:
@@ -117,6 +122,8 @@ def fit_command(
     else:
         first, *others = shares.values()
         more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
+    if contrasts:
+        more["contrasts"] = [{"by": gap.by, **gap.to_json()} for gap in gaps]
     if changes is not None:
         more["effects"] = changes.to_json()
     if arms is not None:

@@ -9,6 +9,7 @@ from askance.cli.shared.options import JSON, Choice, Read, option, read_pair
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE
+from askance.cli.survey.saved_fits import TABLE_OPTION, keep_table
 from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, fit_survey, survey_options
 from askance.errors import InputError
 
@@ -48,6 +49,7 @@ from askance.errors import InputError
     multiple=True,
 )
 @option("--plot FILE", "draw a coefficient (.png, .svg, .pdf)", PICTURE)
+@TABLE_OPTION
 @option("--coefficient NAME", "with --plot: the one to draw  [default: the first but the intercept]")
 @JSON
 def sensitivity_command(
@@ -61,7 +63,7 @@ def sensitivity_command(
     """
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 
-    refuse_as, coefficient, plot = (flags.pop(name) for name in ("refuse_as", "coefficient", "plot"))
+    refuse_as, coefficient, plot, place = (flags.pop(name) for name in ("refuse_as", "coefficient", "plot", "table"))
     if refuse_as is not None and behaviour and "refuse" not in behaviour:
         raise InputError("--refuse-as is given without --behaviour refuse.", remedy="Add it, or leave both out.")
     biases: dict[str, list[str]] = {}
@@ -83,6 +85,7 @@ def sensitivity_command(
         if plot is not None:
             names = [name for name in table.parameter_names if not name.endswith("Intercept")] or table.parameter_names
             plot_sensitivity(table, coefficient or names[0], plot)
+        keep_table(table, place)
     test = table.scenarios[0].test
     said = f"fit of the design as planned: {test.shown_p_value}; {test.message}"
     show(table, below=[said], channel_test=test.to_json())

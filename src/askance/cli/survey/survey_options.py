@@ -21,7 +21,8 @@ from askance.models.outcome import FAMILIES
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
-    *("by", "table", "effects", "refuse_as", "designs", "arm", "outcome", "treated", "source", "no_labels", "codebook"),
+    *("by", "table", "effects", "contrasts", "refuse_as", "designs", "arm", "outcome", "treated"),
+    *("source", "no_labels", "codebook"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {

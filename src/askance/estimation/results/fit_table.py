@@ -106,6 +106,8 @@ def describe_channel(specification: Mapping[str, Any]) -> str:
     >>> describe_channel({"kind": "forced-response", "truth": "2/3", "yes": "1/6", "outputs": ["no", "yes"]})
     'forced-response: truth 2/3, yes 1/6'
     """
+    if "design" in specification:  # of groups that are asked in different ways
+        return describe_channel(specification["design"])
     if "parts" in specification:
         return "; ".join(describe_channel(part) for part in specification["parts"])
     parts = [
