@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, arm_agreement, estimate, regress
+from askance import (
+    Crosswise,
+    Direct,
+    ForcedResponse,
+    Kuk,
+    Responses,
+    Softmax,
+    Together,
+    arm_agreement,
+    estimate,
+    regress,
+)
 from askance._arrays import AnyArray
 from askance.channels.hidden_designs import CrosswiseControl, StochasticLieDetector
 from askance.channels.list_experiment import ListExperiment
@@ -45,6 +56,55 @@ def test_arms_are_one_fit() -> None:
     assert message.startswith("the arms agree: χ² = ")
     assert "on 2 df" in message
     assert "log-odds against dice: direct " in message
+
+
+def test_waves_with_other_dice_weights_and_clusters() -> None:
+    """The same as the parts together: two dice, several cards, a part asked directly; clusters span arms."""
+    designs = {
+        "wave 1": DICE,
+        "wave 2": ForcedResponse("3/4", "1/8"),
+        "cards": Kuk("4/5", "3/10", draws=3),
+        "d": DIRECT,
+    }
+    rng, n = np.random.default_rng(5), 3000
+    old, version = rng.integers(0, 2, n), rng.choice(list(designs), n)
+    weight, village = rng.uniform(0.5, 2, n), rng.integers(0, 60, n)
+    truth = np.where(rng.random(n) < np.where(old == 1, 0.4, 0.2), "yes", "no")
+    said = truth.astype(object)
+    for name, design in designs.items():
+        said[version == name] = design.simulate(truth[version == name], rng)
+    data = {"said": said.tolist(), "old": old, "version": version, "weight": weight, "village": village}
+    fit = regress("said ~ old", data, designs, arm="version", weights="weight", cluster="village")
+    x = np.column_stack([np.ones(n), old])
+    parts = [
+        Responses(design).add(
+            x[version == name],
+            said[version == name].tolist(),
+            weights=weight[version == name],
+            clusters=village[version == name],
+        )
+        for name, design in designs.items()
+    ]
+    together = estimate(Softmax(["no", "yes"], ["Intercept", "old"]), Together(*parts))
+    assert fit.covariance_kind == "cluster-robust"
+    np.testing.assert_allclose(fit.theta, together.theta, rtol=1e-9)
+    np.testing.assert_allclose(fit.covariance, together.covariance, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Direct(["never", "ever"]), "arm 'cards' is about 'never', 'ever', arm 'dice' about 'no', 'yes'"),
+        (Direct(["no", "maybe", "yes"]), "allowed: the same answers in the same order"),
+        (
+            StochasticLieDetector(["1/5", "4/5"]),
+            "arm 'cards' is a stochastic-lie-detector, which has groups of its own",
+        ),
+    ],
+)
+def test_arms_are_about_the_same_answers(other: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        regress("said ~ age", survey(100), {**DESIGNS, "cards": other}, arm="version")
 
 
 @pytest.mark.parametrize("weights", [None, "weight"])

@@ -46,12 +46,32 @@ def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel]
     arms: dict[Label, FiniteChannel] = dict(design if isinstance(design, Mapping) else design.arms)
     if not arms:
         raise InputError("the design has no arms; allowed: at least one.", remedy="Give {'dice': …, 'direct': …}.")
+    _check_same_answers(arms)
     if arm is None:
         raise InputError(
             f"the design has {len(arms)} arms ({shorten(list(arms))}), and nothing says which row belongs to which.",
             remedy=words("Name the column that does by {arm=…}."),
         )
     return arms
+
+
+def _check_same_answers(arms: Mapping[Label, FiniteChannel]) -> None:
+    """Refuse arms that are about different answers, or that are designs with groups of their own."""
+    (first, about), *others = arms.items()
+    for arm, channel in arms.items():
+        if isinstance(channel, ArmedDesign):
+            raise InputError(
+                f"arm {shown(arm)} is a {channel.kind}, which has groups of its own; allowed: one way of asking.",
+                remedy=words("Fit it alone, with the column of its groups as {arm}."),
+            )
+    for arm, channel in others:
+        both = isinstance(about, FiniteChannel) and isinstance(channel, FiniteChannel)
+        if both and channel.outputs != about.outputs:
+            raise InputError(
+                f"arm {shown(arm)} is about {shorten(channel.outputs.labels)}, arm {shown(first)} about "
+                f"{shorten(about.outputs.labels)}; allowed: the same answers in the same order.",
+                remedy=words("Give all designs the same {outputs}, or fit each arm alone."),
+            )
 
 
 def read_arms(column: Column, arms: Mapping[Label, FiniteChannel], design: SurveyDesign) -> AnyArray:
