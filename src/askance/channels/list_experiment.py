@@ -131,12 +131,15 @@ class ListExperiment(ArmedDesign):
         return HiddenVariables([*(Factor(trait, NO_YES, own) for trait in self.traits), items, *lies, *admits])
 
     def _means(self, own: Sequence[str], terms: Sequence[str], link: Link) -> CountMeans:
-        if self.ceiling or self.floor or self.direct is not None:
+        alone = self.direct is not None and link == "linear" and list(terms) == ["Intercept"]
+        if self.ceiling or self.floor or (self.direct is not None and not alone):
             raise InputError(
-                "least squares take all counts for the truth, and use nothing else; allowed with ceiling, floor or "
-                "direct: the method marginal.",
+                "least squares take all counts for the truth; allowed with ceiling and floor: the method marginal; "
+                "with direct: marginal, and moments without covariates.",
                 remedy="Leave the method out.",
             )
+        if alone:  # those who admit, and the difference among those who deny
+            return CountMeans({TRAIT: own}, [1], [[TRAIT]], link, self._hidden(own, terms).outputs)
         return CountMeans(
             {**dict.fromkeys(self.traits, own), ITEMS: terms},
             [*[1] * len(self.traits), self.items],

@@ -21,6 +21,7 @@ from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.results import LikelihoodRatioTest
 from askance.models.count_means import CountMeans
 from askance.models.hidden import HiddenVariables
+from askance.survey.direct_lists import placebo_messages
 from askance.tables import Column, Table, Tabulated, columns_of_test
 
 _LEVEL = 0.05
@@ -78,6 +79,7 @@ def list_checks(fit: HiddenFit, design: ListExperiment) -> ListChecks:
     told = [
         _law_in_words(fit, design),
         *(test.message for test in effects),
+        *(placebo_messages(fit.evidence) if design.direct is not None else ()),
         "" if law is None else _on_law(law),
         on_hausman if hausman is None else _on_hausman(hausman, design, rejected),
     ]
@@ -95,6 +97,8 @@ def _law_in_words(fit: HiddenFit, design: ListExperiment) -> str:
     model: Any = fit.model
     if not isinstance(model, CountMeans):
         return design.law
+    if design.direct is not None:
+        return "no law is assumed: those who admit, and the difference in means among those who deny"
     if model.link == "linear":
         return "no law is assumed: the means of both groups are linear in the covariates, or approximated so"
     return "no law is assumed: the share is logistic in the covariates, and so is the mean number of items"

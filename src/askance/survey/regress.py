@@ -33,6 +33,7 @@ from askance.survey.arms import (
     read_arms,
 )
 from askance.survey.codebook import Codebook
+from askance.survey.direct_lists import combined_fit, read_pairs
 from askance.survey.drawn import on_clusters
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
@@ -159,7 +160,8 @@ def regress(
         )
     arms = arms_of(channel, arm)
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
-    rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm)
+    beside = channel.direct if isinstance(channel, ListExperiment) else None
+    rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm, direct=beside)
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
     reports, readings = _read(rows, channel, arms, which, positive)
     design, x = rows.coded
@@ -204,6 +206,8 @@ def _estimate(
     model: Any, evidence: Responses, x: Covariates, method: str | None, options: dict[str, Any]
 ) -> tuple[Any, str]:
     """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
+    if isinstance(model, CountMeans) and len(model.groups) == 1:
+        return combined_fit(model, evidence), ""
     fit, notices = solve(model, evidence, None if isinstance(model, CountMeans) else method, **options)
     blame = _least_known(fit, x) if fit.diagnostics.repaired and isinstance(model, Softmax) else ""
     more = f". {blame[:1].upper()}{blame[1:]}" if blame else ""
@@ -232,6 +236,8 @@ def _read(
     positive: Any,
 ) -> tuple[AnyArray, list[str]]:
     """What was said, as labels, and how values were read."""
+    if isinstance(channel, ListExperiment) and channel.direct is not None and which is not None:
+        return read_pairs(rows, channel, which, positive)
     column = rows.as_written(rows.parsed.answer)
     try:
         if arms is not None and which is not None:

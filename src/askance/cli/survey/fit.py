@@ -167,4 +167,4 @@ def _hidden_shares(fit: lib.HiddenFit, by: Sequence[str], confidence: float) -> 
         raise InputError(
             f"--by is {by[0]!r}; allowed where more is hidden than the answer: none.", remedy="Leave it out."
         )
-    return {factor.name: fit.shares(factor.name, confidence=confidence) for factor in fit.model.factors}
+    return {name: fit.shares(name, confidence=confidence) for name in fit.variables}

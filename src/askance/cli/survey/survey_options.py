@@ -30,6 +30,8 @@ _METHODS = {
     "marginal": "maximum likelihood",
     "moments": "unbiased averages",
     "supervised": "where the truth was told (--design direct)",
+    "linear": "of lists, the difference in means given covariates",
+    "least-squares": "of lists, logistic means",
 }
 #: The section of the help with the parameters of all designs.
 DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains them"

@@ -36,6 +36,11 @@ class HiddenFit(HasCriteria, Fit):
     design: Any = None
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """Hidden variables whose shares can be asked for."""
+        return tuple(factor.name for factor in self.model.factors)
+
+    @property
     def alarms(self) -> tuple[str, ...]:
         """Also that the sign of an effect on an outcome hangs on the choice between maxima that are as high."""
         return (*super().alarms, *open_signs(self.model, self.diagnostics.maxima))

@@ -23,6 +23,11 @@ class MeansFit(HiddenFit):
 
     model: CountMeans  # type: ignore[assignment]
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Yes/no variables: those whose largest value is 1."""
+        return tuple(name for name, size in zip(self.model.variables, self.model.sizes, strict=True) if size == 1)
+
     def profile_interval(self, parameter: str, confidence: float = 0.95) -> NoReturn:
         """Refused: there is no likelihood."""
         raise InputError(
@@ -39,14 +44,14 @@ class MeansFit(HiddenFit):
             x: whom to average over: an array (n, p), or a table with the columns of the formula; default: those asked.
             confidence: of the intervals.
         """
-        shares = [name for name, size in zip(self.model.variables, self.model.sizes, strict=True) if size == 1]
-        name = shares[0] if variable is None else one_of(variable, shares, "variable", "Name a yes/no variable.")
+        own = self.variables
+        name = own[0] if variable is None else one_of(variable, own, "variable", "Name a yes/no variable.")
         share, slopes, n = 0.0, np.zeros(len(self.theta)), 0.0
         for part in self._sample(x).pieces:
-            own = self.model.part(name, self.theta, part.x)
+            means = self.model.part(name, self.theta, part.x)
             n += float(part.total.sum())
-            share += float(part.total @ own.mean)
-            slopes[self.model.blocks[name]] += own.z.T @ (part.total * own.slope)
+            share += float(part.total @ means.mean)
+            slopes[self.model.blocks[name]] += means.z.T @ (part.total * means.slope)
         estimate: FloatArray = np.array([1 - share / n, share / n])
         errors: FloatArray = np.full(2, np.sqrt(slopes @ self.covariance @ slopes) / n)
         z = normal_quantile(confidence)
