@@ -89,8 +89,9 @@ def _section(title: str, parts: Sequence[str]) -> str:
 
 
 def _without_figures_above(table: Table) -> Table:
-    """The coefficients; alarms and notes stand elsewhere on the page."""
-    return Table(table.columns, table.rows, title=table.title, most_rows=len(table.rows))
+    """The coefficients; alarms, notes and how the fit came about stand elsewhere on the page."""
+    title = table.title if table.head else "Parameters with their errors"
+    return Table(table.columns, table.rows, title=title, most_rows=len(table.rows))
 
 
 def _facts(fit: Fit, formula: str, confidence: float) -> str:
