@@ -62,28 +62,27 @@ class HiddenPass:
         outcomes: whether they count.
 
     Attributes:
-        probabilities: p_θ(h | x), shape (n, H).
         log_outcomes: log p_θ(y | x, h), shape (n, H).
     """
 
     def __init__(self, model: HiddenVariables, theta: FloatArray, x: Any, *, outcomes: bool = True) -> None:
         self.model = model
-        log_p, log_joint = np.zeros((2, x.shape[0], len(model.outputs)))
+        self._log_p, self.log_outcomes = np.zeros((2, x.shape[0], len(model.outputs)))
         self._parts = []
         for variable, block, members, law in model.laws(theta, x, outcomes=outcomes):
-            log_density = law.log_density()
-            log_joint[:, members] += log_density
-            if isinstance(variable, Factor):
-                log_p[:, members] += log_density
+            kept = self._log_p if isinstance(variable, Factor) else self.log_outcomes
+            kept[:, members] += law.log_density()
             self._parts.append((block, members, law))
-        self._log = log_joint
-        self.log_outcomes = log_joint - log_p
-        self.probabilities = np.exp(log_p)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """p_θ(h | x), shape (n, H)."""
+        return np.asarray(np.exp(self._log_p))
 
     def posterior(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P(h | x, o, y), shape (n, H), and log P(o, y | x), shape (n,), for S(o | h) of the report of every row."""
         with np.errstate(divide="ignore"):
-            joint = np.log(likelihood) + self._log
+            joint = np.log(likelihood) + self._log_p + self.log_outcomes
         top = over_columns(np.maximum, joint)
         shares = np.exp(joint - top[:, None])
         total = over_columns(np.add, shares)
@@ -93,7 +92,7 @@ class HiddenPass:
     def _scored(self) -> list[_Scored]:
         scored = []
         for block, members, law in self._parts:
-            score, inside = law.score(), np.zeros(self._log.shape[1])
+            score, inside = law.score(), np.zeros(len(self.model.outputs))
             inside[members] = 1.0
             table = np.zeros((len(score.table), len(inside)))
             table[:, members] = score.table
