@@ -57,6 +57,12 @@ treated = "long"
 design = {kind = "list-experiment", items = 2}
 """
 
+SECOND = """
+[questions.lied]
+positive = "Y"
+design = {kind = "warner", question = "2/3"}
+"""
+
 
 def written(path: Path, text: str = STUDY) -> Path:
     path.write_text(text)
@@ -153,7 +159,27 @@ def test_arms_and_lists(tmp_path: Path) -> None:
 def test_the_question_may_stand_right_of_the_tilde(tmp_path: Path) -> None:
     codebook = read_codebook(written(tmp_path / "a.toml"))
     assert codebook.options("civic ~ age + hidden(cheated)")["channel"] == DESIGN
+    assert codebook.options("civic ~ hidden(cheated ~ age)")["channel"] == DESIGN
     assert codebook.options("`cheated` ~ age")["weights"] == "wgt"
+    both = read_codebook(written(tmp_path / "b.toml", STUDY + SECOND)).options("civic ~ hidden(cheated) + hidden(lied)")
+    assert {name: design.kind for name, design in both["channel"].items()} == {
+        "cheated": "forced-response",
+        "lied": "warner",
+    }
+    assert sorted(both) == ["channel", "cluster", "weights"]
+
+
+def test_a_hidden_cause_by_the_codebook(codebook: Codebook) -> None:
+    data = study()
+    data["civic"] = np.where(np.random.default_rng(3).random(600) < 0.5, "yes", "no")
+    by_hand = {
+        **codebook.table(data)
+        .part(["cheated", "civic", "age", "wgt", "school"])
+        .to_pandas(["cheated", "civic", "age", "wgt", "school"])
+    }
+    fit = regress("civic ~ age + hidden(cheated)", data, codebook)
+    same = regress("civic ~ age + hidden(cheated)", by_hand, DESIGN, weights="wgt", cluster="school")
+    np.testing.assert_allclose(fit.theta, same.theta, rtol=1e-9)
 
 
 WRONG = {

@@ -14,6 +14,8 @@ from askance.survey.files import read_table as read_table
 from askance.survey.formula import FormulaDesign as FormulaDesign
 from askance.survey.list_checks import ListChecks as ListChecks
 from askance.survey.list_checks import list_checks as list_checks
+from askance.survey.nonresponse import NonresponseBounds as NonresponseBounds
+from askance.survey.nonresponse import nonresponse_bounds as nonresponse_bounds
 from askance.survey.regress import regress as regress
 from askance.survey.report import report_page as report_page
 from askance.survey.report import write_report as write_report

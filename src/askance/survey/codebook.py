@@ -44,7 +44,7 @@ _EXAMPLE = 'Write codebook = 1, then [questions.NAME] with column = "Q7" and a d
 _FIELDS = ("codebook", "title", "missing", "keep", "weights", "cluster", "strata", "questions")
 _OF_A_QUESTION = ("column", "text", "texts", "labels", "missing", "positive", "arm", "treated", "design", "designs")
 # The question that a formula has on its right side.
-_HIDDEN = re.compile(r"hidden\(\s*`?([^`)]+?)`?\s*[,)]")
+_HIDDEN = re.compile(r"hidden\(\s*`?([^`)~,]+?)`?\s*[,)~]")
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,8 @@ class Codebook:
         left = formula.partition("~")[0].strip().strip("`")
         inside = [name for name in _HIDDEN.findall(formula.partition("~")[2]) if name in self.questions]
         asked = inside[0] if inside else left
-        question, design = self.question(asked), self.design(asked)
+        design: Any = self.design(asked) if len(inside) < 2 else {name: self.design(name) for name in inside}
+        question = self.question(asked) if len(inside) < 2 else Question("", "")
         told = {"arm": question.arm, "positive": question.positive, "weights": self.weights, "cluster": self.cluster}
         return {"channel": design, **{name: value for name, value in told.items() if value is not None}}
 

@@ -15,9 +15,7 @@ from askance.channels.finite import FiniteChannel
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
 from askance.estimation.entry import solve
-from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
-from askance.estimation.results.hidden_fit import HiddenFit
-from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.results.fit import Fit, ProbabilityTable
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, several, through_channels
@@ -26,6 +24,7 @@ from askance.models.enumerated import Enumerated
 from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Softmax
 from askance.survey.alternative_channels import Behaviour
+from askance.survey.nonresponse import shares_of
 from askance.survey.readings import Arms, Trait, readings
 from askance.survey.sensitivity_summary import marked_name, sensitivity_summary, sensitivity_table
 from askance.tables import Table, Tabulated, as_json
@@ -69,13 +68,7 @@ class Scenario:
 
     def shares(self, confidence: float = 0.95) -> ProbabilityTable | None:
         """Share of every output with its interval, for the population; None where nothing is identified."""
-        if isinstance(self.fit, RegressionFit):
-            table = self.fit.prevalence(confidence=confidence, population=True)
-            first = (column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper))
-            return ProbabilityTable(table.outputs, *first)
-        if isinstance(self.fit, HiddenFit):
-            return self.fit.shares(self.fit.model.factors[0].name, confidence=confidence)
-        return self.fit.probabilities(confidence) if isinstance(self.fit, DistributionFit) else None
+        return shares_of(self.fit, confidence)
 
 
 @dataclass(frozen=True)

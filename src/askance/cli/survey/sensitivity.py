@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import JSON, Choice, Read, option, read_pair
+from askance.cli.shared.options import JSON, Choice, Read, WholeNumber, option, read_number, read_pair
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
 from askance.cli.shared.write_guards import PICTURE
@@ -14,11 +14,17 @@ from askance.cli.survey.survey_options import DESIGN_SECTION, design_arguments, 
 from askance.errors import InputError
 
 
+def _read_limits(text: str) -> tuple[float, float]:
+    """Two shares with a comma between them."""
+    low, high = (read_number(part) for part in text.split(","))
+    return low, high
+
+
 @command(
     "sensitivity",
     "Coefficients and shares if the design was not what it seems.",
     sections={DESIGN_SECTION: design_arguments()},
-    needs={"coefficient": ("plot",)},
+    needs={"coefficient": ("plot",), "refused_share": ("refused",)},
     examples=[
         'askance sensitivity survey.csv --formula "said ~ age" --design warner --question 0.7 --share 0.1',
         'askance sensitivity survey.csv --formula "said ~ age" --design forced-response --truth 2/3 --yes 1/6 '
@@ -48,6 +54,16 @@ from askance.errors import InputError
     Read(read_pair, "NAME=SHIFT", "Write, for example, truth=-0.05."),
     multiple=True,
 )
+@option(
+    "--refused N",
+    "so many were asked and are not in DATA, or have no answer there: bounds of the share of all",
+    WholeNumber(0),
+)
+@option(
+    "--refused-share A,B",
+    "with --refused: limits of the share of yes among them, beside 0 and 1",
+    Read(_read_limits, "two shares", "Write 0.2,0.5, for example."),
+)
 @option("--plot FILE", "draw a coefficient (.png, .svg, .pdf)", PICTURE)
 @TABLE_OPTION
 @option("--coefficient NAME", "with --plot: the one to draw  [default: the first but the intercept]")
@@ -61,9 +77,11 @@ def sensitivity_command(
 
     DATA is .csv, .tsv or .json (also .gz, .bz2, .xz, .zip), .parquet, .dta or .sav, as for `askance fit`.
     """
+    from askance.survey.nonresponse import nonresponse_bounds
     from askance.survey.sensitivity import plot_sensitivity, sensitivity
 
     refuse_as, coefficient, plot, place = (flags.pop(name) for name in ("refuse_as", "coefficient", "plot", "table"))
+    refused, limits = flags.pop("refused"), flags.pop("refused_share")
     if refuse_as is not None and behaviour and "refuse" not in behaviour:
         raise InputError("--refuse-as is given without --behaviour refuse.", remedy="Add it, or leave both out.")
     biases: dict[str, list[str]] = {}
@@ -87,5 +105,8 @@ def sensitivity_command(
             plot_sensitivity(table, coefficient or names[0], plot)
         keep_table(table, place)
     test = table.scenarios[0].test
-    said = f"fit of the design as planned: {test.shown_p_value}; {test.message}"
-    show(table, below=[said], channel_test=test.to_json())
+    below, more = [f"fit of the design as planned: {test.shown_p_value}; {test.message}"], {}
+    if refused is not None:
+        bounds = nonresponse_bounds(planned, refused, between=limits)
+        below, more = [*below, f"\n{bounds.summary()}"], {"nonresponse": bounds.to_json()}
+    show(table, below=below, channel_test=test.to_json(), **more)

@@ -22,7 +22,7 @@ _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
     *("by", "table", "effects", "contrasts", "refuse_as", "designs", "arm", "outcome", "treated"),
-    *("source", "no_labels", "codebook"),
+    *("source", "no_labels", "codebook", "refused", "refused_share"),
 }
 # The estimators of a regression, and what each is.
 _METHODS = {
