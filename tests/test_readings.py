@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from askance import (
@@ -23,6 +25,8 @@ from askance.channels import entries
 from askance.errors import InputError
 from askance.survey import sensitivity, with_noncompliance
 from askance.survey.readings import refusals
+
+from .test_cli import assert_one_line, call
 
 DICE, CARDS, OPEN = ForcedResponse("2/3", "1/6"), Crosswise("1/6"), Direct(["no", "yes"])
 ARMS = {"dice": DICE, "cards": CARDS, "open": OPEN}
@@ -133,6 +137,20 @@ def test_designs_with_more_hidden_find_what_a_reading_hides(name: str, behaviour
     assert shares is not None
     assert shares.estimate[1] == pytest.approx(0.3, abs=4e-3)
     assert other.test.p_value > 0.05
+
+
+def test_lists_by_command(tmp_path: Path) -> None:
+    design = ListExperiment(2)
+    data = asked(design.arms, combined(design, 0.3, [0.2, 0.5, 0.3]))
+    pd.DataFrame({"count": data["said"], "long": data["arm"]}).to_csv(tmp_path / "a.csv", index=False)
+    words = ["sensitivity", str(tmp_path / "a.csv"), "--formula", "count ~ 1", "--design", "list-experiment"]
+    words += ["--items", "2", "--treated", "long", "--share", "0.1"]
+    text = call(*words).out
+    assert "10 % refuse (0)" in text
+    assert (
+        text.splitlines()[-1] == "below shares: 95 % intervals, given covariates; below coefficients: standard errors"
+    )
+    assert_one_line(call(*words, "--method", "linear"), ("not to means of counts. Leave --method out",))
 
 
 def test_what_a_nuisance_stands_for_already_changes_nothing() -> None:

@@ -173,6 +173,7 @@ class Codebook:
         design: Any = self.design(asked) if len(inside) < 2 else {name: self.design(name) for name in inside}
         question = self.question(asked) if len(inside) < 2 else Question("", "")
         told = {"arm": question.arm, "positive": question.positive, "weights": self.weights, "cluster": self.cluster}
+        told["strata"] = self.strata
         return {"channel": design, **{name: value for name, value in told.items() if value is not None}}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import Number
+from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import IncompatibleEvidenceError, InputError, NotIdentifiedError
 from askance.estimation.checks.channel_fit import ChannelTest, channel_fit_test
@@ -185,6 +186,11 @@ def sensitivity(
     ----------------------------------------
     below shares: 95 % intervals, for the population; below coefficients: standard errors
     """
+    if not isinstance(model, Enumerated | Softmax | HiddenVariables):
+        raise InputError(
+            "other readings are of fits to the law of the answers, not to means of counts.",
+            remedy=words("Leave {method} out."),
+        )
     whole = through_channels(evidence)
     planned: Arms = {None: whole.channel} if of_answers(whole) else whole.arms
     trait = Trait(model.values[0], model.factors[0].outputs.labels[0]) if isinstance(model, HiddenVariables) else None

@@ -105,7 +105,8 @@ def sensitivity_command(
             plot_sensitivity(table, coefficient or names[0], plot)
         keep_table(table, place)
     test = table.scenarios[0].test
-    below, more = [f"fit of the design as planned: {test.shown_p_value}; {test.message}"], {}
+    tells = not test.p_value_is_bound or test.p_value < 1  # a bound of 1 says nothing
+    below, more = [f"fit of the design as planned: {test.shown_p_value}; {test.message}"] if tells else [], {}
     if refused is not None:
         bounds = nonresponse_bounds(planned, refused, between=limits)
         below, more = [*below, f"\n{bounds.summary()}"], {"nonresponse": bounds.to_json()}
