@@ -10,8 +10,8 @@ from askance.design.covariances import invert_information
 from askance.errors import InputError
 from askance.estimation.protocols import CovarianceKind, Likelihood, MomentProblem, Problem
 
-# Reports from which on the last digits, far below what they can tell, are not worth another pass over them.
-_MANY = 100_000
+#: Reports from which on the last digits, far below what they can tell, are not worth another pass over them.
+MANY = 100_000
 
 
 def choose_covariance_kind(
@@ -30,7 +30,7 @@ def choose_covariance_kind(
 
 def settled(problem: MomentProblem) -> float:
     """A squared decrement of 10⁻⁸ standard errors, where reports are many and a step takes long; else 0."""
-    return 1e-16 / problem.n_observations if problem.n_observations >= _MANY else 0.0
+    return 1e-16 / problem.n_observations if problem.n_observations >= MANY else 0.0
 
 
 def check_prior_scale(prior_scale: float) -> None:

@@ -35,7 +35,7 @@ class HasCriteria:
     def aic(self: Any) -> float:
         """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports.
 
-        "one-step" ends within a tenth of a standard error of the maximum in every direction, where ℓ is lower by 0.005.
+        "one-step" ends within a fiftieth of a standard error of the maximum, where ℓ is lower by 0.0002.
         """
         return 2 * len(self.theta) - 2 * self.log_likelihood if is_maximum_likelihood(self) else math.nan
 
