@@ -103,9 +103,10 @@ def _(problem: MeansProblem, outcome: Outcome, alarm: str = "") -> MeansFit:
 def _of_rows(problem: ResponsesProblem, outcome: Outcome, alarm: str) -> dict[str, Any]:
     """What fits to rows with covariates have."""
     clustered = outcome.covariance_kind == "robust" and problem.has_clusters
+    kind = "cluster-robust" if problem.evidence.strata is None else "stratified"
     return {
         **_shared(problem, outcome, alarm),
-        **({"covariance_kind": "cluster-robust"} if clustered else {}),
+        **({"covariance_kind": kind} if clustered else {}),
         "model": problem.model,
         "channel": _specification(problem.channels),
         "privacy_level": max(channel.privacy_level for channel in problem.channels),

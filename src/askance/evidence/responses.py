@@ -36,6 +36,7 @@ from askance.evidence.chunks import (
     read_weights,
     require_same_kind,
 )
+from askance.evidence.strata import Strata
 from askance.evidence.tally import C
 from askance.models.softmax import Covariates
 
@@ -55,6 +56,7 @@ class Responses(Generic[C]):
             about the same outputs: every row then says by its arm which of them it came through.
         chunks: rows of one channel each, checked by `add`.
         terms: names of the columns of x, where it came with names (data frames).
+        strata: that clusters, numbered 0, 1, …, were drawn from.
 
     >>> from askance import Direct, ForcedResponse
     >>> design = ForcedResponse("2/3", "1/6")
@@ -73,7 +75,9 @@ class Responses(Generic[C]):
         channel: C | Mapping[Any, C],
         chunks: Sequence[Chunk[C]] = (),
         terms: tuple[str, ...] | None = None,
+        strata: Strata | None = None,
     ) -> None:
+        self.strata = strata
         self.arms: dict[Label, C] = dict(channel) if isinstance(channel, Mapping) else {_ALONE: channel}
         _require_fitting(self.arms)
         self.chunks = tuple(c if c.channel is not None else replace(c, channel=self.channel) for c in chunks)

@@ -6,11 +6,68 @@ from typing import Any
 
 import numpy as np
 
-from askance._checks import shorten
+from askance._arrays import AnyArray, FloatArray
+from askance._checks import one_of, shorten, shown
+from askance._words import words
+from askance.errors import InputError
 from askance.evidence.responses import Responses
+from askance.evidence.strata import Strata
+from askance.survey.survey_rows import SurveyRows
 
 # Fewer clusters, taken as they are, say little of how clusters differ.
 _FEW = 30
+
+
+def read_strata(
+    rows: SurveyRows, strata: str, cluster: str | None, fpc: str | None, lonely: str
+) -> tuple[AnyArray, Strata]:
+    """Clusters within strata, numbered from 0, of every row, and their strata; without clusters every row is one.
+
+    Args:
+        rows: of the table.
+        strata: name of the column of strata.
+        cluster: name of the column of clusters; the same name in another stratum is another cluster.
+        fpc: name of the column with the number of clusters that there are in the stratum, or the share that was drawn.
+        lonely: "error" or "adjust": what to do about a stratum with one cluster.
+    """
+    one_of(lonely, ("error", "adjust"), "lonely_psu", "The default is error.")
+    place = rows.groups(strata, "strata")
+    own = np.arange(len(rows)) if cluster is None else rows.groups(cluster)
+    _, first, codes = np.unique(place * (own.max() + 1) + own, return_index=True, return_inverse=True)
+    home = place[first]
+    counts = np.bincount(home)
+    if lonely == "error" and (counts == 1).any():
+        name = rows.column(strata).values[first[int(np.flatnonzero(counts[home] == 1)[0])]].item()
+        named = f"{name:g}" if isinstance(name, float) else shown(name)
+        raise InputError(
+            f"stratum {named} of column {strata!r} has one cluster, which says nothing of its spread.",
+            remedy=words("Join it with a neighbour, or write {lonely_psu=adjust}, which takes its distance from all."),
+        )
+    fraction = np.zeros(len(first)) if fpc is None else _fractions(rows, fpc, place, counts)[home]
+    return codes.reshape(-1), Strata(home, fraction)
+
+
+def _fractions(rows: SurveyRows, name: str, place: AnyArray, counts: AnyArray) -> FloatArray:
+    """The share of the clusters of every stratum that was drawn, shape (H,)."""
+    given = rows.weights(name)
+    low, high = np.full(len(counts), np.inf), np.zeros(len(counts))
+    np.minimum.at(low, place, given)
+    np.maximum.at(high, place, given)
+    whole = np.where(high <= 1, high, counts / np.where(high <= 1, 1.0, high))
+    if (low != high).any() or (whole > 1).any():
+        raise InputError(
+            f"column {name!r} holds other numbers in one stratum, or fewer clusters than were drawn.",
+            remedy="Give how many clusters each stratum has, or the share of them that was drawn.",
+        )
+    return np.asarray(whole)
+
+
+def on_strata(evidence: Responses[Any], strata: str, cluster: str | None) -> str:
+    """Which errors a fit has whose clusters were drawn from strata, in words."""
+    assert evidence.strata is not None
+    count, own = len(evidence.strata.place), len(np.unique(evidence.strata.place))
+    drawn = f"{count} clusters by {cluster}" if cluster else f"{count} rows"
+    return f"std. errors: {drawn} in {own} strata by {strata}, t with {evidence.strata.freedom:g} degrees of freedom"
 
 
 def on_clusters(fit: Any, evidence: Responses[Any], name: str) -> str:

@@ -34,7 +34,7 @@ from askance.survey.arms import (
 )
 from askance.survey.codebook import Codebook
 from askance.survey.direct_lists import combined_fit, read_pairs
-from askance.survey.drawn import on_clusters
+from askance.survey.drawn import on_clusters, on_strata, read_strata
 from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.hidden_predictor import regress_on_hidden
@@ -75,6 +75,9 @@ def regress(
     positive: Any = None,
     missing: Literal["error", "drop"] = "error",
     cluster: str | None = None,
+    strata: str | None = None,
+    fpc: str | None = None,
+    lonely_psu: Literal["error", "adjust"] = "error",
     weights: str | None = None,
     outcome: str | None = None,
     **options: Any,
@@ -99,6 +102,10 @@ def regress(
             "yes", in designs whose reports are yes and no.
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
         cluster: name of a column of groups whose answers may depend on each other: the standard errors allow for it.
+        strata: name of a column of strata that clusters (without `cluster`: rows) were drawn from: standard errors are
+            those of R's `survey`, with as many degrees of freedom as there are clusters less strata.
+        fpc: with strata: name of a column with the number of clusters in the stratum, or the share that was drawn.
+        lonely_psu: what to do about a stratum with one cluster: "error" (default), or "adjust", as in R.
         weights: name of a column of sampling weights.
         outcome: what the left side is where it was seen: "category", "count" or "number"; default: what it holds.
             Categories are fitted by the likelihood ("marginal"), counts and numbers by the corrected score ("moments"),
@@ -146,8 +153,16 @@ def regress(
     if isinstance(channel, Codebook):
         chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights}
         told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
+        told |= {"strata": strata, "fpc": fpc, "lonely_psu": lonely_psu}
         return regress(formula, channel.table(data), method=method, missing=missing, outcome=outcome, **told, **options)
     rest, hidden = take_hidden(formula)
+    if fpc is not None and strata is None:
+        raise InputError(words("{fpc} is given without {strata}."), remedy=words("Name a column of {strata=…} too."))
+    if hidden and strata is not None:
+        raise InputError(
+            words("{strata} are not offered where the hidden answer explains another."),
+            remedy=words("Take {cluster=…}, which holds without them."),
+        )
     if hidden:
         asked = {"arm": arm, "method": method, "positive": positive, "missing": missing, "cluster": cluster}
         return regress_on_hidden(
@@ -161,7 +176,8 @@ def regress(
     arms = arms_of(channel, arm)
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     beside = channel.direct if isinstance(channel, ListExperiment) else None
-    rows = SurveyRows.read(formula, data, missing, cluster=cluster, weights=weights, arm=arm, direct=beside)
+    others = {"cluster": cluster, "weights": weights, "arm": arm, "strata": strata, "fpc": fpc, "direct": beside}
+    rows = SurveyRows.read(formula, data, missing, **others)
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
     reports, readings = _read(rows, channel, arms, which, positive)
     design, x = rows.coded
@@ -175,11 +191,13 @@ def regress(
         raise NotIdentifiedError(
             f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
         )
-    groups = None if cluster is None else rows.groups(cluster)
+    groups, layers = None if cluster is None else rows.groups(cluster), None
+    if strata is not None:
+        groups, layers = read_strata(rows, strata, cluster, fpc, lonely_psu)
     weighting = None if weights is None else rows.weights(weights)
     several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
 
-    empty: Responses[Any] = Responses(channel if arms is None else arms)
+    empty: Responses[Any] = Responses(channel if arms is None else arms, strata=layers)
     evidence = empty.add(x, reports, weights=weighting, clusters=groups, arm=several)
     if which is not None:
         design.sort_respondents(np.argsort(which, kind="stable"))  # as the rows of evidence stand, arm by arm
@@ -190,7 +208,7 @@ def regress(
         *readings,
         *rows.on_blanks,
         "" if weights is None else f"weighted by {weights}",
-        "" if cluster is None else on_clusters(fit, evidence, cluster),
+        on_strata(evidence, strata, cluster) if strata else on_clusters(fit, evidence, cluster) if cluster else "",
         *fit.diagnostics.messages,
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,

@@ -20,6 +20,7 @@ from askance.models.outcome import FAMILIES
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
+    *("strata", "fpc", "lonely_psu"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
     *("by", "table", "effects", "contrasts", "refuse_as", "designs", "arm", "outcome", "treated"),
     *("source", "no_labels", "codebook", "refused", "refused_share"),
@@ -104,6 +105,14 @@ survey_options = options(
     missing_option("what to do about rows with gaps: stop, or leave them out"),
     option("--weights COLUMN", "column of sampling weights"),
     option("--cluster COLUMN", "column of groups whose answers may depend on each other"),
+    option("--strata COLUMN", "column of strata that clusters (without --cluster: rows) were drawn from"),
+    option("--fpc COLUMN", "with --strata: column with the number of clusters of the stratum, or the share drawn"),
+    option(
+        "--lonely-psu WAY",
+        'what to do about a stratum with one cluster: stop ("error"), or "adjust" as R does  [default: error]',
+        click.Choice(["error", "adjust"]),
+        default="error",
+    ),
     option(
         "--outcome",
         "what is left of ~, where hidden(COLUMN) explains it  [default: what it holds]",

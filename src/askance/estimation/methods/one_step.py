@@ -24,8 +24,8 @@ from askance.estimation.protocols import CovarianceKind, Likelihood, Problem
 # The step may not move any standardised parameter by more than this many log-odds. It shrinks like 1/√n, so the limit
 # matters only where the reports say too little for a step to be trusted.
 _LONGEST_STEP = 2.0
-# More steps are taken until the maximum of the likelihood is within a fiftieth of a standard error, here squared; a tenth
-# of that is left for what the quadratic that measures it does not see.
+# More steps are taken until the maximum of the likelihood is within a fiftieth of a standard error, here squared; a
+# tenth of that is left for what the quadratic that measures it does not see.
 _NEAR_ENOUGH = 0.018**2
 # Where a step leaves a tenth of one, the moment estimate was far off (a few extreme covariates can do that).
 _FAR_OFF = 0.01

@@ -262,6 +262,10 @@ class ResponsesProblem:
                 f"there is one cluster, {only}, which says nothing of how clusters differ; allowed: at least 2.",
                 remedy="Name another column, or leave clusters out.",
             )
+        if self.evidence.strata is not None:
+            strata = self.evidence.strata.of(names[keys])
+            apart = strata.apart(sums)
+            return ClusterSpread(np.asarray(apart.T @ apart), Freedom(strata.freedom))
         if count > self.most_clusters:
             centred = sums - sums.mean(axis=0)
             return ClusterSpread(np.asarray(centred.T @ centred * (count / (count - 1))), None)

@@ -13,6 +13,7 @@ from askance._checks import is_missing, shape, shorten, shown
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.strata import Strata
 from askance.evidence.totals import add, blocks_of, total
 from askance.models.count_means import CountMeans
 from askance.models.hidden import HiddenVariables
@@ -46,18 +47,23 @@ class Sample:
     Attributes:
         pieces: covariates as they were given, counts, weights and clusters.
         basis: that θ is about; None: θ is about the covariates as they were given.
+        strata: of the clusters, where they were drawn from strata.
     """
 
     pieces: tuple[Piece, ...]
     basis: Basis | None = None
+    strata: Strata | None = None
 
     @classmethod
     def of_evidence(cls, evidence: Responses) -> Sample:
         """Those who gave the reports, with their multiplicities, weights and clusters."""
         clusters: list[IntArray | None] = [None] * len(evidence.chunks)
+        strata: Strata | None = None
         if any(chunk.clusters is not None for chunk in evidence.chunks):
             labels = [np.asarray(chunk.clusters) for chunk in evidence.chunks]
-            codes = np.unique(np.concatenate(labels), return_inverse=True)[1].reshape(-1)
+            names, codes = np.unique(np.concatenate(labels), return_inverse=True)
+            codes = codes.reshape(-1)
+            strata = None if evidence.strata is None else evidence.strata.of(names)
             clusters = list(np.split(codes, np.cumsum([len(part) for part in labels])[:-1]))
         pieces = []
         shares = in_proportion([chunk.weights for chunk in evidence.chunks])
@@ -65,7 +71,7 @@ class Sample:
             ones = np.ones(len(chunk.codes))
             count = ones if chunk.multiplicity is None else np.asarray(chunk.multiplicity, dtype=np.float64)
             pieces.append(Piece(chunk.x, count, ones if share is None else share, cluster))
-        return cls(tuple(pieces))
+        return cls(tuple(pieces), strata=strata)
 
     @classmethod
     def of_matrix(cls, x: Covariates, weights: ArrayLike | None = None) -> Sample:

@@ -203,6 +203,12 @@ class _Sampling:
         clusters = total(sample.blocks(), in_clusters, by=cluster_in_group)
         home = clusters.keys % size
         sizes = _by_group(np.column_stack([clusters.sums[:, -1:], np.ones(len(home))]), home, size)
+        if sample.strata is not None:
+            sums = np.zeros((len(sample.strata.place), size, m))
+            sums[clusters.keys // size, home] = clusters.sums[:, :-1] / sizes[home, :1]
+            parts = sample.strata.apart(sums)
+            within = np.einsum("cga,cgb->gab", parts, parts)
+            return cls(within, parts if size * m <= _MOST_JOINT else None, np.full(size, sample.strata.freedom))
         factors, freedom = np.sqrt(_correction(sizes[:, 1]))[home], np.full(size, np.inf)
         if len(np.unique(clusters.keys // size)) <= MOST_CLUSTERS:
             for group in range(size):
