@@ -4,7 +4,6 @@ Names are loaded when first used, so that `import askance` costs little more tha
 """
 
 from askance._exports import lazy_exports
-
-__version__ = "0.2.0.dev0"
+from askance._version import __version__ as __version__
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from askance import __version__
+from askance._version import __version__
 from askance.experiments.demo_stories import STORIES, Story
 from askance.experiments.runner import require_folder
 from askance.formats.disk import regular_target, write_whole

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from askance import __version__
+from askance._version import __version__
 from askance.experiments.catalogue import EXPERIMENTS
 from askance.experiments.experiment import Experiment, Plain
 from askance.experiments.runner import read_result, render

@@ -23,9 +23,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from askance import __version__
 from askance._checks import as_count, shown
 from askance._cores import processors
+from askance._version import __version__
 from askance.errors import FormatError, InputError
 from askance.experiments.experiment import Experiment, Plain, Trial
 from askance.experiments.measured import separate, together

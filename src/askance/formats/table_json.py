@@ -63,4 +63,4 @@ def _column(fields: Fields) -> Column:
     if digits != "error" and not (type(digits) is int and 0 <= digits <= 20):
         raise FormatError(f"{fields.name} has {shown(digits)} digits; allowed: 0 to 20.", remedy=REWRITE)
     width = fields.read("width", int)
-    return Column(fields.read("name", str), kind, fields.read("key", str), digits, max(0, min(width, 100)), align)  # type: ignore[arg-type]
+    return Column(fields.read("name", str), kind, fields.read("key", str), digits, max(0, min(width, 100)), align)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from askance._version import __version__
 from askance.errors import InputError
 from askance.planning.counts import Counted
 from askance.planning.hypothesis import Hypothesis
@@ -38,7 +39,7 @@ def _paragraph(plan: Plan, row: PlannedDesign) -> str:
         parts.append(_precision(plan, row))
     else:
         parts += [_hypothesis(plan.test, plan), *_power(plan, plan.test, row)]
-    return " ".join([*parts, f"Computed with askance {_version()}."])
+    return " ".join([*parts, f"Computed with askance {__version__}."])
 
 
 def _asked(plan: Plan, row: PlannedDesign) -> str:
@@ -128,9 +129,3 @@ def _region(counted: Counted, n: int) -> str:
     if not sides:
         return f"No number of reports of {n:,} rejects the null hypothesis."
     return f"The null hypothesis is rejected if {' or '.join(sides)} of the {n:,} reports are {counted.report!r}."
-
-
-def _version() -> str:
-    from askance import __version__
-
-    return __version__

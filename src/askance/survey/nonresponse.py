@@ -10,7 +10,8 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._checks import Number, as_count, as_probability, number, shown
 from askance.errors import InputError
-from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable, normal_quantile
+from askance.estimation.freedom import normal_quantile
+from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.tables import Column, Table, Tabulated, as_json, interval_columns

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from askance import __version__
 from askance._checks import shorten
+from askance._version import __version__
 from askance.channels import registry
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceError
