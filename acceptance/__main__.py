@@ -15,6 +15,7 @@ import acceptance.conditional_fields
 import acceptance.covariances
 import acceptance.few_clusters
 import acceptance.finite_surveys
+import acceptance.hidden_predictor
 import acceptance.mixed_arms
 import acceptance.nuisance_designs
 import acceptance.optimal_tables

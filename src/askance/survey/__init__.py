@@ -7,6 +7,8 @@ from askance.survey.alternative_channels import with_bias as with_bias
 from askance.survey.alternative_channels import with_noncompliance as with_noncompliance
 from askance.survey.arm_agreement import ArmAgreement as ArmAgreement
 from askance.survey.arm_agreement import arm_agreement as arm_agreement
+from askance.survey.association import Association as Association
+from askance.survey.association import association as association
 from askance.survey.codebook import Codebook as Codebook
 from askance.survey.codebook import Question as Question
 from askance.survey.codebook import read_codebook as read_codebook

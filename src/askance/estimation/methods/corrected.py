@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from askance._arrays import FloatArray
+from askance._arrays import ArrayLike, FloatArray
 from askance.errors import ConvergenceWarning, InputError, NotIdentifiedError
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
@@ -19,13 +19,16 @@ from askance.evidence.responses import Responses
 from askance.models.hidden import HiddenVariables
 
 
-def fit_corrected(problem: HiddenProblem, *, covariance: Literal["robust"] | None = None) -> Outcome:
+def fit_corrected(
+    problem: HiddenProblem, *, starts: int | list[ArrayLike] = 8, covariance: Literal["robust"] | None = None
+) -> Outcome:
     """γ̂ of outcomes from Σ_i Σ_h β_h(o_i) s_h(y_i, x_i; γ) = 0, and what is hidden by its own likelihood, beside it.
 
     Refused where the channels have no β, and where there is no outcome.
 
     Args:
         problem: model and evidence.
+        starts: of the likelihood of what is hidden, as in `fit_marginal`; the corrected score needs none.
         covariance: "robust", the only one: that of stacked scores, with weights and clusters.
     """
     model = problem.model
@@ -40,7 +43,7 @@ def fit_corrected(problem: HiddenProblem, *, covariance: Literal["robust"] | Non
     start = newton(score.unaware(), np.zeros(score.place.stop - score.place.start), score.standard)
     end = newton(score, start.theta, score.standard)
     alone = _alone(problem)
-    hidden = fit_marginal(alone)
+    hidden = fit_marginal(alone, starts=starts)
     theta = np.concatenate([hidden.theta, end.theta])
     n, inner = problem.n_observations, alone.model
     # A likelihood that a weak prior closes has a posterior: its inverse covariance stands for the information.

@@ -1,0 +1,162 @@
+"""Two answers, of which one or both are hidden: tables from exact frequencies, errors by hand, the numbers of R."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askance import Direct, RandomizedResponse, Warner
+from askance.channels.product import product_channel
+from askance.errors import AskanceError, NotIdentifiedError
+from askance.survey import association
+
+from .real_data import needs_data
+
+FIRST, SECOND = Warner("4/5"), Warner("3/4")
+DESIGNS = {"a": FIRST, "b": SECOND}
+
+
+def pairs(shares: list[float], n: int) -> dict[str, list[str]]:
+    """A survey in which every pair of reports is as frequent as the designs say."""
+    channel = product_channel([FIRST, SECOND])
+    counts = [round(count) for count in channel.matrix @ np.array(shares) * n]
+    assert sum(counts) == n
+    said = [
+        label.split(" & ")
+        for label, count in zip(channel.observations.labels, counts, strict=True)
+        for _ in range(count)
+    ]
+    return {"a": [one for one, _ in said], "b": [other for _, other in said]}
+
+
+def test_a_table_from_exact_frequencies() -> None:
+    """The shares of pairs, φ and the odds ratio to the last digits, and φ's error by the delta method on counts."""
+    shares, n = [0.4, 0.1, 0.2, 0.3], 4000
+    result = association(pairs(shares, n), DESIGNS)
+    assert result.shares is not None
+    assert result.correlation is not None
+    assert result.odds_ratio is not None
+    np.testing.assert_allclose(result.shares.estimate, shares, atol=1e-8)
+    phi = (0.3 - 0.5 * 0.4) / np.sqrt(0.5 * 0.5 * 0.4 * 0.6)
+    assert result.correlation.estimate == pytest.approx(phi, abs=1e-8)
+    assert result.odds_ratio.estimate == pytest.approx(0.4 * 0.3 / (0.1 * 0.2), rel=1e-7)
+    channel = product_channel([FIRST, SECOND])
+    q = channel.matrix @ shares
+
+    def of(frequencies: Any) -> float:
+        p = np.linalg.solve(channel.matrix, frequencies)
+        a, b = p[2] + p[3], p[1] + p[3]
+        return float((p[3] - a * b) / np.sqrt(a * (1 - a) * b * (1 - b)))
+
+    slope = np.array([(of(q + h) - of(q - h)) / 2e-6 for h in 1e-6 * np.eye(4)])
+    error = np.sqrt(slope @ (np.diag(q) - np.outer(q, q)) @ slope / n)
+    assert result.correlation.standard_error == pytest.approx(error, rel=1e-5)
+    z = np.arctanh(phi) + 1.959964 * np.array([-1, 1]) * error / (1 - phi**2)
+    assert (result.correlation.lower, result.correlation.upper) == pytest.approx(tuple(np.tanh(z)), abs=1e-5)
+    assert result.independence is not None
+    z_ratio = np.log(result.odds_ratio.estimate) / (result.odds_ratio.standard_error / result.odds_ratio.estimate)
+    assert result.independence.statistic == pytest.approx(z_ratio**2, rel=1e-6)
+    assert "odds ratio" in result.summary()
+    assert len(result.to_json()["rows"]) == 6
+
+
+def test_what_is_seen_needs_no_design() -> None:
+    """A category is as if it came through `Direct`; a number has a correlation alone."""
+    rng = np.random.default_rng(1)
+    truth = rng.random(3000) < 0.4
+    y = truth + rng.normal(size=3000)
+    data = {"a": FIRST.simulate(np.where(truth, "yes", "no"), rng), "b": np.where(y > 0.5, "yes", "no"), "y": y}
+    seen = association(data, {"a": FIRST, "b": None})
+    told = association(data, {"a": FIRST, "b": Direct(["no", "yes"])})
+    assert seen.correlation is not None
+    assert told.correlation is not None
+    assert seen.correlation.estimate == pytest.approx(told.correlation.estimate, rel=1e-9)
+    number = association(data, {"y": None, "a": FIRST}).correlation
+    assert number is not None
+    # As where the sample correlation of 0/1 reports is divided by what noise leaves of it.
+    said = (data["a"] == "yes").astype(float)
+    p = (said.mean() - 0.2) / 0.6
+    attenuation = 0.6 * np.sqrt(p * (1 - p)) / said.std()
+    assert number.estimate == pytest.approx(np.corrcoef(said, y)[0, 1] / attenuation, rel=1e-9)
+    draws = []
+    for _ in range(300):  # the bootstrap's spread, within 20 % (its own error is 4 %)
+        rows = rng.integers(0, 3000, 3000)
+        s, p_ = said[rows], (said[rows].mean() - 0.2) / 0.6
+        draws.append(np.corrcoef(s, y[rows])[0, 1] * s.std() / (0.6 * np.sqrt(p_ * (1 - p_))))
+    assert number.standard_error == pytest.approx(np.std(draws), rel=0.2)
+
+
+def test_larger_tables_weights_and_clusters() -> None:
+    rng = np.random.default_rng(2)
+    three = RandomizedResponse("3/5", outputs=["x", "y", "z"])
+    truth = rng.integers(0, 3, 4000)
+    data = {
+        "a": three.simulate(np.array(["x", "y", "z"])[truth], rng),
+        "b": FIRST.simulate(np.where(rng.random(4000) < 0.2 + 0.2 * truth, "yes", "no"), rng),
+        "w": rng.uniform(0.5, 2, 4000),
+        "c": np.arange(4000) // 10,
+    }
+    result = association(data, {"a": three, "b": FIRST}, weights="w", cluster="c")
+    assert result.correlation is None
+    assert result.independence is not None
+    assert result.independence.degrees_of_freedom == 2
+    assert result.independence.p_value < 1e-6
+    assert "standard errors clustered by c" in result.messages
+
+
+def test_a_table_that_is_none_is_repaired_and_says_so() -> None:
+    """Reports that never differ, through dice: the unbiased table has shares below 0."""
+    data = {"a": ["yes"] * 30 + ["no"] * 30, "b": ["yes"] * 30 + ["no"] * 30}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = association(data, DESIGNS)
+    assert caught
+    assert result.fit is not None
+    assert result.fit.repaired
+    assert result.shares is not None
+    assert (result.shares.estimate > 0).all()
+    assert result.messages
+
+
+@pytest.mark.parametrize(
+    ("designs", "words"),
+    [
+        ({"a": FIRST}, "1 columns"),
+        ({"a": None, "b": None}, "at least one of them with a design"),
+        ({"a": "warner", "b": FIRST}, "the design of 'a'"),
+        ({"a": FIRST, "c": SECOND}, "no column 'c'"),
+    ],
+)
+def test_refusals(designs: Any, words: str) -> None:
+    with pytest.raises(AskanceError, match=words):
+        association({"a": ["yes", "no"], "b": ["no", "yes"]}, designs)
+
+
+def test_a_share_that_is_none_has_no_correlation_with_a_number() -> None:
+    with pytest.raises(NotIdentifiedError, match="which is none"):
+        association({"a": ["no"] * 50, "y": np.arange(50) + 0.5}, {"a": FIRST, "y": None})
+
+
+def test_rrcor() -> None:
+    with gzip.open(needs_data("r_designs_other.csv.gz"), "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["case"] == "RRlin"]
+    data = {
+        "response": [int(row["response"]) for row in rows],
+        "response2": [int(float(row["response2_or_group"])) for row in rows],
+        "cov": [float(row["x"]) for row in rows],
+    }
+    designs: dict[str, Any] = {"response": Warner("1/6"), "response2": Warner("0.35"), "cov": None}
+    with open(needs_data("r_answers.csv"), encoding="utf-8") as file:
+        theirs = {
+            row["parameter"]: float(row["estimate"]) for row in csv.DictReader(file) if row["function"] == "RRcor"
+        }
+    assert len(theirs) == 3
+    for pair, value in theirs.items():
+        ours = association(data, {name: designs[name] for name in pair.split(":")}).correlation
+        assert ours is not None
+        assert ours.estimate == pytest.approx(value, abs=1e-4)
