@@ -16,6 +16,7 @@ import acceptance.covariances
 import acceptance.few_clusters
 import acceptance.finite_surveys
 import acceptance.hidden_predictor
+import acceptance.list_experiments
 import acceptance.mixed_arms
 import acceptance.nuisance_designs
 import acceptance.optimal_tables
