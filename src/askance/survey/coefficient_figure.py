@@ -43,13 +43,13 @@ def coefficient_figure(
         for place, name in enumerate(names):
             top = place * _ROW
             short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-            yield f'<text x="{_MARGIN:g}" y="{top + 16:g}" stroke="none">{escape(short)}</text>'
+            yield f'<text x="{_MARGIN + 6:g}" y="{top + 16:g}" stroke="none">{escape(short)}</text>'
             y = f"{top + 27:g}"
             if np.isfinite([lower[place], upper[place]]).all():
                 ends_of_line = f'x1="{at(lower[place])}" x2="{at(upper[place])}" y1="{y}" y2="{y}"'
                 yield f'<line {ends_of_line} stroke-width="2.5"/>'
             yield f'<circle cx="{at(estimate[place])}" cy="{y}" r="4" stroke="none"/>'
-        for value, anchor in ((low, "start"), (0.0, "middle"), (high, "end")):
+        for value, anchor in {high: "end", low: "start", 0.0: "middle"}.items():
             if value == 0 or abs(value) * scale > 40:  # no two numbers over each other
                 text = f'x="{at(value)}" y="{height - 6:g}" text-anchor="{anchor}" stroke="none"'
                 yield f"<text {text}>{shown_value(value, 'significant', 2)}</text>"

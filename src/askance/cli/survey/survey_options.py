@@ -109,7 +109,7 @@ survey_options = options(
     option("--fpc COLUMN", "with --strata: column with the number of clusters of the stratum, or the share drawn"),
     option(
         "--lonely-psu WAY",
-        'what to do about a stratum with one cluster: stop ("error"), or "adjust" as R does  [default: error]',
+        'what to do about a stratum with one cluster: stop ("error"), or "adjust" as R does',
         click.Choice(["error", "adjust"]),
         default="error",
     ),
