@@ -354,7 +354,28 @@ def test_a_list_by_command(folder: Path) -> None:
     assert told["shares"]["trait"][1]["share"] == pytest.approx(0.125, abs=1e-8)
     printed = call(*arguments).out
     assert "trait:Intercept" in printed
-    assert "\nitems\n" in printed
+    assert "share of yes  12.5 %" in printed
+    assert printed.index("share of yes") < printed.index("\nitems, for these respondents as they are\n")
+
+
+def test_nuisances_by_command(folder: Path) -> None:
+    """The trait by group and as a picture; what else is hidden below it."""
+    rng = np.random.default_rng(3)
+    n, design = 900, StochasticLieDetector(["1/5", "4/5"])
+    old, group = rng.integers(0, 2, n), rng.integers(1, 3, n)
+    trait = np.where(rng.random(n) < 0.3 + 0.3 * old, "yes", "no")
+    pairs: AnyArray = np.array(design.combinations(trait, np.where(rng.random(n) < 0.8, "yes", "no")))
+    said = np.where(group == 1, design.arms[1].simulate(pairs, rng), design.arms[2].simulate(pairs, rng))
+    lines = [",".join(map(str, row)) for row in zip(said, old, group, strict=True)]
+    (folder / "lies.csv").write_text("said,old,group\n" + "\n".join(lines), encoding="utf-8")
+    (folder / "lies.toml").write_text('kind = "stochastic-lie-detector"\ntruth = ["1/5", "4/5"]\n', encoding="utf-8")
+    arguments = ("fit", "lies.csv", "--formula", "said ~ old", "--designs", "lies.toml", "--arm", "group")
+    told = parsed(call(*arguments, "--by", "old", "--plot", "lies.png", "--json"))
+    fit = regress("said ~ old", {"said": said, "old": old, "group": group}, design, arm="group")
+    by = fit.trait.prevalence(by="old", population=True)
+    np.testing.assert_allclose(told["prevalence_by"]["old"]["estimate"], by.estimate, rtol=1e-9)
+    assert list(told["shares"]) == ["trait", "honest"]
+    assert (folder / "lies.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

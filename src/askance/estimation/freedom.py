@@ -44,7 +44,7 @@ class Freedom:
         rows = contrasts.reshape(-1, contrasts.shape[-1])
         if self.root is None or self.trace is None or self.pairs is None:
             return np.full(contrasts.shape[:-1], self.number)
-        d = len(self.root)
+        d = self.root.shape[1]
         quartic, found = self.pairs.reshape(d * d, d * d), np.empty(len(rows))
         for start in range(0, len(rows), _AT_A_TIME):
             u = rows[start : start + _AT_A_TIME] @ self.root

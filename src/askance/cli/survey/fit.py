@@ -67,7 +67,7 @@ def fit_command(
     single quotes where it contains backticks.
 
     Below the coefficients stands the share of every answer (of yes, where there are two), with an interval for the
-    population that the respondents were drawn from; where more is hidden than the answer, given their covariates.
+    population that the respondents were drawn from; where more is hidden than the answer, what else is hidden follows.
 
     Reports that have been added up to a state, without covariates, are for `askance estimate`.
     """
@@ -76,20 +76,20 @@ def fit_command(
     with working() as doing:
         result = fit_survey(doing, **survey)
         hidden = isinstance(result, lib.HiddenFit)
-        if hidden and (plot is not None or effects):
-            flag = "--plot" if plot is not None else "--effects"
-            raise InputError(f"{flag} is about effects on an answer alone.", remedy="Leave it out.")
+        answer = result.trait if hidden else result
         doing("averaging over respondents")
-        shares = _hidden_shares(result, by, confidence) if hidden else _shares(result, by, confidence)
+        shares = _shares(answer, by, confidence)
+        nuisances = _nuisances(result, confidence) if hidden else {}
         doing("comparing arms")
         arms = None if hidden else _arms(result, confidence)
         doing("testing the design")
         assert result.evidence is not None
         test = None if hidden else lib.channel_fit_test(result.evidence)  # hidden variables fit most reports
-        changes = result.marginal_effects(confidence=confidence) if effects else None
-        gaps = [each.contrasts() for each in shares.values() if each.by] if contrasts else []
+        changes = answer.marginal_effects(confidence=confidence) if effects else None
+        gaps = [each.contrasts() for each in shares if each.by] if contrasts else []
         if save is not None:
-            titled = [replace(each.table(), title=each.table().title or f"Shares of {n}") for n, each in shares.items()]
+            titled = [each.table() for each in shares]
+            titled += [replace(each.table(), title=f"Shares of {name}") for name, each in nuisances.items()]
             others = [each for each in (*gaps, changes, arms, test) if each is not None]
             files.save(result.with_tables(*titled, *others), save)
         keep_table(result.table(confidence), table)
@@ -97,17 +97,14 @@ def fit_command(
             from askance.survey.plots import plot_coefficients
 
             doing("drawing")
-            plot_coefficients(result, plot, confidence)
-    below = [
-        f"\n{name}\n{table.summary()}" if name.strip() else f"\n{table.summary()}" for name, table in shares.items()
-    ]
+            plot_coefficients(answer, plot, confidence)
+    below = [f"\n{table.summary()}" for table in shares]
     below += [f"\n{gap.summary()}" for gap in gaps]
+    below += [f"\n{name}, for these respondents as they are\n{table.summary()}" for name, table in nuisances.items()]
     if changes is not None:
         below.append(f"\n{changes.summary()}")
     if arms is not None:
         below.append(f"\n{arms.summary()}")
-    if hidden:
-        below.append("shares and their errors are given the covariates of the respondents")
     if test is not None and test.p_value < 1:
         below.append(f"fit of the design: {test.shown_p_value}; {test.message}")
     content = result.to_json(confidence)
@@ -117,11 +114,11 @@ def fit_command(
         "channel_test": None if test is None else test.to_json(),
         "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
     }
+    first, *others = shares
+    more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
     if hidden:
-        more["shares"] = {name: table.table().to_json()["rows"] for name, table in shares.items()}
-    else:
-        first, *others = shares.values()
-        more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
+        tables = {answer.name: result.shares(answer.name, confidence=confidence), **nuisances}
+        more["shares"] = {name: table.table().to_json()["rows"] for name, table in tables.items()}
     if contrasts:
         more["contrasts"] = [{"by": gap.by, **gap.to_json()} for gap in gaps]
     if changes is not None:
@@ -142,7 +139,7 @@ def _arms(fit: lib.RegressionFit, confidence: float) -> Any:
         return None
 
 
-def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> dict[str, Any]:
+def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> list[Any]:
     """Prevalence over all respondents, and by group where asked.
 
     The errors are those of the population: what a reader takes an interval of a survey for.
@@ -155,16 +152,9 @@ def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> dic
                 f"--by is {column!r}; allowed: {shorten(names) or 'no column, for the formula has none'}.",
                 remedy="Put it into --formula: a model that does not know the groups cannot tell their shares apart.",
             )
-    tables = [
-        fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))
-    ]
-    return {" " * place: table for place, table in enumerate(tables)}
+    return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
 
 
-def _hidden_shares(fit: lib.HiddenFit, by: Sequence[str], confidence: float) -> dict[str, Any]:
-    """The share of every value of every hidden variable."""
-    if by:
-        raise InputError(
-            f"--by is {by[0]!r}; allowed where more is hidden than the answer: none.", remedy="Leave it out."
-        )
-    return {name: fit.shares(name, confidence=confidence) for name in fit.variables}
+def _nuisances(fit: lib.HiddenFit, confidence: float) -> dict[str, Any]:
+    """The share of every value of every hidden variable but the first."""
+    return {name: fit.shares(name, confidence=confidence) for name in fit.variables[1:]}

@@ -50,7 +50,7 @@ def prevalence(
     variance, joint = _variance(slope, covariance), _joint_covariance(slope, covariance)
     freedom = freedom_of(known, slope)
     if population:
-        sampling = _Sampling.of(model, theta, sample, codes, mean)
+        sampling = Sampling.of(model, theta, sample, codes, mean)
         freedom = _of_both(variance, freedom, sampling.variances, sampling.freedom[:, None])
         variance = variance + sampling.variances
         joint = joint if joint is None else joint + sampling.joint()
@@ -159,7 +159,7 @@ def _of_both(one: FloatArray, its: FloatArray, other: FloatArray, others: FloatA
 
 
 @dataclass(frozen=True)
-class _Sampling:
+class Sampling:
     """How weighted means of P vary over samples of respondents, or of whole clusters.
 
     Attributes:
@@ -174,7 +174,7 @@ class _Sampling:
     freedom: FloatArray
 
     @classmethod
-    def of(cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray) -> _Sampling:
+    def of(cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray) -> Sampling:
         """Of means (g, m) of the rows with these codes of groups."""
         size, m = mean.shape
 

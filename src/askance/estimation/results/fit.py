@@ -82,6 +82,7 @@ class ProbabilityTable(Tabulated):
 
     Attributes:
         unbiased: where `estimate` is something else, such as the mean of a posterior.
+        notes: what a reader should know.
     """
 
     labels: tuple[Any, ...]
@@ -91,6 +92,7 @@ class ProbabilityTable(Tabulated):
     upper: FloatArray
     confidence: float = 0.95
     unbiased: FloatArray | None = None
+    notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
         """The share of every answer, with its error and interval; all of them are shown."""
@@ -99,7 +101,7 @@ class ProbabilityTable(Tabulated):
         if self.unbiased is not None:
             figures, columns = [*figures, self.unbiased], [*columns, Column("unbiased", "decimal")]
         rows = list(zip(self.labels, *(values.tolist() for values in figures), strict=True))
-        return Table(columns, rows, notes=[f"{100 * self.confidence:g} % intervals"], most_rows=len(rows))
+        return Table(columns, rows, notes=[f"{100 * self.confidence:g} % intervals", *self.notes], most_rows=len(rows))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

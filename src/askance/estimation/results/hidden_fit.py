@@ -11,29 +11,24 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import one_of
 from askance.errors import InputError
 from askance.estimation.freedom import freedom_of, normal_quantile, quantile
-from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
+from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
-from askance.estimation.results.fit import Fit, ProbabilityTable
-from askance.estimation.results.likelihood_ratio import HasCriteria
+from askance.estimation.problems.share_average import ShareAverage
+from askance.estimation.results.boundary_intervals import PROFILED, boundary_intervals
+from askance.estimation.results.fit import ProbabilityTable
 from askance.estimation.results.maxima import open_signs
+from askance.estimation.results.rows_fit import RowsFit
 from askance.estimation.results.share_intervals import share_interval
+from askance.estimation.results.variable_fit import VariableFit
 from askance.estimation.solvers.profile import profile_interval
-from askance.evidence.responses import Responses
 from askance.models.hidden import HiddenVariables
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HiddenFit(HasCriteria, Fit):
-    """A fit of `HiddenVariables`.
-
-    Attributes:
-        evidence: the reports it was fitted to; None after loading from a file.
-        design: turns data into x by its `matrix(data)`, where it was fitted with a formula.
-    """
+class HiddenFit(RowsFit):
+    """A fit of `HiddenVariables`."""
 
     model: HiddenVariables
-    evidence: Responses | None = None
-    design: Any = None
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -63,10 +58,22 @@ class HiddenFit(HasCriteria, Fit):
         lower, upper = (float(problem.units.outward(np.full(len(self.theta), end))[place]) for end in ends)
         return lower, upper
 
+    @property
+    def trait(self) -> VariableFit:
+        """The first variable, what the survey is about, as a regression: shares by group, effects, predictions."""
+        return self.variable(self.model.factors[0].name)
+
+    def variable(self, name: str) -> VariableFit:
+        """One variable as a regression with the errors of the whole fit; refused where it depends on others."""
+        names = [factor.name for factor in self.model.factors]
+        return VariableFit.of(self, one_of(name, names, "variable", "Name one of the hidden variables."))
+
     def shares(self, variable: str | None = None, x: Any = None, confidence: float = 0.95) -> ProbabilityTable:
         """The share of every value of a hidden variable, averaged over respondents with their sampling weights.
 
-        Errors are given the covariates of those who are averaged over.
+        Errors are given the covariates of those who are averaged over; `fit.variable(name).prevalence(population=True)`
+        has those of the population, and shares by group. Where a share is within three standard errors of 0 or 1, or a
+        weak prior acted, its interval is from the profile of the likelihood, which holds on the boundary too.
 
         Args:
             variable: its name; None: all of them, in their combinations.
@@ -74,20 +81,18 @@ class HiddenFit(HasCriteria, Fit):
             confidence: of the intervals.
         """
         labels, belongs = self._values_of(variable)
-        shares, slopes, n = np.zeros(len(labels)), np.zeros((len(labels), len(self.theta))), 0.0
-        for part in self._sample(x).pieces:
-            at = HiddenPass(self.model, self.theta, part.x, outcomes=False)
-            n += float(part.total.sum())
-            for k, own in enumerate(belongs):
-                inside = part.total[:, None] * at.probabilities * own
-                shares[k] += inside.sum()
-                slopes[k] += at.scores(inside).sum(axis=0)
-        shares, slopes = shares / n, slopes / n
+        sample = self._sample(x)
+        everybody = np.ones(sample.n_rows, dtype=bool)
+        averages = [ShareAverage(self.model, slice(None), sample, everybody, own) for own in belongs]
+        shares = np.array([average(self.theta).value for average in averages])
+        slopes = np.array([average(self.theta).gradient for average in averages])
         errors: FloatArray = np.sqrt(np.einsum("ki,ij,kj->k", slopes, self.covariance, slopes))
-        ends = share_interval(
-            shares, errors, quantile(confidence, freedom_of(self.freedom, slopes)), self.n_observations
-        )
-        return ProbabilityTable(labels, shares, errors, *ends, confidence)
+        z = quantile(confidence, freedom_of(self.freedom, slopes))
+        usual = share_interval(shares, errors, z, self.n_observations)
+        lower, upper, profiled = boundary_intervals(self, averages, shares, errors, usual, z)
+        told = ", ".join(str(label) for label, near in zip(labels, profiled, strict=True) if near)
+        notes = (PROFILED.format(told),) if told else ()
+        return ProbabilityTable(labels, shares, errors, lower, upper, confidence, notes=notes)
 
     def _sample(self, x: Any) -> Sample:
         """Whom to average over: rows that are given, or those asked."""

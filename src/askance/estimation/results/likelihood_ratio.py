@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,10 @@ from askance.estimation.results.results import LikelihoodRatioTest
 from askance.evidence.candidates import seen_through
 from askance.evidence.responses import Responses
 from askance.evidence.together import SEVERAL
+from askance.models.softmax import Softmax
 
 if TYPE_CHECKING:
-    from askance.estimation.results.regression_fit import RegressionFit
+    from askance.estimation.results.rows_fit import RowsFit
 
 #: Methods that maximise the likelihood; "one-step" comes close.
 MAXIMISERS = ("marginal", "supervised")
@@ -28,33 +28,14 @@ _LOADED = "fits from files hold no respondents: that both are of the same ones w
 _ROBUST = "the test trusts the model; the robust standard errors of these fits do not enter it"
 
 
-class HasCriteria:
-    """AIC and BIC of a fit to rows."""
-
-    @property
-    def aic(self: Any) -> float:
-        """Akaike's criterion, 2 d − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports.
-
-        "one-step" ends within a fiftieth of a standard error of the maximum, where ℓ is lower by 0.0002.
-        """
-        return 2 * len(self.theta) - 2 * self.log_likelihood if is_maximum_likelihood(self) else math.nan
-
-    @property
-    def bic(self: Any) -> float:
-        """The Bayesian criterion, d log n − 2 ℓ(θ̂); NaN unless θ̂ maximises the likelihood of independent reports."""
-        if not is_maximum_likelihood(self):
-            return math.nan
-        return len(self.theta) * math.log(self.n_observations) - 2 * float(self.log_likelihood)
-
-
 def is_maximum_likelihood(fit: Any) -> bool:
     """Whether θ̂ maximises the likelihood of independent reports."""
     free = not fit.diagnostics.repaired and fit.covariance_kind != "none"  # held by no prior and no ridge
     return fit.method in (*MAXIMISERS, "one-step") and free and fit.n_observations > 0 and not is_weighted(fit)
 
 
-def likelihood_ratio_test(full: RegressionFit, restricted: RegressionFit) -> LikelihoodRatioTest:
-    """2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ²; see `RegressionFit.likelihood_ratio_test`."""
+def likelihood_ratio_test(full: RowsFit, restricted: RowsFit) -> LikelihoodRatioTest:
+    """2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ²; see `RowsFit.likelihood_ratio_test`."""
     from scipy.special import chdtrc
 
     _require_same_data(full, restricted)
@@ -82,26 +63,33 @@ def likelihood_ratio_test(full: RegressionFit, restricted: RegressionFit) -> Lik
     return LikelihoodRatioTest(statistic, freedom, float(chdtrc(freedom, statistic)), dropped, tuple(notes))
 
 
-def _dropped(full: RegressionFit, restricted: RegressionFit) -> tuple[str, ...]:
+def _dropped(full: RowsFit, restricted: RowsFit) -> tuple[str, ...]:
     if full.model.outputs != restricted.model.outputs:
         raise InputError(
             f"the fits are about different outputs: {full.model.outputs!r} and {restricted.model.outputs!r}.",
             remedy="Fit both to the same labels, in the same order.",
         )
-    extra = [term for term in restricted.model.terms if term not in full.model.terms]
+    of_full, of_restricted = _names(full), _names(restricted)
+    extra = [name for name in of_restricted if name not in of_full]
     if extra:
         raise InputError(
             f"the fits are not nested: {', '.join(extra)} is only in the restricted one; allowed: terms out of "
-            f"{', '.join(full.model.terms)}.",
+            f"{', '.join(of_full)}.",
             remedy="Call it on the larger fit, with a fit of some of its terms.",
         )
-    dropped = tuple(term for term in full.model.terms if term not in restricted.model.terms)
+    dropped = tuple(name for name in of_full if name not in of_restricted)
     if not dropped:
         raise InputError("both fits have the same terms: nothing is restricted.", remedy="Leave out some terms.")
     return dropped
 
 
-def _require_likelihood(fit: RegressionFit) -> None:
+def _names(fit: RowsFit) -> tuple[str, ...]:
+    """Terms of an answer; parameters where several variables are hidden, which have terms of their own."""
+    names: tuple[str, ...] = fit.model.terms if isinstance(fit.model, Softmax) else fit.parameter_names
+    return names
+
+
+def _require_likelihood(fit: RowsFit) -> None:
     """Refuse fits whose difference of likelihoods does not follow χ²."""
     if fit.method not in (*MAXIMISERS, "one-step"):
         raise InputError(
@@ -128,7 +116,7 @@ def _require_likelihood(fit: RegressionFit) -> None:
         raise InputError("a fit did not converge.", remedy="Fit it again with more starts or another solver.")
 
 
-def is_weighted(fit: RegressionFit) -> bool:
+def is_weighted(fit: RowsFit) -> bool:
     """Whether sampling weights or clusters make the likelihood a pseudo-likelihood.
 
     A fit without its evidence cannot tell; robust errors, which come with weights, are then taken for a yes.
@@ -140,7 +128,7 @@ def is_weighted(fit: RegressionFit) -> bool:
     )
 
 
-def _require_same_data(full: RegressionFit, restricted: RegressionFit) -> None:
+def _require_same_data(full: RowsFit, restricted: RowsFit) -> None:
     if full.n_observations != restricted.n_observations:
         raise IncompatibleEvidenceError(
             f"the fits are of {full.n_observations} and {restricted.n_observations} reports.",

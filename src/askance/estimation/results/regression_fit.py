@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from askance._arrays import ArrayLike, FloatArray
+from askance._arrays import ArrayLike, FloatArray, IntArray
 from askance._checks import shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
@@ -25,28 +25,24 @@ from askance.estimation.problems.sample import (
     without_intercept,
 )
 from askance.estimation.results import effects, prediction
-from askance.estimation.results.fit import Fit
 from askance.estimation.results.fit_table import describe_channel, regression_table
-from askance.estimation.results.likelihood_ratio import HasCriteria, likelihood_ratio_test
-from askance.estimation.results.results import LikelihoodRatioTest, MarginalEffects, Posteriors, Predictions, Prevalence
+from askance.estimation.results.results import MarginalEffects, Posteriors, Predictions, Prevalence
+from askance.estimation.results.rows_fit import RowsFit
 from askance.estimation.results.variable_effects import variable_effects
 from askance.evidence.candidates import seen_through
-from askance.evidence.responses import Responses
 from askance.evidence.together import SEVERAL
 from askance.models.softmax import Covariates, Softmax
 from askance.tables import Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RegressionFit(HasCriteria, Fit):
+class RegressionFit(RowsFit):
     """A fit of a model with covariates.
 
     Wherever x is asked for, it is an array or a SciPy sparse matrix with one column per term; when the fit knows its
     `design`, a data frame or a dict of columns does as well.
 
     Attributes:
-        evidence: the reports it was fitted to; None after loading from a file.
-        design: turns data into x by its `matrix(data)`, where it was fitted with a formula; `save` keeps it.
         in_basis: the estimate in a basis that keeps its digits, where x itself does not.
 
     >>> import numpy as np
@@ -68,8 +64,6 @@ class RegressionFit(HasCriteria, Fit):
     """
 
     model: Softmax
-    evidence: Responses | None = None
-    design: Any = None
     in_basis: BasisEstimate | None = None
 
     def table(self, confidence: float = 0.95) -> Table:
@@ -103,14 +97,10 @@ class RegressionFit(HasCriteria, Fit):
             confidence: of the intervals.
             population: whether to add the sampling variance of x.
         """
-        sample, data = self._sample(x, weights, "prevalence")
-        if x is None and isinstance(by, str) and by not in self.model.terms:
-            sample, data = self._in_order_of_the_table(sample)
-        groups = group_rows(sample, by, self.model, data, has_x=x is not None)
+        sample, groups = self._grouped(x, by, weights)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        theta, covariance, basis, known = self._in_basis()
-        sample = replace(sample, basis=basis)
+        theta, covariance, _, known = self._in_basis()
         with one_thread:
             return effects.prevalence(
                 self.model,
@@ -123,6 +113,14 @@ class RegressionFit(HasCriteria, Fit):
                 population=population,
                 known=known,
             )
+
+    def _grouped(self, x: Any, by: Any, weights: ArrayLike | None) -> tuple[Sample, tuple[tuple[Any, ...], IntArray]]:
+        """Respondents in the basis of θ̂, the labels of their groups, and the group of each."""
+        sample, data = self._sample(x, weights, "prevalence")
+        if x is None and isinstance(by, str) and by not in self.model.terms:
+            sample, data = self._in_order_of_the_table(sample)
+        groups = group_rows(sample, by, self.model, data, has_x=x is not None)
+        return replace(sample, basis=self._in_basis()[2]), groups
 
     def marginal_effects(
         self,
@@ -227,17 +225,6 @@ class RegressionFit(HasCriteria, Fit):
             return prediction.posterior(
                 self.model, theta, covariance, rows, observed, self._channel(), confidence, known
             )
-
-    def likelihood_ratio_test(self, restricted: RegressionFit) -> LikelihoodRatioTest:
-        """Test that the terms missing in `restricted` have no effect: 2 (ℓ(θ̂) − ℓ(θ̂ restricted)) against χ².
-
-        Both must be fits of the same reports by method "marginal" (or "supervised"); one-step fits are allowed, with a
-        note. Fits with sampling weights or clusters are refused: their likelihood is not that of the sample.
-
-        Args:
-            restricted: a fit with some of the terms of this one.
-        """
-        return likelihood_ratio_test(self, restricted)
 
     def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None, KnownTo]:
         """θ̂ and its covariance with their digits, the basis they are about, and how well the covariance is known."""

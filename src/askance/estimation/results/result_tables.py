@@ -39,7 +39,7 @@ def prevalence_table(shares: Prevalence) -> Table:
     return Table(
         *_by_answer(columns, rows, shares.outputs),
         title=_title("Share of {}", "Shares of {} answers", shares.outputs),
-        notes=[f"{100 * shares.confidence:g} % intervals, {_about(shares)}"],
+        notes=[f"{100 * shares.confidence:g} % intervals, {_about(shares)}", *shares.notes],
     )
 
 
@@ -48,7 +48,11 @@ def one_share_text(shares: Prevalence) -> str:
     names = {f"share of {output}": j for output, j in _shown_outputs(shares.outputs)}
     width = max(map(len, names))
     return "\n".join(
-        [*(f"{name:<{width}}  {_share_and_interval(shares, j)}" for name, j in names.items()), _about(shares)]
+        [
+            *(f"{name:<{width}}  {_share_and_interval(shares, j)}" for name, j in names.items()),
+            _about(shares),
+            *shares.notes,
+        ]
     )
 
 

@@ -54,6 +54,7 @@ class Prevalence(Result, Tabulated):
         covariance: of all estimates together, shape (groups, m, groups, m); None where they are more than 500. It is
             not in `to_json`.
         degrees_of_freedom: of the intervals, where the errors come from few clusters; None: they are normal.
+        notes: what a reader should know.
     """
 
     groups: tuple[Any, ...]
@@ -68,6 +69,7 @@ class Prevalence(Result, Tabulated):
     by: str | None = None
     covariance: FloatArray | None = None
     degrees_of_freedom: FloatArray | None = None
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Every field but the covariance as plain JSON values."""
