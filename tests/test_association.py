@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from askance.errors import AskanceError, NotIdentifiedError
 from askance.survey import association
 
 from .real_data import needs_data
+from .test_cli import assert_one_line, call, parsed
 
 FIRST, SECOND = Warner("4/5"), Warner("3/4")
 DESIGNS = {"a": FIRST, "b": SECOND}
@@ -160,3 +162,16 @@ def test_rrcor() -> None:
         ours = association(data, {name: designs[name] for name in pair.split(":")}).correlation
         assert ours is not None
         assert ours.estimate == pytest.approx(value, abs=1e-4)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    data = pairs([0.4, 0.1, 0.2, 0.3], 4000)
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in zip(data["a"], data["b"], strict=True)), "utf-8")
+    hidden = ("--hidden", "a=warner:question=4/5", "--hidden", "b=warner:question=3/4")
+    told = parsed(call("association", str(path), *hidden, "--json"))
+    ours = association(data, DESIGNS)
+    assert ours.correlation is not None
+    assert told["rows"][4]["estimate"] == pytest.approx(ours.correlation.estimate, rel=1e-6)
+    assert "odds ratio" in call("association", str(path), *hidden[:2], "--seen", "b").out
+    assert_one_line(call("association", str(path), *hidden[:2]), ("--hidden", "allowed: two"))

@@ -51,6 +51,7 @@ WORKING: dict[str, str] = {
     "fit tables": "estimate IN:cliques.state --field --variables field.toml --tables OUT:new.csv",
     "fit a release": "fit-linear IN:linear.state --release release.json",
     "by a release": "fit-linear linear.state --release IN:release.json",
+    "association": "association IN:people.csv --hidden said=warner:question=3/4 --seen age",
     "sensitivity": f"sensitivity IN:people.csv {DESIGN} --share 0.1 --plot OUT:new.png",
     "optimal": "optimal IN:model.json --theta 0 --privacy-level 1 -o OUT:new.toml",
     "plan model": "plan model IN:model.json --theta 0 --privacy-level 1 --respondents 900 --plot OUT:new.png",

@@ -14,7 +14,7 @@ from askance.cli.survey.old_spelling import respelt
 
 # Titles of the help, and below each the modules of commands, which are called like them.
 _SECTIONS = {
-    "Surveys": ("planning.plan", "survey.fit", "survey.sensitivity", "planning.optimal"),
+    "Surveys": ("planning.plan", "survey.fit", "survey.association", "survey.sensitivity", "planning.optimal"),
     "Saved fits": ("survey.predict", "survey.test", "survey.compare", "survey.report"),
     "Devices that send noised records": (
         *("devices.randomize", "devices.aggregate", "survey.estimate", "survey.fit_linear", "devices.synth"),
