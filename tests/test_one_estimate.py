@@ -14,6 +14,7 @@ from askance import (
     ForcedResponse,
     HiddenVariables,
     LinearModel,
+    ListExperiment,
     PerValue,
     RandomField,
     Responses,
@@ -39,6 +40,7 @@ DESIGN = ForcedResponse("2/3", "1/6")
 SHARES = Enumerated.saturated(DESIGN.outputs)
 # Fewer say "yes" than the design alone brings about, by chance.
 FEW = Tally(DESIGN, [170, 30])
+LIST = ListExperiment(2)
 FIELD = RandomField([2, 2], [[0, 1]])
 CELLS = CliqueRelease(FIELD.sizes, FIELD.cliques, 2)
 LINEAR = LinearModel(1, x_bounds=(-2, 2), y_bounds=(-2, 2), scales=([0, 0], [1, 1]))
@@ -61,6 +63,10 @@ def _pairs() -> list[tuple[object, object]]:
         (
             HiddenVariables([Factor("trait", ["no", "yes"], ["Intercept"])]),
             Responses(DESIGN).add(np.ones((4, 1)), ["no"] * 4),
+        ),
+        (
+            LIST.model(["Intercept"], method="linear"),
+            Responses(LIST.arms).add(np.ones((4, 1)), [0, 1, 1, 2], arm=[0, 0, 1, 1]),
         ),
         (FIELD, Tally(CELLS).add(reports)),
         (FIELD, reports),

@@ -206,6 +206,9 @@ class HiddenProblem(ResponsesProblem):
 
     model: HiddenVariables  # type: ignore[assignment]
 
+    # The likelihood has maxima to look for, from many starts: a part of the rows shows where they are.
+    thinned_from, thinned_to = 2_000, 500
+
     def __init__(self, model: HiddenVariables, evidence: Responses, like: HiddenProblem | None = None) -> None:
         super().__init__(model, evidence, like)  # type: ignore[arg-type]
         if model.outcomes:

@@ -70,6 +70,9 @@ class ResponsesProblem:
     #: With more clusters their spread is taken as it is.
     most_clusters = MOST_CLUSTERS
 
+    #: From so many rows on, maxima are looked for among so many of them.
+    thinned_from, thinned_to = THINNED_FROM, THINNED_TO
+
     def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
         outputs = evidence.channels[0].outputs
         if model.outputs != outputs:
@@ -148,10 +151,10 @@ class ResponsesProblem:
 
     def exploration(self) -> ResponsesProblem:
         """The problem of a thinned sample, where there are many rows."""
-        if self.rows.n_rows < THINNED_FROM:
+        if self.rows.n_rows < self.thinned_from:
             return self
         try:
-            sample = type(self)(self.model, self.evidence.thinned(self.rows.n_rows // THINNED_TO), self)
+            sample = type(self)(self.model, self.evidence.thinned(self.rows.n_rows // self.thinned_to), self)
             _ = sample.standard
             return sample
         except NotIdentifiedError:  # a rare category may be missing from the sample
