@@ -29,7 +29,7 @@ def pairs(shares: list[float], n: int) -> dict[str, list[str]]:
     counts = [round(count) for count in channel.matrix @ np.array(shares) * n]
     assert sum(counts) == n
     said = [
-        label.split(" & ")
+        str(label).split(" & ")
         for label, count in zip(channel.observations.labels, counts, strict=True)
         for _ in range(count)
     ]

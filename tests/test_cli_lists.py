@@ -31,6 +31,10 @@ def test_methods(table: Path, method: str) -> None:
     found = [row["estimate"] for row in document["coefficients"]]
     assert found == pytest.approx(fit.theta.tolist(), abs=1e-9)
     assert document["messages"] == list(fit.messages)
+    assert document["shares"]["trait"][1]["share"] == pytest.approx(fit.shares("trait").estimate[1], abs=1e-9)
+    if method != "marginal":
+        asked = call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--method", method, "--effects")
+        assert_one_line(asked, ("--effects", f"--method {method}", "--method marginal"))
 
 
 def test_laws(table: Path) -> None:

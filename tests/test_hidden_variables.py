@@ -7,7 +7,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from askance import Candidates, Direct, Enumerated, ForcedResponse, MatrixChannel, Responses, Softmax, Tally, estimate
+from askance import (
+    Candidates,
+    Direct,
+    Enumerated,
+    ForcedResponse,
+    MatrixChannel,
+    Responses,
+    Softmax,
+    StochasticLieDetector,
+    Tally,
+    estimate,
+)
 from askance._arrays import FloatArray
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
@@ -206,3 +217,11 @@ def test_sets_of_combinations_that_tell_one_variable_only() -> None:
     single = [*told, *([name] for name in names * 10)]
     fit = estimate(model, Candidates(names).add(np.ones((190, 1)), single))
     assert fit.theta == pytest.approx([np.log(70 / 120), 0.0], abs=1e-7)
+
+
+def test_what_one_group_does_not_tell_apart_is_named_with_its_direction() -> None:
+    """P(yes) = π t + (1 − π)(1 − p) in one group: more carriers who admit less often leave it as it is."""
+    design = StochasticLieDetector(["1/5", "4/5"])
+    evidence = Responses({1: design.arms[1]}).add(np.ones((4, 1)), ["no", "yes", "no", "no"], arm=[1] * 4)
+    with pytest.raises(NotIdentifiedError, match=r"a step of \+1 in 'trait:Intercept' and .* in 'honest:Intercept'"):
+        estimate(design.model(["Intercept"]), evidence)

@@ -26,6 +26,8 @@ Weighting: TypeAlias = Literal["best", "plain"]
 
 # Directions of the information below this share of its largest eigenvalue (after scaling) count as absent.
 _SINGULAR = 1e-13
+# A direction with more parts than this is not spelled out.
+_MOST_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -148,24 +150,41 @@ def invert_information(information: FloatArray, names: Sequence[str], holder: st
     scale = np.sqrt(np.diag(information).clip(0))
     if (scale == 0).any():
         hidden = [name for name, s in zip(names, scale, strict=True) if s == 0]
-        raise _not_separated(hidden, int((scale > 0).sum()), names, holder)
+        raise _not_separated(hidden, int((scale > 0).sum()), names, holder, "")
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     absent = values <= _SINGULAR * values[-1]
     if absent.any():
         involved = np.abs(vectors[:, absent]).max(axis=1) > 1e-6
         hidden = [name for name, yes in zip(names, involved, strict=True) if yes]
-        raise _not_separated(hidden, int((~absent).sum()), names, holder)
+        direction = _direction(vectors[involved, 0] / scale[involved], hidden) if absent.sum() == 1 else ""
+        raise _not_separated(hidden, int((~absent).sum()), names, holder, direction)
     inverse = (vectors / values) @ vectors.T
     return np.asarray(inverse / np.outer(scale, scale))
 
 
-def _not_separated(hidden: list[str], rank: int, names: Sequence[str], holder: str) -> NotIdentifiedError:
+def _direction(step: FloatArray, names: Sequence[str]) -> str:
+    """A step of the parameters that nothing tells of, in words; empty where it has too many parts to be read.
+
+    >>> _direction(np.array([-0.5, 1.0]), ["a", "b"])
+    ": a step of +1 in 'a' and -2 in 'b' leaves every report as likely"
+    """
+    if not 1 < len(names) <= _MOST_PARTS:
+        return ""
+    # The first part that is not small, not the largest: which one is that may hang on a last digit.
+    unit = step[int(np.argmax(np.abs(step) >= 0.4 * np.abs(step).max()))]
+    parts = [f"{part:+.2g} in {name!r}" for part, name in zip(step / unit, names, strict=True)]
+    return f": a step of {', '.join(parts[:-1])} and {parts[-1]} leaves every report as likely"
+
+
+def _not_separated(
+    hidden: list[str], rank: int, names: Sequence[str], holder: str, direction: str
+) -> NotIdentifiedError:
     if holder == "the model":
         remedy = "Remove redundant statistics: constant ones, or one indicator per output but one."
     else:
         remedy = "Use a channel that tells the outputs apart, or a model with fewer statistics."
     return NotIdentifiedError(
-        f"{holder} gives no information on some combination of {shorten(hidden)}: the information has rank {rank} for "
-        f"{len(names)} parameters.",
+        f"{holder} gives no information on some combination of {shorten(hidden)}{direction}. The information has rank "
+        f"{rank} for {len(names)} parameters.",
         remedy=remedy,
     )

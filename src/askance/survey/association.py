@@ -17,7 +17,8 @@ from askance.channels.labels import Direct
 from askance.channels.product import product_channel
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.entry import estimate
-from askance.estimation.results.fit import ProbabilityTable, WaldTest, normal_quantile
+from askance.estimation.freedom import normal_quantile
+from askance.estimation.results.fit import ProbabilityTable, WaldTest
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.results.share_intervals import share_interval
 from askance.evidence.responses import Responses

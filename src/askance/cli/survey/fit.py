@@ -76,10 +76,16 @@ def fit_command(
     with working() as doing:
         result = fit_survey(doing, **survey)
         hidden = isinstance(result, lib.HiddenFit)
-        answer = result.trait if hidden else result
+        means = isinstance(result, lib.MeansFit)
+        if means and (by or effects or contrasts or plot is not None):
+            raise InputError(
+                f"--by, --effects, --contrasts or --plot is given with --method {result.method}, which gives shares.",
+                remedy="Leave these out, or take --method marginal.",
+            )
+        answer = result if means or not hidden else result.trait
         doing("averaging over respondents")
-        shares = _shares(answer, by, confidence)
-        nuisances = _nuisances(result, confidence) if hidden else {}
+        shares = [] if means else _shares(answer, by, confidence)
+        nuisances = _nuisances(result, confidence, all_of_them=means) if hidden else {}
         doing("comparing arms")
         arms = None if hidden else _arms(result, confidence)
         doing("testing the design")
@@ -114,10 +120,11 @@ def fit_command(
         "channel_test": None if test is None else test.to_json(),
         "coefficients": [{"name": name, **{key: row[key] for key in _FIGURES}} for name, row in named],
     }
-    first, *others = shares
-    more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
+    if shares:
+        first, *others = shares
+        more |= {"prevalence": first.to_json(), "prevalence_by": {str(table.by): table.to_json() for table in others}}
     if hidden:
-        tables = {answer.name: result.shares(answer.name, confidence=confidence), **nuisances}
+        tables = nuisances if means else {answer.name: result.shares(answer.name, confidence=confidence), **nuisances}
         more["shares"] = {name: table.table().to_json()["rows"] for name, table in tables.items()}
     if contrasts:
         more["contrasts"] = [{"by": gap.by, **gap.to_json()} for gap in gaps]
@@ -155,6 +162,7 @@ def _shares(fit: lib.RegressionFit, by: Sequence[str], confidence: float) -> lis
     return [fit.prevalence(by=column, confidence=confidence, population=True) for column in (None, *dict.fromkeys(by))]
 
 
-def _nuisances(fit: lib.HiddenFit, confidence: float) -> dict[str, Any]:
-    """The share of every value of every hidden variable but the first."""
-    return {name: fit.shares(name, confidence=confidence) for name in fit.variables[1:]}
+def _nuisances(fit: lib.HiddenFit, confidence: float, *, all_of_them: bool) -> dict[str, Any]:
+    """The share of every value of every hidden variable but the first, which is the answer, or of all."""
+    names = fit.variables if all_of_them else fit.variables[1:]
+    return {name: fit.shares(name, confidence=confidence) for name in names}
