@@ -28,6 +28,7 @@ from askance.estimation.methods.moments import fit_moments
 from askance.estimation.methods.one_step import fit_one_step
 from askance.estimation.methods.pilot import fit_pilot
 from askance.estimation.methods.projection import Divergence, fit_projection, nearest_distribution
+from askance.estimation.methods.replicated import with_replicates
 from askance.estimation.methods.supervised import fit_supervised
 from askance.estimation.methods.wide import fit_wide
 from askance.estimation.outcome import Notice, Outcome, tell
@@ -231,7 +232,7 @@ def solve(model: Any, evidence: Any, method: str | None = None, **options: Any) 
     with one_thread:
         problem = pair.build(model, whole_of(evidence))
         alarms = () if problem.tested is None else alarms_of(problem.tested)
-        outcome = function(problem, **options)
+        outcome = with_replicates(problem, function(problem, **options), options.get("weighting", "best"))
         fit = fit_of(problem, outcome, alarms[0].text if alarms else "")
     notices = (notice._replace(text=f"{outcome.method}: {notice.text}") for notice in outcome.notices)
     return Solved(fit, (*alarms, *notices))

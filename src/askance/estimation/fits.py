@@ -122,7 +122,7 @@ def _(problem: ResponsesProblem, outcome: Outcome, alarm: str = "") -> Regressio
             **_outward(outcome, basis),
             "in_basis": BasisEstimate(basis, outcome.theta, outcome.covariance, outcome.freedom),
         }
-    return RegressionFit(**told)
+    return RegressionFit(**told, replicates=outcome.replicates)
 
 
 def _specification(channels: Sequence[AnyChannel]) -> dict[str, Any]:

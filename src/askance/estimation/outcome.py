@@ -82,6 +82,7 @@ class Outcome:
         log_likelihood: Σ log P(o | x) at θ̂ of a random field, where its method used it; of others the problem knows it.
         prior_scale: of the prior that every fit of a random field has; None elsewhere.
         freedom: degrees of freedom of contrasts, where the covariance comes from few clusters; None: normal quantiles.
+        replicates: θ̂ with every set of replicate weights, shape (R, d); None where there are none.
         notices: what the caller is to be warned of.
     """
 
@@ -96,4 +97,5 @@ class Outcome:
     log_likelihood: float = -math.inf
     prior_scale: float | None = None
     freedom: Freedom | None = None
+    replicates: FloatArray | None = None
     notices: tuple[Notice, ...] = ()

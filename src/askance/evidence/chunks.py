@@ -32,6 +32,7 @@ class Chunk(Generic[C]):
         clusters: labels of groups of respondents whose reports may depend on each other; None: everybody alone.
         channel: how these rows were seen; `Responses` of one channel fills it in.
         arm: the name of that way among those of the survey, for two arms may have the same channel; None: not said.
+        replicates: replicate weights, shape (n, R); None: there are none.
     """
 
     x: Covariates
@@ -41,6 +42,7 @@ class Chunk(Generic[C]):
     clusters: AnyArray | None = None
     channel: C = None  # type: ignore[assignment]
     arm: Any = None
+    replicates: FloatArray | None = None
 
     @property
     def codes(self) -> CodeArray:
@@ -66,8 +68,9 @@ class Chunk(Generic[C]):
     def take(self, rows: slice | AnyArray) -> Chunk[C]:
         """Some of the rows: a slice, or their places; slices share the arrays."""
         x = _view(self.x, rows) if isinstance(rows, slice) else self.x[rows]
-        optional = [None if part is None else part[rows] for part in (self.multiplicity, self.weights, self.clusters)]
-        return Chunk(x, _some(self.reports, rows), optional[0], optional[1], optional[2], self.channel, self.arm)
+        own = (self.multiplicity, self.weights, self.clusters, self.replicates)
+        count, weights, clusters, replicates = (None if part is None else part[rows] for part in own)
+        return Chunk(x, _some(self.reports, rows), count, weights, clusters, self.channel, self.arm, replicates)
 
     def through(self, channel: Any) -> Chunk[Any]:
         """The same rows, taken as having come through another channel."""

@@ -36,6 +36,7 @@ from askance.evidence.chunks import (
     read_weights,
     require_same_kind,
 )
+from askance.evidence.replication import Replication
 from askance.evidence.strata import Strata
 from askance.evidence.tally import C
 from askance.models.softmax import Covariates
@@ -78,6 +79,7 @@ class Responses(Generic[C]):
         strata: Strata | None = None,
     ) -> None:
         self.strata = strata
+        self.replication: Replication | None = None
         self.arms: dict[Label, C] = dict(channel) if isinstance(channel, Mapping) else {_ALONE: channel}
         _require_fitting(self.arms)
         self.chunks = tuple(c if c.channel is not None else replace(c, channel=self.channel) for c in chunks)
@@ -310,6 +312,24 @@ class Responses(Generic[C]):
         x = [c.x if isinstance(c.x, np.ndarray) else c.x.toarray() for c in self.chunks]
         reports = [chunk.reports for chunk in self.chunks]
         return (x[0], reports[0]) if len(x) == 1 else (np.concatenate(x), Reports.join(reports))
+
+    def replicated(self, table: FloatArray, replication: Replication) -> Self:
+        """The same reports with replicate weights, from 0, shape (n, R), in the order of the rows here."""
+        parts = np.split(table, np.cumsum([len(chunk) for chunk in self.chunks])[:-1])
+        own = [replace(chunk, replicates=part) for chunk, part in zip(self.chunks, parts, strict=True)]
+        other = self._with(own, self.terms)
+        other.replication = replication
+        return other
+
+    def replicate(self, r: int) -> Self:
+        """The same reports with the weights of replicate r alone, some of which may be 0."""
+        own = [
+            replace(c, weights=None if c.replicates is None else c.replicates[:, r], replicates=None)
+            for c in self.chunks
+        ]
+        other = self._with(own, self.terms)
+        other.replication = None
+        return other
 
     def used(self) -> Self:
         """The same evidence without the arms that nobody met."""

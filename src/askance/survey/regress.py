@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -40,6 +40,7 @@ from askance.survey.formula_mistakes import refusal
 from askance.survey.hidden_predictor import regress_on_hidden
 from askance.survey.hidden_terms import take_hidden
 from askance.survey.list_checks import list_checks
+from askance.survey.replicate_weights import ReplicateKind, ReplicateWeights, on_replicates
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Table
 
@@ -79,6 +80,11 @@ def regress(
     fpc: str | None = None,
     lonely_psu: Literal["error", "adjust"] = "error",
     weights: str | None = None,
+    replicates: Sequence[str] | str | None = None,
+    replicate_kind: ReplicateKind | None = None,
+    replicate_scale: float | None = None,
+    replicate_scales: Sequence[float] | None = None,
+    fay: float | None = None,
     outcome: str | None = None,
     **options: Any,
 ) -> Any:
@@ -107,6 +113,12 @@ def regress(
         fpc: with strata: name of a column with the number of clusters in the stratum, or the share that was drawn.
         lonely_psu: what to do about a stratum with one cluster: "error" (default), or "adjust", as in R.
         weights: name of a column of sampling weights.
+        replicates: names of columns of replicate weights, or a pattern such as "w_rep*": the model is fitted again with
+            each, and standard errors come from the spread, as in `svrepdesign` of R's `survey`.
+        replicate_kind: "JK1", "JKn", "BRR", "Fay" or "bootstrap".
+        replicate_scale: of the spread, where it is not (R − 1)/R (JK1), 1 (JKn) or 1/(R − 1) (bootstrap).
+        replicate_scales: of every replicate; JKn needs them.
+        fay: ρ of Fay's method.
         outcome: what the left side is where it was seen: "category", "count" or "number"; default: what it holds.
             Categories are fitted by the likelihood ("marginal"), counts and numbers by the corrected score ("moments"),
             with the likelihood beside it and a test whether both agree.
@@ -153,11 +165,21 @@ def regress(
     if isinstance(channel, Codebook):
         chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights}
         told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
-        told |= {"strata": strata, "fpc": fpc, "lonely_psu": lonely_psu}
+        told |= {"strata": strata, "fpc": fpc, "lonely_psu": lonely_psu, "replicates": replicates, "fay": fay}
+        told |= {"replicate_kind": replicate_kind, "replicate_scale": replicate_scale}
+        told |= {"replicate_scales": replicate_scales}
         return regress(formula, channel.table(data), method=method, missing=missing, outcome=outcome, **told, **options)
     rest, hidden = take_hidden(formula)
     if fpc is not None and strata is None:
         raise InputError(words("{fpc} is given without {strata}."), remedy=words("Name a column of {strata=…} too."))
+    again = None
+    if replicates is not None:
+        again = ReplicateWeights(replicates, replicate_kind, replicate_scale, replicate_scales, fay)
+        again.require_alone(cluster, strata, carried=not hidden and not isinstance(channel, ArmedDesign))
+    elif any(told is not None for told in (replicate_kind, replicate_scale, replicate_scales, fay)):
+        raise InputError(
+            words("what is said of {replicates} is given without them."), remedy=words("Name {replicates}.")
+        )
     if hidden and strata is not None:
         raise InputError(
             words("{strata} are not offered where the hidden answer explains another."),
@@ -177,7 +199,8 @@ def regress(
     _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
     beside = channel.direct if isinstance(channel, ListExperiment) else None
     others = {"cluster": cluster, "weights": weights, "arm": arm, "strata": strata, "fpc": fpc, "direct": beside}
-    rows = SurveyRows.read(formula, data, missing, **others)
+    copies = [] if again is None else again.names(data, weights)
+    rows = SurveyRows.read(formula, data, missing, **others, **{f"replicates[{i}]": n for i, n in enumerate(copies)})
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
     reports, readings = _read(rows, channel, arms, which, positive)
     design, x = rows.coded
@@ -199,8 +222,13 @@ def regress(
 
     empty: Responses[Any] = Responses(channel if arms is None else arms, strata=layers)
     evidence = empty.add(x, reports, weights=weighting, clusters=groups, arm=several)
+    # As the rows of evidence stand, arm by arm.
+    order = np.arange(len(rows)) if which is None else np.argsort(which, kind="stable")
     if which is not None:
-        design.sort_respondents(np.argsort(which, kind="stable"))  # as the rows of evidence stand, arm by arm
+        design.sort_respondents(order)
+    if again is not None:
+        table, replication = again.read(rows, copies)
+        evidence = evidence.replicated(table[order], replication)
     fit, blame = _estimate(model, evidence, x, method, options)
     messages = [
         *rows.written.notes,
@@ -209,10 +237,11 @@ def regress(
         *rows.on_blanks,
         "" if weights is None else f"weighted by {weights}",
         on_strata(evidence, strata, cluster) if strata else on_clusters(fit, evidence, cluster) if cluster else "",
+        on_replicates(fit, replicate_kind) if again is not None else "",
         *fit.diagnostics.messages,
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
-        "" if which is None or not isinstance(model, Softmax) else agreement_message(fit),
+        "" if which is None or again is not None or not isinstance(model, Softmax) else agreement_message(fit),
         *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else ()),
     ]
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))

@@ -40,6 +40,8 @@ _ERRORS = {
     "observed": "from the curvature of the likelihood; they trust the model",
     "robust": "from the spread of the scores; they hold also where the model is wrong",
     "cluster-robust": "from the spread of the scores of whole clusters, whose answers may depend on each other",
+    "stratified": "from the spread of the scores of whole clusters within strata",
+    "replicates": "from the spread of the estimates with every set of replicate weights",
     "posterior": "of the posterior under a weak prior, because the data left something open",
     "none": "not known for so many coefficients",
 }

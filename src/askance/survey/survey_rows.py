@@ -98,16 +98,17 @@ class SurveyRows:
             )
         return np.asarray(codes)
 
-    def weights(self, name: str) -> FloatArray:
-        """Sampling weights of the rows, shape (n,); refuses what is not above 0."""
+    def weights(self, name: str, *, zero: bool = False) -> FloatArray:
+        """Sampling weights of the rows, shape (n,); refuses what is not above 0, or below it where 0 is allowed."""
         column = self.column(name)
         if column.kind not in ("number", "boolean"):
             raise InputError(f"column {name!r} holds {column.kind}, not weights.", remedy="Name a column of numbers.")
         numbers = column.values.astype(np.float64)
-        bad = ~(np.isfinite(numbers) & (numbers > 0))
+        bad = ~(np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0)))
         if bad.any():
+            below = "below" if zero else "not above"
             raise InputError(
-                f"column {name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are not above 0).",
+                f"column {name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are {below} 0).",
                 remedy="Leave these rows out.",
             )
         return numbers

@@ -13,7 +13,17 @@ from askance._checks import one_of
 from askance.channels import registry
 from askance.cli.devices.channel_options import build_from_flags, flag
 from askance.cli.shared.errors import the_one
-from askance.cli.shared.options import FILE, Choice, Function, method_option, missing_option, option, options
+from askance.cli.shared.options import (
+    FILE,
+    NUMBER,
+    NUMBERS,
+    Choice,
+    Function,
+    method_option,
+    missing_option,
+    option,
+    options,
+)
 from askance.errors import InputError
 from askance.models.outcome import FAMILIES
 
@@ -21,6 +31,7 @@ from askance.models.outcome import FAMILIES
 _OWN = {
     *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
     *("strata", "fpc", "lonely_psu"),
+    *("replicates", "replicate_kind", "replicate_scale", "replicate_scales", "fay"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
     *("by", "table", "effects", "contrasts", "refuse_as", "designs", "arm", "outcome", "treated"),
     *("source", "no_labels", "codebook", "refused", "refused_share"),
@@ -113,6 +124,15 @@ survey_options = options(
         click.Choice(["error", "adjust"]),
         default="error",
     ),
+    option(
+        "--replicates PATTERN", "columns of replicate weights, such as 'w_rep*'; errors are those of R's svrepdesign"
+    ),
+    option(
+        "--replicate-kind", "with --replicates: how they were made", Choice(["JK1", "JKn", "BRR", "Fay", "bootstrap"])
+    ),
+    option("--replicate-scale NUMBER", "of the spread of JK1, JKn or bootstrap  [default: as in R]", NUMBER),
+    option("--replicate-scales NUMBERS", "of every replicate, as in 0.5,0.5,0.75; JKn needs them", NUMBERS),
+    option("--fay NUMBER", "ρ of replicates of the kind Fay", NUMBER),
     option(
         "--outcome",
         "what is left of ~, where hidden(COLUMN) explains it  [default: what it holds]",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from askance.estimation.problems.cluster_spread import MOST_CLUSTERS, mean_sprea
 from askance.estimation.problems.sample import Piece, Sample, column_of, is_binary
 from askance.estimation.results.results import MarginalEffects, Prevalence
 from askance.estimation.results.share_intervals import share_interval
+from askance.evidence.replication import Replication
 from askance.evidence.totals import total
 from askance.models.softmax import Covariates, Softmax
 
@@ -28,6 +30,20 @@ _MOST_JOINT = 500
 _MOST_SLOPES = 1_000_000
 # A variance below this share of the terms it is a sum of may be nothing but their rounding.
 _LOST = 2.0**12 * np.finfo(np.float64).eps
+
+
+class Again(NamedTuple):
+    """θ̂ and respondents with every set of replicate weights, and how their spread counts."""
+
+    replication: Replication
+    estimates: tuple[tuple[FloatArray, Sample], ...]
+
+    def covariance(self, model: Softmax, codes: IntArray, size: int) -> FloatArray:
+        """Of the shares of all groups, shape (g, m, g, m); NaN of groups that some replicate does not have."""
+        with np.errstate(invalid="ignore"):
+            shares = [group_means(model, theta, sample, codes, size)[0] for theta, sample in self.estimates]
+        flat = np.stack([share.ravel() for share in shares])
+        return self.replication.covariance(flat).reshape(size, -1, size, flat.shape[1] // size)
 
 
 def prevalence(
@@ -41,15 +57,20 @@ def prevalence(
     confidence: float,
     population: bool,
     known: KnownTo = None,
+    again: Again | None = None,
 ) -> Prevalence:
-    """Mean of p_θ(y | x) over the respondents of every group."""
+    """Mean of p_θ(y | x) over the respondents of every group; `again` brings the errors in a population by itself."""
     normal_quantile(confidence)  # refused before anything is summed
     names, codes = groups
     size = len(names)
     mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
     variance, joint = _variance(slope, covariance), _joint_covariance(slope, covariance)
     freedom = freedom_of(known, slope)
-    if population:
+    if again is not None:
+        whole = again.covariance(model, codes, size)
+        variance = np.einsum("gaga->ga", whole)
+        joint = joint if joint is None else whole
+    elif population:
         sampling = Sampling.of(model, theta, sample, codes, mean)
         freedom = _of_both(variance, freedom, sampling.variances, sampling.freedom[:, None])
         variance = variance + sampling.variances

@@ -122,7 +122,7 @@ def is_weighted(fit: RowsFit) -> bool:
     A fit without its evidence cannot tell; robust errors, which come with weights, are then taken for a yes.
     """
     if fit.evidence is None:
-        return fit.covariance_kind in ("robust", "cluster-robust")
+        return fit.covariance_kind in ("robust", "cluster-robust", "stratified", "replicates")
     return fit.covariance_kind == "cluster-robust" or any(
         chunk.weights is not None or chunk.clusters is not None for chunk in fit.evidence.chunks
     )

@@ -44,6 +44,7 @@ class RegressionFit(RowsFit):
 
     Attributes:
         in_basis: the estimate in a basis that keeps its digits, where x itself does not.
+        replicates: with replicate weights: the estimate with each set, in that basis if any, shape (R, d); not saved.
 
     >>> import numpy as np
     >>> from askance import ForcedResponse, Responses, Softmax, estimate
@@ -65,6 +66,7 @@ class RegressionFit(RowsFit):
 
     model: Softmax
     in_basis: BasisEstimate | None = None
+    replicates: FloatArray | None = None
 
     def table(self, confidence: float = 0.95) -> Table:
         """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
@@ -85,7 +87,8 @@ class RegressionFit(RowsFit):
         the uncertainty of θ̂ alone. With `population=True` the variance of the mean over another sample of
         respondents like these is added (over other clusters, where the evidence has clusters), and the errors are
         about the population they were drawn from. That sum presumes that the model is right, so that θ̂ and the
-        sampled x are uncorrelated. Intervals are those of `share_interval`.
+        sampled x are uncorrelated. With replicate weights every share is computed again with each set of them, and its
+        error is the spread of these. Intervals are those of `share_interval`.
 
         Args:
             x: covariates of the respondents to average over; default: those who gave the reports, as often and with
@@ -100,7 +103,8 @@ class RegressionFit(RowsFit):
         sample, groups = self._grouped(x, by, weights)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        theta, covariance, _, known = self._in_basis()
+        theta, covariance, basis, known = self._in_basis()
+        again = self._replicates(x, basis) if population and self.covariance_kind == "replicates" else None
         with one_thread:
             return effects.prevalence(
                 self.model,
@@ -112,6 +116,7 @@ class RegressionFit(RowsFit):
                 confidence=confidence,
                 population=population,
                 known=known,
+                again=again,
             )
 
     def _grouped(self, x: Any, by: Any, weights: ArrayLike | None) -> tuple[Sample, tuple[tuple[Any, ...], IntArray]]:
@@ -253,6 +258,18 @@ class RegressionFit(RowsFit):
         if self.evidence is None:
             raise without_covariates(asked, self.model, self.design)
         return Sample.of_evidence(self.evidence), None
+
+    def _replicates(self, x: Any, basis: Basis | None) -> effects.Again:
+        """θ̂ and the respondents with every set of replicate weights, which other respondents do not have."""
+        if x is not None or self.evidence is None or self.replicates is None or self.evidence.replication is None:
+            raise InputError(
+                "the shares of a population are those of the respondents with their replicate weights, which neither "
+                "other respondents nor saved fits have.",
+                remedy="Fit again, and leave x out; or leave out population=True.",
+            )
+        evidence = self.evidence
+        samples = (replace(Sample.of_evidence(evidence.replicate(r)), basis=basis) for r in range(len(self.replicates)))
+        return effects.Again(self.evidence.replication, tuple(zip(self.replicates, samples, strict=True)))
 
     def _in_order_of_the_table(self, sample: Sample) -> tuple[Sample, Any]:
         """The respondents of the fit in the order of the table that a formula was fitted to, and that table."""
