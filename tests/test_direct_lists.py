@@ -71,6 +71,34 @@ def test_placebo_tests() -> None:
     assert any("adds 0.000" in message and "fails" in message for message in lying.messages)
 
 
+def placebo(admitting: int, spread: int, **more: Any) -> list[str]:
+    """Of 60 per group so many admit; their counts are 1, or 2 if treated, and up to `spread` more."""
+    counts, said = np.arange(60) % 3, np.where(np.arange(60) < admitting, "yes", "no")
+    counts = np.where(said == "yes", 1 + np.arange(60) % (1 + spread), counts)
+    data = {"n": [*counts, *(counts + (said == "yes"))], "asked": [*said, *said], "treated": [0] * 60 + [1] * 60}
+    fit = regress("n ~ 1", {**data, "w": 0.5 + np.arange(120) % 7 / 3}, ListExperiment(3, direct="asked"),
+                  arm="treated", method="moments", **more)  # fmt: skip
+    return [message for message in fit.messages if message.startswith("placebo")]
+
+
+@pytest.mark.parametrize("admitting", [0, 1, 4])
+def test_no_placebo_test_of_few(admitting: int) -> None:
+    """Nor their figures, which would show what they said."""
+    told = placebo(admitting, 1)
+    assert len(told) == 2
+    assert all(message.endswith("cannot be told: too few admit it") for message in told)
+    assert not any("P =" in message or "." in message for message in told)
+    assert all(message.endswith("too few deny it") for message in placebo(60 - 4, 1))
+
+
+def test_no_placebo_test_of_rounding() -> None:
+    """Who admits and says the same as others of the group has an error of 0, up to the last bits of weights."""
+    assert "adds 1.000" in placebo(6, 1)[0]
+    among, changes = placebo(6, 0, weights="w")
+    assert among.endswith("cannot be told: answers do not vary within groups")
+    assert "P =" in changes
+
+
 def test_direct_lists_with_covariates_have_a_likelihood_alone() -> None:
     data = survey()
     data["old"] = np.arange(len(data["n"])) % 2

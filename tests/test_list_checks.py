@@ -41,6 +41,26 @@ def test_one_cell_is_tested_by_welch() -> None:
     assert "changes other answers" in test.message
 
 
+def test_counts_that_nobody_says() -> None:
+    """A cell twice is one cell; cells that follow from others are tested one by one; one person tells nothing."""
+    from scipy.stats import ttest_ind
+
+    assert 0 < design_effect_test([20, 50, 0, 30], [15, 50, 0, 30, 5]).p_value <= 1
+    once, twice = (
+        design_effect_test(*c) for c in (([8, 67, 25], [16, 62, 17, 5]), ([8, 67, 0, 25], [16, 62, 0, 17, 5]))
+    )
+    assert 0.01 < once.p_all < 0.9
+    assert twice.p_all == pytest.approx(once.p_all, rel=1e-9)
+    follows = design_effect_test([0, 5, 0, 5], [5, 0, 5, 0, 0])  # the second cell is the sum of the others, and 1
+    first = ttest_ind([0] * 10, [0, 1] * 5, equal_var=False, alternative="less").pvalue
+    assert follows.p_all == pytest.approx(2 * 3 * first, rel=1e-9)
+    alone = design_effect_test([0, 0, 1], [50, 50, 0, 0])
+    assert (alone.p_value, alone.p_all) == (1.0, 1.0)
+    data = {"n": [0, 1, 3, 0, 1, 4] * 40, "treated": [0, 0, 0, 1, 1, 1] * 40}
+    fit = regress("n ~ 1", data, ListExperiment(3), arm="treated", method="linear")
+    assert any("design-effect test" in message for message in fit.messages)
+
+
 def test_mixtures_of_chi_squares() -> None:
     """Of independent cells each is above 0 half of the time; of others the orthants add up to 1."""
     for d in (1, 2, 3, 4):

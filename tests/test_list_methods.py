@@ -215,3 +215,21 @@ def test_two_lists_of_one_sensitive_item() -> None:
     data["old"] = np.arange(len(data["n"])) % 2
     with pytest.raises(InputError, match="after all others"):
         regress("n ~ which + old", data, design, arm="treated")
+
+
+@pytest.mark.parametrize("year", [0.0, 2000.0])
+def test_a_row_that_fits_itself_has_no_error(year: float) -> None:
+    """The only treated of a category: the mean is what it says, and HC3 would divide 0 by 0."""
+    data = survey()
+    old = year + np.arange(len(data["n"])) % 11
+    kind = np.where(data["x"] == 1, "b", "a").astype(object)
+    kind[np.flatnonzero(data["treated"] == 0)[:5]] = kind[np.flatnonzero(data["treated"])[0]] = "c"
+    given = {**data, "kind": kind, "old": old}
+    with pytest.raises(
+        NotIdentifiedError, match=r"one row alone tells of 'trait:C\(kind\)\[T.c\]': its error"
+    ) as caught:
+        regress("n ~ old + C(kind)", given, ListExperiment(3), arm="treated", method="linear")
+    assert "method marginal" in str(caught.value)
+    kind[np.flatnonzero(data["treated"])[1]] = "c"
+    fit = regress("n ~ old + C(kind)", given, ListExperiment(3), arm="treated", method="linear")
+    assert np.isfinite(fit.standard_errors).all()

@@ -22,6 +22,11 @@ from askance.survey.answers import read_reports
 from askance.survey.arms import read_armed_reports
 from askance.survey.survey_rows import SurveyRows
 
+# Groups with fewer who admit, or deny, have no placebo test.
+_FEWEST = 5
+# Standard errors below it are rounding.
+_NO_ERROR = 1e-9
+
 
 def read_pairs(rows: SurveyRows, design: ListExperiment, which: AnyArray, positive: Any) -> tuple[AnyArray, list[str]]:
     """Labels of pairs (direct answer, count), shape (n,), and how values were read."""
@@ -85,6 +90,27 @@ class _Pairs(NamedTuple):
             influence = np.asarray(np.bincount(codes, weights=influence), dtype=np.float64)
         return math.sqrt(float(influence @ influence) * len(influence) / (len(influence) - 1))
 
+    def few(self) -> str:
+        """Which direct answer, "admit" or "deny", fewer than five of a group gave; "" where there are enough."""
+        for answer, among in (("admit", self.admits), ("deny", 1 - self.admits)):
+            people = among * (self.weight > 0)
+            if min(float(people @ self.treated), float(people @ (1 - self.treated))) < _FEWEST:
+                return answer
+        return ""
+
+    def placebo(self, words: str, values: FloatArray, among: FloatArray, expected: float) -> str:
+        """Whether a difference among some is as expected; no figure of cells with few people, whom it would show."""
+        few = self.few()
+        if few:
+            return f"placebo test: whether {words} {expected:g} cannot be told: too few {few} it"
+        difference, influence = self.difference(values, among)
+        error = self.error(influence)
+        if error < _NO_ERROR:
+            return f"placebo test: whether {words} {expected:g} cannot be told: answers do not vary within groups"
+        p = math.erfc(abs(difference - expected) / error / math.sqrt(2))
+        verdict = "" if p >= 0.05 else ": an assumption fails"
+        return f"placebo test: {words} {difference:.3f} ({error:.3f}), expected {expected:g}, P = {p:.3g}{verdict}"
+
 
 def combined_fit(model: CountMeans, evidence: Responses[Any]) -> MeansFit:
     """d̄ + (1 − d̄) τ: those who admit, and of those who deny the difference τ in mean counts."""
@@ -116,18 +142,9 @@ def placebo_messages(evidence: Responses[Any]) -> list[str]:
     Among those who admit, the sensitive item adds 1 to the count (nobody admits falsely, and lists are answered
     truthfully); and which list one had does not change the direct answer.
     """
-    pairs, told = _Pairs.of(evidence), []
-    tests = [("among those who admit the item adds", pairs.counted, pairs.admits, 1.0)]
-    tests.append(("the list changes direct answers by", pairs.admits, np.ones(len(pairs.admits)), 0.0))
-    for words, values, among, expected in tests:
-        try:
-            difference, influence = pairs.difference(values, among)
-        except NotIdentifiedError:
-            continue
-        error = pairs.error(influence)
-        p = math.erfc(abs(difference - expected) / error / math.sqrt(2)) if error > 0 else float(difference == expected)
-        verdict = "" if p >= 0.05 else ": an assumption fails"
-        told.append(
-            f"placebo test: {words} {difference:.3f} ({error:.3f}), expected {expected:g}, P = {p:.3g}{verdict}"
-        )
-    return told
+    pairs = _Pairs.of(evidence)
+    everybody = np.ones(len(pairs.admits))
+    return [
+        pairs.placebo("among those who admit the item adds", pairs.counted, pairs.admits, 1.0),
+        pairs.placebo("the list changes direct answers by", pairs.admits, everybody, 0.0),
+    ]

@@ -25,6 +25,8 @@ from askance.tables import Column, Table, Tabulated, error_column
 _MANY = 9
 # Of tests.
 _LEVEL = 0.05
+# Eigenvalues of correlations up to it are 0: cells of n people are told apart by about 1/n.
+_SINGULAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class DesignEffectTest(Tabulated):
         errors: their standard errors.
         p_value: of the hypothesis that no share is below 0, with cells selected as R's `ict.test` does: those far above
             0 on the scale of the other shares are left out, which tests the others harder than their errors allow.
-        p_all: of the same with all cells, which holds whatever the shares are.
+        p_all: of the same with all cells, which holds whatever the shares are. Both are 1 where a group has one person.
         trait: what the list is about.
     """
 
@@ -103,7 +105,9 @@ def design_effect_test(control: Sequence[int], treated: Sequence[int], trait: st
         errors.append(np.sqrt(np.diag(spread)))
         welch = [_welch(upper[j], sizes[0], lower[j], sizes[1]) for j in range(J + 1)]
         tested.append(((upper - lower)[cells], spread[cells, cells], np.array(welch)[cells]))
-    chosen, whole = ([_set_p_value(*part, n0 + n1, selected) for part in tested] for selected in (True, False))
+    # How much one person's count varies is not seen, so that nothing can be said against the hypothesis.
+    tested = tested if min(n0, n1) > 1 else []
+    chosen, whole = ([1.0, *(_set_p_value(*part, n0 + n1, selected) for part in tested)] for selected in (True, False))
     return DesignEffectTest(
         ("yes",) * (J + 1) + ("no",) * (J + 1),
         tuple(range(J + 1)) * 2,
@@ -121,9 +125,11 @@ def _spread(F: FloatArray, n: int) -> FloatArray:
 
 
 def _welch(upper: float, n: int, lower: float, m: int) -> float:
-    """P of Welch's one-sided t-test that a share is not below another; 1 where neither varies."""
+    """P of Welch's one-sided t-test that a share is not below another; 1 where neither varies, or one cannot."""
     from scipy.special import stdtr
 
+    if min(n, m) < 2:
+        return 1.0
     parts = np.array([upper * (1 - upper) / (n - 1), lower * (1 - lower) / (m - 1)])
     if not parts.sum() > 0:
         return 1.0
@@ -141,13 +147,30 @@ def _set_p_value(shares: FloatArray, spread: FloatArray, welch: FloatArray, n: i
         kept &= (shares != 0) & ~(math.sqrt(n) * shares / shares.std(ddof=1) > math.sqrt(math.log(n)))
     if not kept.any():
         return 1.0
-    shares, spread = shares[kept], spread[np.ix_(kept, kept)]
-    if len(shares) == 1 or len(shares) >= _MANY:
-        return float(min(1.0, len(shares) * welch[kept].min()))
+    cells = _distinct(np.flatnonzero(kept), shares, spread)
+    shares, spread = shares[cells], spread[np.ix_(cells, cells)]
+    if len(shares) == 1 or len(shares) >= _MANY or _singular(spread):
+        return float(min(1.0, len(shares) * welch[cells].min()))
     root = np.linalg.cholesky(np.linalg.inv(spread)).T
     distance = nnls(root, root @ shares)[1] ** 2 if (shares < 0).any() else 0.0
     weights = _mixture(spread)
     return float(sum(w * (chdtrc(k, distance) if k else float(distance <= 0)) for k, w in enumerate(weights)))
+
+
+def _distinct(cells: IntArray, shares: FloatArray, spread: FloatArray) -> list[int]:
+    """The cells without those that repeat another, as where a count occurs in neither group."""
+    found: list[int] = []
+    for j in cells.tolist():
+        same = (i for i in found if np.allclose([shares[i], *spread[i]], [shares[j], *spread[j]], rtol=0, atol=1e-15))
+        if next(same, None) is None:
+            found.append(j)
+    return found
+
+
+def _singular(spread: FloatArray) -> bool:
+    """Whether some cells follow from others."""
+    scale = np.sqrt(np.diag(spread))
+    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] < _SINGULAR)
 
 
 def _mixture(spread: FloatArray) -> FloatArray:

@@ -21,6 +21,10 @@ from askance.models.count_means import CountMeans
 
 # Means so near to 0 or to their largest value, in log-odds of standardised covariates, are at it.
 _FAR = 30.0
+# Rows whose leverage is so near to 1 are fitted by parameters of their own: their errors are rounding.
+_ALONE = 1e-8
+# Parameters so correlated with the fitted value of such a row hang on it.
+_LOADS = 1e-6
 
 
 class MeansProblem(ResponsesProblem):
@@ -74,17 +78,29 @@ class MeansProblem(ResponsesProblem):
         """ψ of every row, without its weight, shape (n, d).
 
         For the `spread` of a linear mean, errors are divided by 1 − h, with h the leverage of the row in its group
-        (HC3).
+        (HC3); a row of leverage 1, whose error is 0 whatever it says, is refused.
         """
         name = self.model.groups[block.part][-1]
         own, error = self.model.part(name, theta, block.x), self.errors(block, theta)
         if spread and self.model.link == "linear":
             counted = 1.0 if block.weights is None or block.squares is None else block.squares / block.weights
-            leverage = counted * ((own.z @ self._inverses[block.part]) * own.z).sum(axis=1)
-            error = error / np.maximum(1 - leverage, np.finfo(np.float64).eps)
+            left = 1 - counted * ((own.z @ self._inverses[block.part]) * own.z).sum(axis=1)
+            if (left < _ALONE).any():
+                raise self._alone(block.part, own.z[int(np.argmin(left))])
+            error = error / left
         result = np.zeros((len(error), self.model.dimension))
         result[:, self.model.blocks[name]] = (error * own.slope)[:, None] * own.z
         return result
+
+    def _alone(self, group: int, z: FloatArray) -> NotIdentifiedError:
+        """That a row, with these columns, fits itself: which parameters of its group hang on it."""
+        inverse, own = self._inverses[group], self.model.blocks[self.model.groups[group][-1]]
+        loads = np.abs(inverse @ z) > _LOADS * np.sqrt(np.diag(inverse) * (z @ inverse @ z))
+        names = [repr(name) for name, load in zip(self.parameter_names[own], loads, strict=True) if load]
+        return NotIdentifiedError(
+            f"one row alone tells of {', '.join(names)}: its error cannot be told.",
+            remedy="Merge its category with another or leave it out, or take the method marginal.",
+        )
 
     @cached_property
     def _inverses(self) -> list[FloatArray]:
