@@ -413,3 +413,20 @@ def test_other_readings_of_arms(folder: Path) -> None:
         "10 % refuse",
         "10 % random",
     ]
+
+
+def test_arms_that_are_the_wrong_way_round_do_not_agree() -> None:
+    """The share by one of them is 0, where a Wald test of log-odds would find nothing."""
+    designs = {"dice": ForcedResponse("2/3", "1/6"), "direct": Direct(["no", "yes"])}
+    counts = [950, 50, 600, 400]  # below the forced yes of the die, and above what is true
+    data = {
+        "said": np.repeat(["no", "yes", "no", "yes"], counts),
+        "version": np.repeat(["dice", "dice", "direct", "direct"], counts),
+    }
+    with pytest.warns(AskanceWarning):
+        fit = regress("said ~ 1", data, designs, arm="version")
+    found = arm_agreement(fit)
+    assert found.by_scores
+    assert found.test.p_value < 1e-10
+    assert not found.agree
+    assert "the test is of scores" in found.summary()

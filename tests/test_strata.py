@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from askance import Direct, regress
+from askance import Direct, ForcedResponse, ListExperiment, regress
 from askance.cli import command
 from askance.errors import InputError
+from askance.survey import read_codebook
 
 # i, g, x, z, y as in test_few_clusters.py; h <- g %% 4; w <- 1 + (i %% 5)/2; N <- c(9,12,15,30)[h+1]
 # d <- svydesign(ids = ~g, strata = ~h, weights = ~w, nest = TRUE)                            (survey 4.1-1)
@@ -82,3 +84,26 @@ def test_the_command_line_has_strata(tmp_path: Any) -> None:
     arguments += ["--weights", "w", "--cluster", "g", "--strata", "h", "--fpc", "N"]
     result = CliRunner().invoke(command.askance, arguments)
     assert "std. errors: 12 clusters by g in 4 strata by h, t with 8 degrees of freedom" in result.stdout
+
+
+def test_the_noise_of_a_device_does_not_shrink_with_the_share_drawn() -> None:
+    with pytest.raises(InputError, match="fpc is given where answers came through a device"):
+        regress("y ~ x", survey(), ForcedResponse("2/3", "1/6"), strata="h", cluster="g", fpc="N")
+    data = survey() | {"N": np.where(survey()["h"] == 0, 0.5, 40.0)}
+    with pytest.raises(InputError, match="shares beside numbers"):
+        regress("y ~ x", data, Direct(["no", "yes"]), strata="h", cluster="g", fpc="N")
+
+
+def test_least_squares_of_lists_do_not_know_strata() -> None:
+    data = survey() | {"n": np.arange(120) % 3, "t": np.arange(120) % 2}
+    with pytest.raises(InputError, match="strata are not offered"):
+        regress("n ~ 1", data, ListExperiment(3), treated="t", method="linear", strata="h", cluster="g")
+
+
+def test_strata_of_a_codebook_count(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        'codebook = 1\nstrata = "h"\ncluster = "g"\nweights = "w"\n'
+        '[questions.y.design]\nkind = "direct"\noutputs = ["no", "yes"]\n'
+    )
+    study = regress("y ~ x + z", survey(), read_codebook(tmp_path / "study.toml"), method="marginal")
+    np.testing.assert_allclose(study.standard_errors, fitted(strata="h", cluster="g").standard_errors, rtol=1e-12)

@@ -88,6 +88,7 @@ from askance.planning import Share as Share
 from askance.planning import plan as plan
 from askance.planning import plan_survey as plan_survey
 from askance.survey import arm_agreement as arm_agreement
+from askance.survey import association as association
 from askance.survey import list_checks as list_checks
 from askance.survey import regress as regress
 from askance.text import CountTagger as CountTagger

@@ -33,6 +33,8 @@ _LEVEL = 0.05
 # Regressions with more coefficients have no covariance.
 _MOST_COEFFICIENTS = 2000
 _UNKNOWN = "whether the arms agree cannot be told"
+# Where log-odds run off, their errors do too.
+_BY_SCORES = "the test is of scores: an arm tells of nobody or everybody; look whether the arms are the right way round"
 _TOGETHER, _FEW, _LITTLE = "they go with covariates", "there are too few clusters", "the data say too little"
 
 
@@ -59,6 +61,8 @@ class ArmAgreement(Result, Tabulated):
         effects: that effects of covariates are the same in all arms; None where it was not asked for.
         confidence: of the intervals.
         messages: what is to be known of the fit with effects of arms.
+        by_scores: whether `test` is the score test, because a weak prior held the fit with effects of arms: Wald tests
+            find nothing there, however far apart arms are.
     """
 
     arms: tuple[Any, ...]
@@ -76,6 +80,7 @@ class ArmAgreement(Result, Tabulated):
     effects: WaldTest | None
     confidence: float
     messages: tuple[str, ...] = ()
+    by_scores: bool = False
 
     @property
     def agree(self) -> bool:
@@ -131,6 +136,7 @@ class ArmAgreement(Result, Tabulated):
         return [
             f"differences are against {self.arms[0]}, {100 * self.confidence:g} % intervals",
             *verdicts,
+            *([_BY_SCORES] if self.by_scores else []),
             *self.messages,
         ]
 
@@ -188,16 +194,17 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
         difference + reach,
         log_odds,
         log_odds_error,
-        _tested(whole, own.ravel()),
+        _tested(whole, own.ravel()) if not whole.repaired else _tested(*_one_step_further(fit, arms)),
         _tested(whole, other.ravel()) if other.size else None,
         confidence,
         whole.messages,
+        whole.repaired,
     )
 
 
 def _refitted(fit: RegressionFit, model: Softmax, evidence: Responses[Any]) -> RegressionFit:
     """The wider model, fitted in the same way; refused where arms and covariates cannot be told apart."""
-    kept = fit.method != "moments" and fit.covariance_kind in ("expected", "observed")
+    kept = fit.method != "moments" and fit.covariance_kind in ("expected", "observed", "robust")
     try:
         whole, _ = solve(model, evidence, fit.method, **({"covariance": fit.covariance_kind} if kept else {}))
     except NotIdentifiedError as error:
@@ -236,7 +243,9 @@ def agreement_message(fit: RegressionFit) -> str:
         for name, place in zip(names, places, strict=True)
     ]
     verdict = "agree" if test.p_value >= _LEVEL else "do not agree"
-    return f"the arms {verdict}: {test.text}; log-odds against {arms[0]}: {', '.join(parts)}"
+    return (
+        f"the arms {verdict}: {test.text} (score test); one step gives log-odds against {arms[0]}: {', '.join(parts)}"
+    )
 
 
 @one_thread

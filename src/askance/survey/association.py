@@ -17,7 +17,7 @@ from askance.channels.labels import Direct
 from askance.channels.product import product_channel
 from askance.errors import InputError, NotIdentifiedError
 from askance.estimation.entry import estimate
-from askance.estimation.freedom import normal_quantile
+from askance.estimation.freedom import quantile
 from askance.estimation.results.fit import ProbabilityTable, WaldTest
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.results.share_intervals import share_interval
@@ -58,6 +58,7 @@ class Association(Tabulated):
         fit: of the joint table, with its repair and its messages; None where one is a number.
         confidence: of the intervals.
         messages: what a reader should know.
+        degrees_of_freedom: of intervals: those of clusters less one; infinite without clusters.
     """
 
     names: tuple[str, str]
@@ -67,6 +68,7 @@ class Association(Tabulated):
     fit: RegressionFit | None
     confidence: float
     messages: tuple[str, ...]
+    degrees_of_freedom: float = np.inf
 
     @cached_property
     def shares(self) -> ProbabilityTable | None:
@@ -75,8 +77,12 @@ class Association(Tabulated):
             return None
         p, spread = _shares(self.fit)
         errors = np.sqrt(np.diag(spread))
-        ends = share_interval(p, errors, normal_quantile(self.confidence), self.fit.n_observations)
+        ends = share_interval(p, errors, self._quantile, self.fit.n_observations)
         return ProbabilityTable(tuple(self.fit.model.outputs.labels), p, errors, *ends, self.confidence)
+
+    @property
+    def _quantile(self) -> float:
+        return float(quantile(self.confidence, self.degrees_of_freedom))
 
     def table(self) -> ResultTable:
         """The shares of pairs, and what follows from them."""
@@ -91,10 +97,7 @@ class Association(Tabulated):
         notes = [f"{100 * self.confidence:g} % intervals", *(f"note: {message}" for message in self.messages)]
         if self.independence is not None:
             test = self.independence
-            notes.append(
-                f"test that the two are independent: χ² = {test.statistic:.2f} on {test.degrees_of_freedom} df, "
-                f"P = {test.p_value:.3g}"
-            )
+            notes.append(f"test that the two are independent: {test.text}")
         columns = (Column("share or measure", key="name"), *estimate_columns(self.confidence))
         title = f"{self.names[0]} and {self.names[1]}"
         return ResultTable(columns, rows, title=title, notes=notes, alarms=() if self.fit is None else self.fit.alarms)
@@ -151,6 +154,8 @@ def association(
     rows = SurveyRows.read(f"`{names[0]}` ~ 1", data, missing, cluster=cluster, weights=weights, other=names[1])
     shares = None if weights is None else rows.weights(weights)
     groups = None if cluster is None else rows.groups(cluster)
+    freedom = np.inf if groups is None else float(groups.max())
+    z = float(quantile(confidence, freedom))
     read = [_read(rows, name, designs[name], positive or {}, outcome) for name in names]
     told = [
         rows.on_dropped,
@@ -160,14 +165,14 @@ def association(
     ]
     if any(isinstance(values, ReadOutcome) for _, values, _ in read):
         (channel, reports, _), (_, seen, _) = sorted(read, key=lambda one: isinstance(one[1], ReadOutcome))
-        measure = _with_number(channel, reports, seen.values, shares, groups, confidence)
-        return Association(names, measure, None, None, None, confidence, tuple(filter(None, told)))
+        measure = _with_number(channel, reports, seen.values, shares, groups, z)
+        return Association(names, measure, None, None, None, confidence, tuple(filter(None, told)), freedom)
     channel = product_channel([read[0][0], read[1][0]])
     pairs = [BETWEEN.join(map(str, pair)) for pair in zip(*(values.tolist() for _, values, _ in read), strict=True)]
     evidence = Responses(channel).add(np.ones((len(rows), 1)), pairs, weights=shares, clusters=groups)
     fit = estimate(Softmax(channel.outputs, ["Intercept"]), evidence)
-    result = _of_table(names, fit, [len(one.outputs) for one, _, _ in read], confidence)
-    return replace(result, messages=tuple(filter(None, [*told, *fit.diagnostics.messages])))
+    result = _of_table(names, fit, [len(one.outputs) for one, _, _ in read], confidence, z)
+    return replace(result, degrees_of_freedom=freedom, messages=tuple(filter(None, [*told, *fit.diagnostics.messages])))
 
 
 def _check_designs(designs: Mapping[str, FiniteChannel | None]) -> tuple[str, str]:
@@ -205,7 +210,9 @@ def _shares(fit: RegressionFit) -> tuple[FloatArray, FloatArray]:
     return p, np.asarray(slopes @ fit.covariance @ slopes.T)
 
 
-def _of_table(names: tuple[str, str], fit: RegressionFit, sizes: Sequence[int], confidence: float) -> Association:
+def _of_table(
+    names: tuple[str, str], fit: RegressionFit, sizes: Sequence[int], confidence: float, z: float
+) -> Association:
     p, spread = _shares(fit)
     contrasts = _log_odds_ratios(sizes)
     test = fit.wald_test(contrasts=contrasts)
@@ -219,8 +226,8 @@ def _of_table(names: tuple[str, str], fit: RegressionFit, sizes: Sequence[int], 
     slope = np.array([0.0, by_b, by_a, by_a + by_b + 1 / depth])
     log_ratio = float(contrasts[0] @ fit.theta)
     error = float(np.sqrt(contrasts[0] @ fit.covariance @ contrasts[0]))
-    correlation = _correlation("φ", phi, float(np.sqrt(slope @ spread @ slope)), confidence)
-    ratio = _transformed("odds ratio", log_ratio, error, np.exp, float(np.exp(log_ratio)), confidence)
+    correlation = _correlation("φ", phi, float(np.sqrt(slope @ spread @ slope)), z)
+    ratio = _transformed("odds ratio", log_ratio, error, np.exp, float(np.exp(log_ratio)), z)
     return Association(names, correlation, ratio, test, fit, confidence, ())
 
 
@@ -230,18 +237,18 @@ def _log_odds_ratios(sizes: Sequence[int]) -> FloatArray:
     return np.asarray(np.kron(ones[0], ones[1])[:, 1:])
 
 
-def _correlation(name: str, value: float, error: float, confidence: float) -> Measure:
+def _correlation(name: str, value: float, error: float, z: float) -> Measure:
     """With the interval of Fisher's z."""
     inside = float(np.clip(value, -1 + 1e-12, 1 - 1e-12))
     slope = 1 / (1 - inside**2)
-    return _transformed(name, float(np.arctanh(inside)), error * slope, np.tanh, 1 / slope, confidence)
+    return _transformed(name, float(np.arctanh(inside)), error * slope, np.tanh, 1 / slope, z)
 
 
 def _transformed(
-    name: str, value: float, error: float, back: Callable[[float], Any], slope: float, confidence: float
+    name: str, value: float, error: float, back: Callable[[float], Any], slope: float, z: float
 ) -> Measure:
     """From a scale where it is nearly normal, and back."""
-    reach = normal_quantile(confidence) * error
+    reach = z * error
     ends = float(back(value - reach)), float(back(value + reach))
     return Measure(name, float(back(value)), error * slope, *ends)
 
@@ -255,7 +262,7 @@ def _with_number(
     y: FloatArray,
     weights: FloatArray | None,
     groups: AnyArray | None,
-    confidence: float,
+    z: float,
 ) -> Measure:
     """(E ty − E t E y) / √(Var t Var y) with unbiased guesses of t, who has the second answer, and its square t."""
     if len(channel.outputs) != 2:
@@ -290,4 +297,4 @@ def _with_number(
     moves = w * ((terms - mean) @ slope) / w.sum()
     sums = moves if groups is None else np.bincount(groups, weights=moves)
     error = float(np.sqrt(np.sum(sums**2) * len(sums) / (len(sums) - 1)))
-    return _correlation("correlation", r, error, confidence)
+    return _correlation("correlation", r, error, z)

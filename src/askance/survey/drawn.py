@@ -53,11 +53,12 @@ def _fractions(rows: SurveyRows, name: str, place: AnyArray, counts: AnyArray) -
     low, high = np.full(len(counts), np.inf), np.zeros(len(counts))
     np.minimum.at(low, place, given)
     np.maximum.at(high, place, given)
-    whole = np.where(high <= 1, high, counts / np.where(high <= 1, 1.0, high))
-    if (low != high).any() or (whole > 1).any():
+    whole = high if (high <= 1).all() else counts / high
+    if (low != high).any() or (whole >= 1).any() or ((high <= 1).any() and (high > 1).any()):
         raise InputError(
-            f"column {name!r} holds other numbers in one stratum, or fewer clusters than were drawn.",
-            remedy="Give how many clusters each stratum has, or the share of them that was drawn.",
+            f"column {name!r} holds other numbers in one stratum, no more clusters than were drawn, or shares beside "
+            "numbers.",
+            remedy="Give how many clusters each stratum has, or the share of them that was drawn, below 1.",
         )
     return np.asarray(whole)
 

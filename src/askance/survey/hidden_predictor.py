@@ -25,6 +25,7 @@ from askance.models.hidden import BETWEEN, Factor, HiddenVariables
 from askance.models.outcome import Outcome
 from askance.survey.answers import read_reports
 from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, read_armed_reports, read_arms
+from askance.survey.drawn import on_clusters
 from askance.survey.formula import FormulaDesign, parse_formula
 from askance.survey.hidden_terms import HiddenTerm
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
@@ -117,7 +118,7 @@ def regress_on_hidden(
         seen.note,
         *rows.on_blanks,
         "" if weights is None else f"weighted by {weights}",
-        "" if cluster is None else f"standard errors clustered by {cluster}",
+        "" if cluster is None else on_clusters(fit, evidence, cluster),
         *fit.diagnostics.messages,
         *told,
     )

@@ -183,4 +183,8 @@ def _multiple(width: float, confidence: float) -> float:
 
     if np.isnan(width):
         return np.nan
-    return float(brentq(lambda c: ndtr(c + width) - ndtr(-c) - confidence, 0.0, normal_quantile(confidence) + 1e-9))
+
+    def excess(c: float) -> float:
+        return float(ndtr(c + width) - ndtr(-c) - confidence)
+
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, normal_quantile(confidence) + 1e-9))

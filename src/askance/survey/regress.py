@@ -13,6 +13,7 @@ from askance._checks import instance, one_of, shown
 from askance._words import words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
+from askance.channels.labels import Direct
 from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import solve
@@ -163,9 +164,9 @@ def regress(
     """
     arm = one_name(arm, treated)
     if isinstance(channel, Codebook):
-        chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights}
+        chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights, "strata": strata}
         told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
-        told |= {"strata": strata, "fpc": fpc, "lonely_psu": lonely_psu, "replicates": replicates, "fay": fay}
+        told |= {"fpc": fpc, "lonely_psu": lonely_psu, "replicates": replicates, "fay": fay}
         told |= {"replicate_kind": replicate_kind, "replicate_scale": replicate_scale}
         told |= {"replicate_scales": replicate_scales}
         return regress(formula, channel.table(data), method=method, missing=missing, outcome=outcome, **told, **options)
@@ -205,6 +206,8 @@ def regress(
     reports, readings = _read(rows, channel, arms, which, positive)
     design, x = rows.coded
     model = _model(channel, design.terms, method)
+    if strata is not None:
+        _check_strata(channel if arms is None else arms, model, fpc)
     if model.terms != design.terms:
         raise InputError(
             f"the formula makes {shown(list(design.terms))}, without the intercept that shares of nuisances are.",
@@ -273,6 +276,24 @@ def _check_choices(channel: object, method: str | None, *, hidden: bool) -> None
             )
     if method is not None and not hidden:
         one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
+
+
+def _check_strata(channel: object, model: object, fpc: str | None) -> None:
+    """Refuse methods that do not know of strata, and a correction that would take away the noise of the device."""
+    if isinstance(model, CountMeans):
+        raise InputError(
+            words("{strata} are not offered with least squares of lists."),
+            remedy=words("Take {method=marginal}, or {cluster=…} alone."),
+        )
+    designs = list(channel.values()) if isinstance(channel, Mapping) else [channel]
+    if fpc is not None and not all(isinstance(design, Direct) for design in designs):
+        raise InputError(
+            words(
+                "{fpc} is given where answers came through a device, whose noise does not shrink with the share that "
+                "was drawn; allowed: with the direct question alone."
+            ),
+            remedy=words("Leave {fpc} out: errors are then a little too large."),
+        )
 
 
 def _read(

@@ -136,9 +136,11 @@ def _design(fit: Fit) -> Iterator[str]:
     parts: Sequence[Mapping[str, Any]] = specification.get("parts", [specification])
     whole: Mapping[str, Any] = specification.get("design", {})
     yield from (f"<p>{escape(text)}</p>" for text in (_in_words(whole) if whole else []))
+    groups = whole.get("groups") or ()
+    names = [repr(group) for group in groups] if len(groups) == len(parts) else [str(i + 1) for i in range(len(parts))]
     for place, part in enumerate(parts, start=1):
         if len(parts) > 1:
-            yield f"<h3>{escape(f'Group {place}' if whole else f'{place}. {describe_channel(part)}')}</h3>"
+            yield f"<h3>{escape(f'Group {names[place - 1]}' if whole else f'{place}. {describe_channel(part)}')}</h3>"
         yield from (f"<p>{escape(text)}</p>" for text in ([] if whole else _in_words(part)))
         channel = _channel(part)
         if channel is not None and max(channel.matrix.shape) <= _LARGEST_DESIGN:

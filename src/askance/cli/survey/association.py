@@ -60,6 +60,12 @@ def association_command(
             f"--hidden and --seen name {len(set(columns))} columns; allowed: two.",
             remedy="Give two --hidden, or one and --seen.",
         )
+    for name, text in hidden:
+        if ":" not in text:
+            raise InputError(
+                f"--hidden {name}={text} says no probabilities of the design.",
+                remedy=f"Write them, as in {name}=warner:question=2/3; `askance channels {text}` lists them.",
+            )
     designs: dict[str, Any] = {name: designs_of([text])[0] for name, text in hidden}
     if seen is not None:
         designs[seen] = None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+import askance as lib
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, confidence_option
 from askance.cli.shared.printing import show
@@ -34,9 +35,10 @@ def predict_command(fit: Path, data: Path, confidence: float, table: Path | None
 
     with working() as doing:
         saved = read_fit(fit)
-        if not hasattr(saved, "predict") or not hasattr(saved, "design"):
+        saved = saved.trait if isinstance(saved, lib.HiddenFit) else saved
+        if not isinstance(saved, lib.RegressionFit):
             raise InputError(
-                f"{fit} is a fit that predicts no rows of a table; allowed: one of a formula, of the answer alone.",
+                f"{fit} is a fit that predicts no rows of a table; allowed: one of a formula.",
                 remedy="Fit with `askance fit`.",
             )
         doing(f"reading {data}")

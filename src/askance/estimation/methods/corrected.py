@@ -34,7 +34,7 @@ def fit_corrected(
     model = problem.model
     if not model.outcomes:
         raise NotIdentifiedError(
-            "hidden variables alone have no corrected score: it is that of an outcome.",
+            "there are no unbiased moments of several hidden variables; allowed without an outcome: marginal.",
             remedy="Take the method marginal.",
         )
     if covariance not in (None, "robust"):

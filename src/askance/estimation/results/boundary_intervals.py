@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 # A share is near its end where it is within so many standard errors of it.
 _NEAR = 3.0
 #: What a table says of such intervals.
-PROFILED = "from the profile of the likelihood, since shares are at or near 0 or 1: {}"
+PROFILED = (
+    "from the profile of the likelihood, since a share is at or near 0 or 1, or the data alone do not settle it: {}"
+)
 
 
 class Ends(NamedTuple):

@@ -28,6 +28,18 @@ class MeansFit(HiddenFit):
         """Yes/no variables: those whose largest value is 1."""
         return tuple(name for name, size in zip(self.model.variables, self.model.sizes, strict=True) if size == 1)
 
+    def variable(self, name: str) -> NoReturn:
+        """Refused: means are no regression of an answer with a law."""
+        raise InputError(
+            f"{name!r} is known by means alone, which have no law to predict from; allowed here: shares.",
+            remedy="Take shares(name, x), or fit by the method marginal.",
+        )
+
+    @property
+    def trait(self) -> NoReturn:
+        """Refused, as `variable` is."""
+        self.variable(self.variables[0])
+
     def profile_interval(self, parameter: str, confidence: float = 0.95) -> NoReturn:
         """Refused: there is no likelihood."""
         raise InputError(
