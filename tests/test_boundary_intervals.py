@@ -155,6 +155,37 @@ def test_clusters_widen_the_profile() -> None:
     assert twice.shares("cheats").lower[1] == pytest.approx(once.shares("cheats").lower[1], abs=1e-3)
 
 
+def test_few_clusters_of_nobody_alike_leave_the_profile_about_as_wide() -> None:
+    """The ratio of variances is that at θ̂: elsewhere scores of clusters do not add up to 0, and the end would be 1."""
+    rng = np.random.default_rng(3)
+    n = 1200
+    arm, items, trait = rng.integers(0, 2, n), rng.binomial(3, 0.5, n), rng.random(n) < 0.06
+    data = {"said": items + arm * trait, "arm": arm, "place": np.arange(n) % 5}
+    fit = quiet(lambda: regress("said ~ 1", data, ListExperiment(3), arm="arm", cluster="place"))
+    share = fit.shares(fit.variables[0])
+    assert share.notes
+    low, high = float(share.lower[1]), float(share.upper[1])
+    wide = 2.776 * float(share.standard_error[1])  # Student's quantile for 5 clusters
+    assert 0 < low < share.estimate[1] < high < share.estimate[1] + 2 * wide
+
+
+@pytest.mark.parametrize("more", ["weights", "cluster"])
+def test_a_share_of_0_has_an_end_with_weights_and_clusters(more: str) -> None:
+    """Both variances vanish there, and their ratio is none: the interval is about that of the same reports alone."""
+    rng = np.random.default_rng(8)
+    n = 900
+    arm, region = rng.integers(0, 2, n), rng.choice(["a", "b"], n)
+    trait = rng.random(n) < np.where(region == "a", 0.02, 0.5)
+    data = {"said": rng.binomial(3, 0.5, n) + arm * trait, "arm": arm, "region": region}
+    data |= {"cluster": np.arange(n) % 6, "weights": rng.uniform(0.3, 2, n)}
+    alone, special = (
+        quiet(lambda own=own: regress("said ~ C(region)", data, ListExperiment(3), arm="arm", **own).trait)
+        for own in ({}, {more: more})
+    )
+    upper, plain = (quiet(lambda fit=fit: fit.prevalence(by="region")).upper[0, 1] for fit in (special, alone))
+    assert 0.5 * plain < upper < 3 * plain
+
+
 # -- a variable as a regression ----------------------------------------------------------------------------------------
 
 

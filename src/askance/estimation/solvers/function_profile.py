@@ -14,9 +14,13 @@ from askance.estimation.solvers.newton import newton
 
 # Imaginary respondents per real one: with more of them a share differs from its end by less than what they tell.
 _MOST = 1e3
+# With fewer than these they tell nothing: what is still too far is so for other reasons.
+_FEWEST = 1e-12
 # Brackets of log κ grow by this, and by twice as much every time; ends are found to this share of z².
 _STEP = 1.0
 _EXACT = 1e-4
+# A fall of the likelihood by less than this share of z² is rounding.
+_ROUNDING = 1e-6
 # Where the likelihood is flat, as far out, more Newton steps change nothing.
 _MOST_STEPS = 50
 
@@ -89,10 +93,13 @@ def largest_share(
         kappa = float(np.exp(log_kappa))
         tilted = _Tilted(likelihood, share, kappa)
         end = newton(tilted, start, standard, tolerance=exact * max(kappa, 1.0), max_iterations=_MOST_STEPS).theta
-        return _Reached(log_kappa, end, 2 * n * (likelihood.value(end) - top) - deviance * scale(end))
+        excess = 2 * n * (likelihood.value(end) - top) - deviance * scale(end)
+        return _Reached(log_kappa, end, excess - _ROUNDING * deviance)
 
     inside = reached(float(np.log(deviance / n)), theta)
     while inside.excess > 0:  # with fewer imaginary respondents
+        if inside.log_kappa < np.log(_FEWEST):
+            return share(inside.theta).value
         inside = reached(inside.log_kappa - 2 * _STEP, theta)
     outside, step = inside, _STEP
     while outside.excess <= 0:
