@@ -179,7 +179,7 @@ def test_what_cannot_be_told_is_named() -> None:
         )
     with pytest.raises(InputError, match="allowed with hidden variables: marginal, moments"):
         estimate(model, evidence, "one-step")
-    with pytest.raises(NotIdentifiedError, match="no corrected score"):
+    with pytest.raises(NotIdentifiedError, match="no unbiased moments"):
         estimate(model, evidence, "moments")
 
 
