@@ -175,3 +175,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert told["rows"][4]["estimate"] == pytest.approx(ours.correlation.estimate, rel=1e-6)
     assert "odds ratio" in call("association", str(path), *hidden[:2], "--seen", "b").out
     assert_one_line(call("association", str(path), *hidden[:2]), ("--hidden", "allowed: two"))
+
+
+def test_a_column_that_is_seen_is_named_once(tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("a,b,c\nno,no,no\nyes,no,yes\n")
+    asked = call("association", str(table), "--hidden", "a=warner:question=2/3", "--seen", "b", "--seen", "c")
+    assert_one_line(asked, ("3 columns", "two"))
+    assert_one_line(call("association", str(table), "--hidden", "a=warner", "--seen", "b"), ("no probabilities",))

@@ -114,7 +114,7 @@ def test_lists_call_the_column_of_groups_treated(tmp_path: Path) -> None:
     common = ("fit", str(tmp_path / "list.csv"), "--formula", "n ~ 1", "--design", "list-experiment", "--items", "2")
     told = parsed(call(*common, "--treated", "treat", "--json"))
     assert [row["estimate"] for row in told["coefficients"]] == pytest.approx(by_arm.theta.tolist(), rel=1e-9)
-    assert_one_line(call(*common), ("--arm",))
+    assert_one_line(call(*common), ("--treated",))
     assert_one_line(call(*common, "--treated", "treat", "--arm", "treat"), ("--arm", "--treated"))
 
 

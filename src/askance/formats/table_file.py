@@ -24,10 +24,6 @@ def _page(table: Table) -> str:
     return html_document(table.title or "Table", "", [table_html(replace(table, title=""))])
 
 
-#: The endings that `write_table` knows.
-TABLE_ENDINGS = tuple(_WRITERS)
-
-
 def write_table(table: Table | Tabulated, path: str | Path) -> None:
     """Write a table or a result, whole or not at all; the ending says how: .tex, .html, .md or .csv.
 

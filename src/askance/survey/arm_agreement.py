@@ -233,8 +233,8 @@ def agreement_message(fit: RegressionFit) -> str:
         test = _tested(wide, places)
     except NotIdentifiedError:
         return f"{_UNKNOWN}: {_TOGETHER}"
-    except InputError as error:
-        return f"{_UNKNOWN}: {_FEW if _FEW in error.message else _LITTLE}"
+    except InputError:
+        return f"{_UNKNOWN}: {_LITTLE if fit.freedom is None else _FEW}"
     except np.linalg.LinAlgError:
         return f"{_UNKNOWN}: {_LITTLE}"
     names = [name.removeprefix("arm ") for name in np.array(wide.parameter_names)[places].tolist()]

@@ -13,6 +13,7 @@ from askance._words import Either, words
 from askance.categories import Label
 from askance.channels.armed_design import ArmedDesign as ArmedDesign
 from askance.channels.finite import FiniteChannel
+from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError
 from askance.survey.answers import codes_of, read_reports
 from askance.survey.tables import Column
@@ -50,7 +51,9 @@ def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel]
     if arm is None:
         raise InputError(
             f"the design has {len(arms)} arms ({shorten(list(arms))}), and nothing says which row belongs to which.",
-            remedy=words("Name the column that does by {arm=…}."),
+            remedy=words("Name the column that does by {treated=…}.")
+            if isinstance(design, ListExperiment)
+            else words("Name the column that does by {arm=…}."),
         )
     return arms
 
@@ -83,7 +86,7 @@ def read_arms(column: Column, arms: Mapping[Label, FiniteChannel], design: Surve
         raise LabelError(
             f"column {column.name!r} holds {shorten(strange or values)}; the arms of the design are "
             f"{shorten(list(arms))}.",
-            remedy="Name the groups of the design so: groups=[…]; or leave out the other rows."
+            remedy=words("Name the groups of the design so by {groups=…}, or leave out the other rows.")
             if isinstance(design, ArmedDesign)
             else "Give the design an arm for every value, or leave out the other rows.",
         )

@@ -30,7 +30,7 @@ from askance.errors import InputError
     multiple=True,
     required=True,
 )
-@option("--seen COLUMN", "a column that was seen as it is: a category or a number")
+@option("--seen COLUMN", "a column that was seen as it is: a category or a number", multiple=True)
 @option(
     "--positive COLUMN=VALUE",
     "the value of a column of reports that means yes (repeatable)",
@@ -46,7 +46,7 @@ from askance.errors import InputError
 def association_command(
     data: Path,
     hidden: tuple[tuple[str, str], ...],
-    seen: str | None,
+    seen: tuple[str, ...],
     positive: tuple[tuple[str, str], ...],
     **options: Any,
 ) -> None:
@@ -54,7 +54,7 @@ def association_command(
     from askance.planning.design_texts import designs_of
     from askance.survey import association, read_table
 
-    columns = [name for name, _ in hidden] + ([] if seen is None else [seen])
+    columns = [*(name for name, _ in hidden), *seen]
     if len(columns) != 2 or len(set(columns)) != 2:
         raise InputError(
             f"--hidden and --seen name {len(set(columns))} columns; allowed: two.",
@@ -67,8 +67,7 @@ def association_command(
                 remedy=f"Write them, as in {name}=warner:question=2/3; `askance channels {text}` lists them.",
             )
     designs: dict[str, Any] = {name: designs_of([text])[0] for name, text in hidden}
-    if seen is not None:
-        designs[seen] = None
+    designs |= dict.fromkeys(seen)
     with working() as doing:
         doing(f"reading {data}")
         result = association(read_table(data), designs, positive=dict(positive), **options)
