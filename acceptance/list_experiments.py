@@ -27,12 +27,12 @@ def truth() -> FloatArray:
     return np.concatenate([(1 - trait)[:, None] * ITEMS, trait[:, None] * ITEMS], axis=1)
 
 
-def draw(design: ListExperiment, rng: np.random.Generator) -> Responses[Any]:
+def draw(design: ListExperiment, laws: FloatArray, rng: np.random.Generator, people: int = PEOPLE) -> Responses[Any]:
     """One survey; a quarter of all is in every cell and group."""
     evidence: Responses[Any] = Responses(design.arms)
     for group, channel in design.arms.items():
-        for x, law in zip(CELLS, truth(), strict=True):
-            counts = rng.multinomial(PEOPLE // 4, channel.matrix @ law)
+        for x, law in zip(CELLS, laws, strict=True):
+            counts = rng.multinomial(people // 4, channel.matrix @ law)
             reports = np.repeat(np.array(channel.observations.labels), counts)
             evidence = evidence.add(np.tile(x, (len(reports), 1)), reports, arm=[group] * len(reports))
     return evidence
@@ -53,7 +53,7 @@ def lists(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AskanceWarning)
         for _ in range(surveys):
-            evidence = draw(design, rng)
+            evidence = draw(design, truth(), rng)
             for method in methods:
                 model = design.model(TERMS, method)
                 options: dict[str, Any] = {"starts": 1} if method == "marginal" else {}
@@ -65,3 +65,53 @@ def lists(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
     for method, counts in covered.items():
         for name, count in zip(("intercept", "effect", "share"), counts, strict=True):
             yield Figure("lists", f"{method}, {name}", count / surveys, 0.935, 0.965, f"{surveys} surveys")
+
+
+#: Lists with more to them: the design, respondents, and the shares of yes of what else is hidden.
+VARIANTS: dict[str, tuple[ListExperiment, int, dict[str, float]]] = {
+    "ceiling": (ListExperiment(3, ceiling=True), PEOPLE, {"ceiling": 0.3}),
+    "floor": (ListExperiment(3, floor=True), PEOPLE, {"floor": 0.3}),
+    "direct question": (ListExperiment(3, direct="asked"), PEOPLE, {"honest": 0.6}),
+    # With fewer respondents its rarest cells are often at their end.
+    "dependent": (ListExperiment(3, dependent=True), 12_000, {}),
+}
+#: The law of the items of those who say yes, where they depend on the answer.
+OTHERS = np.array([[0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.4, 0.3]])
+
+
+def law_of(design: ListExperiment, shares: dict[str, float]) -> FloatArray:
+    """P of every combination of what is hidden in both cells, shape (2, H)."""
+    model, trait = design.model(TERMS), 1 / (1 + np.exp(-CELLS @ TRAIT))
+    values = dict(zip((factor.name for factor in model.factors), model.values, strict=True))
+    law = np.where(values["trait"] == 1, trait[:, None], 1 - trait[:, None])
+    items = np.where((values["trait"] == 1) & design.dependent, OTHERS[:, values["items"]], ITEMS[:, values["items"]])
+    for name, share in shares.items():
+        law = law * np.where(values[name] == 1, share, 1 - share)
+    return np.asarray(law * items)
+
+
+@check("list-variants")
+def list_variants(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+    """Ceiling, floor, a direct question, items that depend on the answer: 95 % intervals cover 93.5 to 96.5 %.
+
+    Of 2,000 surveys; a figure whose true rate is 95 % leaves that range with probability 2·10⁻³ (binomial, both sides),
+    one of the 15 with at most 3 %.
+    """
+    share, surveys = truth()[:, 4:].sum() / 2, min(simulations, 2_000)
+    for (name, (design, people, shares)), own in zip(VARIANTS.items(), rng.spawn(len(VARIANTS)), strict=True):
+        law, repaired, inside = law_of(design, shares), 0, dict[str, int]()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AskanceWarning)
+            for _ in range(surveys):
+                fit = estimate(design.model(TERMS), draw(design, law, own, people), starts=1)
+                repaired += fit.repaired
+                lower, upper = fit.confidence_interval()
+                holds = {f"trait:{TERMS[j]}": lower[j] <= TRAIT[j] <= upper[j] for j in range(2)}
+                for variable, truth_of in {"trait": share, **shares}.items():
+                    table = fit.shares(variable)
+                    holds[f"share of {variable}"] = table.lower[1] <= truth_of <= table.upper[1]
+                for figure, yes in holds.items():
+                    inside[figure] = inside.get(figure, 0) + bool(yes)
+        for figure, count in inside.items():
+            note = f"{surveys} surveys, repaired {repaired / surveys:.1%}"
+            yield Figure("list-variants", f"{name}, {figure}", count / surveys, 0.935, 0.965, note)

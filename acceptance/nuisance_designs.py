@@ -83,7 +83,8 @@ def covered(fit: HiddenFit, law: FloatArray, nuisances: dict[str, float]) -> dic
 @check("nuisance-designs")
 def nuisance_designs(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
     """Interior truths are covered by 93.5 to 96.5 % of 95 % intervals; on a boundary by 94 % at least."""
-    for name, case in CASES.items():
+    # Every case has a generator of its own: some of them alone give the figures of all.
+    for (name, case), own in zip(CASES.items(), rng.spawn(len(CASES)), strict=True):
         for where, shares in (("inside", case.inside), ("boundary", case.boundary)):
             if shares is None:
                 continue
@@ -92,7 +93,7 @@ def nuisance_designs(rng: np.random.Generator, simulations: int) -> Iterator[Fig
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AskanceWarning)
                 for _ in range(simulations):
-                    fit = estimate(case.design.model(TERMS), draw(case, law, rng), starts=1)
+                    fit = estimate(case.design.model(TERMS), draw(case, law, own), starts=1)
                     for figure, holds in covered(fit, law, nuisances).items():
                         counts[figure] = counts.get(figure, 0) + holds
                     repaired += fit.diagnostics.repaired
@@ -100,3 +101,58 @@ def nuisance_designs(rng: np.random.Generator, simulations: int) -> Iterator[Fig
             for figure, count in counts.items():
                 note = f"repaired {repaired / simulations:.1%}"
                 yield Figure("nuisance-designs", f"{name}, {where}, {figure}", count / simulations, low, high, note)
+
+
+#: Designs whose nuisance is on its boundary, with weights, and with twelve clusters of a hundred people.
+AT_END = ("cheating-detection", "stochastic-lie-detector")
+_PEOPLE, _CLUSTERS, _CORRELATION = 1_200, 12, 0.1
+_SHARE = 0.35
+
+
+def draw_rows(case: Case, kind: str, rng: np.random.Generator) -> Responses:
+    """One survey of people row by row: with unequal weights, or whose traits are alike within clusters."""
+    from scipy.special import ndtr
+
+    assert case.boundary is not None
+    cluster = np.arange(_PEOPLE) % _CLUSTERS
+    alike = _CORRELATION if kind == "12 clusters" else 0.0
+    latent = np.sqrt(alike) * rng.normal(size=_CLUSTERS)[cluster] + np.sqrt(1 - alike) * rng.normal(size=_PEOPLE)
+    combination = 2 * (ndtr(latent) < _SHARE) + (rng.random(_PEOPLE) < case.boundary[0])
+    group, evidence = rng.permutation(_PEOPLE) % len(case.design.arms), Responses(case.design.arms)
+    for place, (name, channel) in enumerate(case.design.arms.items()):
+        own = group == place
+        S = np.cumsum(channel.matrix, axis=0)[:, combination[own]]
+        codes = (rng.random(int(own.sum())) > S).sum(axis=0).clip(max=len(S) - 1)
+        said = np.array(channel.observations.labels, dtype=object)[codes]
+        more = {"clusters": cluster[own]} if alike else {"weights": np.exp(0.5 * rng.normal(size=len(said)))}
+        evidence = evidence.add(np.ones((len(said), 1)), said, arm=[name] * len(said), **more)
+    return evidence
+
+
+@check("nuisances-at-end")
+def nuisances_at_end(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+    """Shares where a nuisance is on its boundary, with weights or 12 clusters: covered by 94 % of intervals at least.
+
+    By 92.5 % with clusters, as other intervals of few clusters. With 2,000 surveys a figure whose true rate is 95 %
+    falls below 94 % with probability 2 %, below 92.5 % with 4·10⁻⁷; those of the nuisance are covered more often.
+    """
+    pairs = [(name, kind) for name in AT_END for kind in ("weights", "12 clusters")]
+    for (name, kind), own in zip(pairs, rng.spawn(len(pairs)), strict=True):
+        case, inside, repaired = CASES[name], dict[str, int](), 0
+        assert case.boundary is not None
+        truths = {TRAIT: _SHARE, next(iter(case.design.nuisances)): case.boundary[0]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AskanceWarning)
+            for _ in range(simulations):
+                fit = estimate(case.design.model(["Intercept"]), draw_rows(case, kind, own), starts=1)
+                repaired += fit.repaired
+                for variable, truth in truths.items():
+                    table = fit.shares(variable)
+                    holds = bool(table.lower[1] - 1e-9 <= truth <= table.upper[1] + 1e-9)
+                    inside[variable] = inside.get(variable, 0) + holds
+        low = 0.94 if kind == "weights" else 0.925
+        for variable, count in inside.items():
+            note = f"repaired {repaired / simulations:.1%}"
+            yield Figure(
+                "nuisances-at-end", f"{name}, {kind}, share of {variable}", count / simulations, low, 1.0, note
+            )

@@ -361,7 +361,7 @@ def shown_value(value: Any, kind: Kind, digits: int = 4) -> str:
 def _error_digits(row: Mapping[str, Any]) -> int:
     """One decimal of percentage points, or two digits of small errors: effects of a single year or euro."""
     error = 100 * (row.get("std_error") or math.nan)
-    return 1 - math.floor(math.log10(error)) if 1e-8 < error < 0.1 else 1
+    return 1 - math.floor(math.log10(error)) if 1e-8 < error < 0.3 else 1
 
 
 def _number(value: float, digits: int) -> str:

@@ -15,6 +15,20 @@ GROUPS = (
             ("nobody shall say yes aloud: cards", "disguised-response"),
             ("it must be easy to explain", "warner"),
             ("forced answers are not accepted", "unrelated-question"),
+            ("several cards, and how many are red", "kuk"),
+            ("a true no may be seen; a device", "mangat"),
+            ("a true no may be seen; a birthday", "triangular"),
+        ),
+    ),
+    (
+        "groups\nof persons",
+        "#a3527b",
+        (
+            ("no device: how many of these items?", "list-experiment"),
+            ("some say no whatever they are told", "cheating-detection"),
+            ("some with the trait deny it", "stochastic-lie-detector"),
+            ("some answer a crosswise question at random", "crosswise-control"),
+            ("the other question: nobody knows its share", "unrelated-question-unknown"),
         ),
     ),
     (
@@ -47,11 +61,11 @@ GROUPS = (
 
 
 def draw() -> Figure:
-    """Three groups of rows, one row for every situation."""
-    figure = Figure(figsize=(7, 5.6), layout="constrained")
+    """Four groups of rows, one row for every situation."""
+    figure = Figure(figsize=(7.2, 7.6), layout="constrained")
     axis = figure.subplots()
     rows = sum(len(cases) for _, _, cases in GROUPS)
-    axis.set(xlim=(0, 10), ylim=(rows + 1.6, -1.7))
+    axis.set(xlim=(0, 10), ylim=(rows + 2.0, -1.7))
     axis.axis("off")
     for x, heading in ((0, "Who draws\nthe noise"), (2.0, "What there is"), (6.8, "Take")):
         axis.text(x, -0.1, heading, color="#777777", fontsize=10, va="bottom")

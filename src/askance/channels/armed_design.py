@@ -32,6 +32,11 @@ class ArmedDesign(Described):
     def model(self, terms: Sequence[str]) -> HiddenVariables:
         """What is hidden, given covariates of these names."""
 
+    @property
+    @abstractmethod
+    def law(self) -> str:
+        """What is assumed of what is hidden beside the trait, in words."""
+
     def parameters(self) -> dict[str, Any]:
         """What rebuilds this design, as plain JSON values."""
         return dict(self._given)

@@ -95,6 +95,11 @@ class UnrelatedQuestionUnknown(HiddenDesign):
         tables = {group: _other_question(p) for group, (p,) in chances.items()}
         super().__init__({"other": NO_YES}, tables, question=_texts(chances))
 
+    @property
+    def law(self) -> str:
+        """What is assumed, in words."""
+        return "assumed: a yes to the other question is as common whatever the trait, the covariates and the group"
+
 
 @register(
     family="groups",
@@ -119,6 +124,14 @@ class StochasticLieDetector(HiddenDesign):
         chances = _chances(groups, truth=truth)
         tables = {group: _lie_detector(p) for group, (p,) in chances.items()}
         super().__init__({"honest": NO_YES}, tables, truth=_texts(chances))
+
+    @property
+    def law(self) -> str:
+        """What is assumed, in words."""
+        return (
+            "assumed: everybody with the trait admits it with the same probability, whatever the covariates and the "
+            "group, and all others do as they are told"
+        )
 
 
 @register(
@@ -161,6 +174,14 @@ class CheatingDetection(HiddenDesign):
         tables = {group: _cheating(p, sum(rest, Fraction(0))) for group, (p, *rest) in chances.items()}
         given = {"yes": _texts(chances), **({} if no is None else {"no": _texts(chances, 1)})}
         super().__init__({"cheats": NO_YES}, tables, **given)
+
+    @property
+    def law(self) -> str:
+        """What is assumed, in words."""
+        return (
+            "assumed: everybody cheats with the same probability, whatever the covariates and the group; nothing is "
+            "learned of the trait of those who cheat, which is taken to be as common among them as among others"
+        )
 
 
 @register(
@@ -235,6 +256,15 @@ class CrosswiseControl(HiddenDesign):
         nuisances = {"random": NO_YES, **({} if yes is None else {"hides": NO_YES})}
         given = {name: str(chance) for name, chance in read.items()}
         super().__init__(nuisances, tables, observations=("different", "same"), **given)
+
+    @property
+    def law(self) -> str:
+        """What is assumed, in words."""
+        hides = ", and hides a yes with the same probability" if "hides" in self.nuisances else ""
+        return (
+            f"assumed: everybody answers at random with the same probability{hides}, whatever the trait, the "
+            f'covariates and the question; who answers at random says "same" with probability {self._given["guess"]}'
+        )
 
 
 def _crosswise(question: str, share: Fraction, guess: Fraction, known: Fraction | None) -> Callable[..., Fraction]:

@@ -21,6 +21,8 @@ ITEMS, CEILING, FLOOR, HONEST = "items", "ceiling", "floor", "honest"
 #: How means are fitted, by the name of the method.
 LINKS: dict[str, Link] = {"moments": "linear", "linear": "linear", "least-squares": "logistic"}
 LIST_METHODS = ("marginal", *LINKS)
+#: Parameters that say which law the items have; means have none.
+OF_LAW = ("control_law", "dependent")
 _LAWS = choice("law", "multinomial", "binomial")
 _COLUMN = ParameterKind("column", "COLUMN", str.strip, "the name of a column")
 
@@ -175,4 +177,4 @@ class ListExperiment(ArmedDesign):
         """What is assumed, in words."""
         told = "depends on the answer" if self.dependent else "is independent of the answer"
         number = "a binomial distribution" if self.control_law == "binomial" else "any distribution"
-        return f"the number of items that hold {told} given the covariates, and has {number}"
+        return f"assumed: the number of items that hold {told} given the covariates, and has {number}"

@@ -90,6 +90,7 @@ def _(problem: HiddenProblem, outcome: Outcome, alarm: str = "") -> HiddenFit:
         | {
             "theta": units.outward(outcome.theta),
             "covariance": outcome.covariance * np.outer(units.factors, units.factors),
+            "freedom": outcome.freedom and outcome.freedom.turned(np.diag(units.factors)),
             "diagnostics": replace(diagnostics, maxima=maxima, messages=(*diagnostics.messages, *listed)),
         }
     )

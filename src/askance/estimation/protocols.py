@@ -132,6 +132,10 @@ class Problem(MomentProblem, Protocol):
     def likelihood(self, precision: FloatArray | None = None) -> Likelihood:
         """The marginal likelihood, with a prior of that precision (per report)."""
 
+    @property
+    def n_terms(self) -> int:
+        """How many covariates a row has; 1 where there are none but the constant."""
+
     def guesses(self) -> Sequence[FloatArray]:
         """Points, beside the usual ones, from which a search for maxima is to start."""
 

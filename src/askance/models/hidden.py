@@ -247,9 +247,9 @@ class HiddenVariables:
             for part in parts:
                 z = self.columns(variable, x, part.indicators)
                 if isinstance(variable, Outcome):
-                    yield variable, block, part.members, variable.law(z, theta[block], self.told(variable, x))
+                    yield variable, block, part.members, variable.law(z, theta[..., block], self.told(variable, x))
                 else:
-                    yield variable, block, part.members, variable.law(z, theta[block], part.values)
+                    yield variable, block, part.members, variable.law(z, theta[..., block], part.values)
 
     def probabilities(self, theta: ArrayLike, x: Covariates) -> FloatArray:
         """p_θ(h | x), shape (n, H)."""

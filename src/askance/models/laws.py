@@ -1,6 +1,7 @@
 """One variable given columns z, on some rows: how likely its values are, their scores, and how much they tell.
 
 `HiddenVariables` is made of these. Every law is about members c, the combinations of hidden variables that share it.
+Parameters may have axes before the last, for several θ at once: so do results, before the axes that are named here.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class Choice:
     @classmethod
     def of(cls, z: FloatArray, theta: FloatArray, table: FloatArray, log_base: FloatArray, values: IntArray) -> Choice:
         """At θ_f."""
-        scores = z @ theta.reshape(len(table), -1).T @ table + log_base
-        return cls(z, table, scores - over_columns(np.logaddexp, scores)[:, None], values)
+        blocks = theta.reshape(*theta.shape[:-1], len(table), -1)
+        scores = z @ np.swapaxes(blocks, -1, -2) @ table + log_base
+        return cls(z, table, scores - over_columns(np.logaddexp, scores)[..., None], values)
 
     @cached_property
     def mean(self) -> FloatArray:
@@ -75,8 +77,8 @@ class Choice:
     def log_density(self) -> FloatArray:
         """log p of the values."""
         if self.values.ndim == 1:
-            return np.asarray(self.log_p[:, self.values])
-        return np.take_along_axis(self.log_p, self.values, axis=1)
+            return np.asarray(self.log_p[..., self.values])
+        return np.asarray(self.log_p[..., np.arange(len(self.values)), self.values[:, 0], None])
 
     def score(self) -> Score:
         """(Φ_c − E Φ) ⊗ z."""
@@ -87,12 +89,12 @@ class Choice:
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w Cov Φ ⊗ z zᵀ; the same whatever was seen."""
         p, mean, table, width = np.exp(self.log_p), self.mean, self.table, self.z.shape[1]
-        result = np.empty((len(table), width, len(table), width))
+        result = np.empty((*mean.shape[:-2], len(table), width, len(table), width))
         for s in range(len(table)):
             for t in range(s, len(table)):
-                spread = weights * (p @ (table[s] * table[t]) - mean[:, s] * mean[:, t])
-                result[s, :, t] = result[t, :, s] = self.z.T @ (spread[:, None] * self.z)
-        return result.reshape((len(table) * width,) * 2)
+                spread = weights * (p @ (table[s] * table[t]) - mean[..., s] * mean[..., t])
+                result[..., s, :, t, :] = result[..., t, :, s, :] = self.z.T @ (spread[..., None] * self.z)
+        return result.reshape(*mean.shape[:-2], len(table) * width, len(table) * width)
 
 
 @dataclass(frozen=True)
@@ -112,21 +114,21 @@ class Counted:
     @classmethod
     def of(cls, z: FloatArray, theta: FloatArray, y: FloatArray) -> Counted:
         """At θ_f."""
-        return cls(z, y, np.minimum(z @ theta, _LARGEST))
+        return cls(z, y, np.minimum(theta @ z.T, _LARGEST))
 
     def log_density(self) -> FloatArray:
         """y log μ − μ − log y!."""
         from scipy.special import gammaln
 
-        return np.asarray(self.y * self.log_mean - np.exp(self.log_mean) - gammaln(self.y + 1))[:, None]
+        return np.asarray(self.y * self.log_mean - np.exp(self.log_mean) - gammaln(self.y + 1))[..., None]
 
     def score(self) -> Score:
         """(y − μ) z."""
-        return Score(np.zeros((1, 1)), (np.exp(self.log_mean) - self.y)[:, None], self.z)
+        return Score(np.zeros((1, 1)), (np.exp(self.log_mean) - self.y)[..., None], self.z)
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w μ z zᵀ; the same whatever was seen."""
-        return np.asarray(self.z.T @ ((weights * np.exp(self.log_mean))[:, None] * self.z))
+        return np.asarray(self.z.T @ ((weights * np.exp(self.log_mean))[..., None] * self.z))
 
 
 @dataclass(frozen=True)
@@ -136,38 +138,39 @@ class Measured:
     Attributes:
         z: columns, shape (n, p).
         away: y − z·b in standard deviations, shape (n,).
-        log_deviation: τ.
+        log_deviation: τ, shape (1,).
     """
 
     z: FloatArray
     away: FloatArray
-    log_deviation: float
+    log_deviation: FloatArray
 
     @classmethod
     def of(cls, z: FloatArray, theta: FloatArray, y: FloatArray) -> Measured:
         """At θ_f."""
-        return cls(z, (y - z @ theta[:-1]) * np.exp(-theta[-1]), float(theta[-1]))
+        return cls(z, (y - theta[..., :-1] @ z.T) * np.exp(-theta[..., -1:]), theta[..., -1:])
 
     def log_density(self) -> FloatArray:
         """−½ e² − τ − ½ log 2π."""
-        return np.asarray(-0.5 * self.away**2 - self.log_deviation - 0.5 * np.log(2 * np.pi))[:, None]
+        return np.asarray(-0.5 * self.away**2 - self.log_deviation - 0.5 * np.log(2 * np.pi))[..., None]
 
     def score(self) -> Score:
         """(e z / σ, e² − 1)."""
-        slope = (self.away * np.exp(-self.log_deviation))[:, None] * self.z
-        return Score(np.ones((1, 1)), np.zeros((len(slope), 1)), np.column_stack([slope, self.away**2 - 1.0]))
+        slope = (self.away * np.exp(-self.log_deviation))[..., None] * self.z
+        z = np.concatenate([slope, self.away[..., None] ** 2 - 1.0], axis=-1)
+        return Score(np.ones((1, 1)), np.zeros((len(self.z), 1)), z)
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w (z zᵀ/σ², 2 e z/σ; ·, 2 e²), of which the mean has no cross terms."""
-        z = self.z * np.exp(-self.log_deviation)
-        result = np.zeros((z.shape[1] + 1,) * 2)
-        result[:-1, :-1] = z.T @ (weights[:, None] * z)
+        size, scale = self.z.shape[1] + 1, np.exp(-self.log_deviation)
+        result = np.zeros((*self.away.shape[:-1], size, size))
+        result[..., :-1, :-1] = scale[..., None] ** 2 * (self.z.T @ (weights[..., None] * self.z))
         if not expected:
-            result[:-1, -1] = result[-1, :-1] = 2 * (weights * self.away) @ z
-        result[-1, -1] = 2 * weights.sum() if expected else 2 * weights @ self.away**2
+            result[..., :-1, -1] = result[..., -1, :-1] = 2 * scale * ((weights * self.away) @ self.z)
+        result[..., -1, -1] = 2 * (weights if expected else weights * self.away**2).sum(axis=-1)
         return result
 
 
 def over_columns(combine: Callable[[FloatArray, FloatArray], FloatArray], values: FloatArray) -> FloatArray:
     """The columns of an array combined into one, shape (n,): quicker than along a short axis."""
-    return reduce(combine, values.T)
+    return reduce(combine, (values[..., k] for k in range(values.shape[-1])))

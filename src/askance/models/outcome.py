@@ -76,6 +76,14 @@ class Outcome:
             return Choice.of(z, theta, self.table, np.zeros(len(self.outputs)), y.astype(np.int64)[:, None])
         return Counted.of(z, theta, y) if self.family == "count" else Measured.of(z, theta, y)
 
+    def mean(self, z: FloatArray, theta: FloatArray) -> FloatArray:
+        """The probability of every category, shape (n, K), or the mean of a count or a number, shape (n, 1)."""
+        if self.outputs is not None:
+            return np.exp(Choice.of(z, theta, self.table, np.zeros(len(self.outputs)), np.zeros(1, dtype=int)).log_p)
+        if self.family == "count":
+            return np.asarray(np.exp(Counted.of(z, theta, np.zeros(len(z))).log_mean))[:, None]
+        return np.asarray(z @ theta[:-1])[:, None]
+
     def check(self, y: AnyArray) -> None:
         """Refuse values that the law does not have."""
         if self.family == "number":

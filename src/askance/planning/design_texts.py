@@ -10,6 +10,12 @@ from askance.channels.survey_designs import NO_YES
 from askance.errors import InputError
 from askance.planning.yes_no import design_at_level, textbook_design, yes_no_kinds
 
+_LISTS = (
+    "Of the difference in means of two equal groups, the standard error is √(2 (2 v + π (1 − π)) / n), with v the "
+    "variance of the number of other items and π the share."
+)
+_GROUPS = "Simulate some hundred surveys of the design at what you guess, and fit each: docs/surveys.md shows one."
+
 
 def designs_of(texts: Sequence[str], privacy_level: str | None = None) -> list[FiniteChannel]:
     """Yes/no designs, all of one privacy level or each as textbooks set it, unless its parameters are written.
@@ -28,6 +34,11 @@ def designs_of(texts: Sequence[str], privacy_level: str | None = None) -> list[F
             raise InputError(
                 f"--design {text} has parameters, and --privacy-level {privacy_level} would replace them.",
                 remedy="Give one of them.",
+            )
+        if registry.entry(kind).family == "groups":
+            raise InputError(
+                f"{kind} asks groups in different ways, which is not planned here.",
+                remedy=_LISTS if kind == "list-experiment" else _GROUPS,
             )
         if colon:
             channels.append(_build(kind, parameters))

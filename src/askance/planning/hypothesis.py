@@ -31,7 +31,7 @@ class Hypothesis:
         alternative: "two-sided", "greater" or "less" than the null.
         level: α, nominal, of this one test.
         rule: when it rejects.
-        questions: how many tests share a level, of which this one has its part.
+        hypotheses: how many tests share a level, of which this one has its part.
 
     >>> test = Hypothesis(0.0, 0.2, "greater", 0.01, "score")
     >>> round(test.power(0.0486111, 0.0395285), 5)  # errors at the guess and under the null
@@ -43,7 +43,7 @@ class Hypothesis:
     alternative: Alternative
     level: float
     rule: Rule
-    questions: int = 1
+    hypotheses: int = 1
 
     @property
     def effect(self) -> float:
@@ -94,7 +94,7 @@ def read_hypothesis(
     effect: float | None,
     alternative: str,
     rule: str | None,
-    questions: int,
+    hypotheses: int,
 ) -> Hypothesis | None:
     """The test that is planned; None where there is none.
 
@@ -106,10 +106,10 @@ def read_hypothesis(
         effect: the distance of the guess from the null, instead of it.
         alternative: which side counts.
         rule: when it rejects; default: as `Subject.usual_test` says.
-        questions: how many tests share α.
+        hypotheses: how many tests share α.
     """
     side: Alternative = one_of(alternative, ALTERNATIVES, "alternative")
-    tests = as_count(questions, "questions", minimum=1, maximum=10**6)
+    tests = as_count(hypotheses, "hypotheses", minimum=1, maximum=10**6)
     level = float((1 - as_fraction(confidence, "confidence")) / tests)
     if subject.value is None:
         if goal == "power" or effect is not None or null is not None:

@@ -54,7 +54,7 @@ def plan(
     null: float | None = None,
     alternative: Alternative = "two-sided",
     test: Rule | None = None,
-    questions: int = 1,
+    hypotheses: int = 1,
     against: OtherArm | Number | None = None,
     method: PlannedMethod = "best",
     confidence: float = 0.95,
@@ -71,7 +71,7 @@ def plan(
 
     A test compares the estimate with its error under the null, s₀ ("score", the default for shares and differences of
     shares; good for likelihood-ratio tests of coefficients, too), or as estimated, s₀ = s ("wald", the default for
-    coefficients: the test that fits print). z is z_{1−α} of one-sided tests, α = (1 − confidence)/questions.
+    coefficients: the test that fits print). z is z_{1−α} of one-sided tests, α = (1 − confidence)/hypotheses.
 
     Where a share is learned from the number of yes reports (two outputs, two reports, no covariates), power and size
     are also summed exactly over the binomial law of that number (`PlannedDesign.counted`), and n for a power is the
@@ -104,11 +104,11 @@ def plan(
         null: the value that is tested (default: as `effect` says; of parameters and differences 0).
         alternative: "two-sided", or whether "greater" or "less" than the null counts.
         test: "score", "wald" or "exact".
-        questions: how many tests are planned: each has the level (1 − confidence)/questions, which is safe for
+        hypotheses: how many tests are planned: each has the level (1 − confidence)/hypotheses, which is safe for
             Bonferroni's and Holm's corrections.
         against: the share in another group or arm (`OtherArm` says how it is asked): the target is the difference.
         method: "best" (by the likelihood where the library has it, else by moments), "one-step", "marginal", "moments".
-        confidence: of intervals; tests have level 1 − confidence, all questions together.
+        confidence: of intervals; tests have level 1 − confidence, all hypotheses together.
         weights: how much each row of x counts.
 
     Raises:
@@ -124,7 +124,7 @@ def plan(
     1.423
     """
     subject = compared(_subject(model, theta, x, prior, fit, target, method, weights), against)
-    tests = {"null": null, "effect": effect, "alternative": alternative, "rule": test, "questions": questions}
+    tests = {"null": null, "effect": effect, "alternative": alternative, "rule": test, "hypotheses": hypotheses}
     goal = read_goal(subject, n, standard_error, interval_width, power, confidence, **tests)
     level = None if privacy_level is None else as_positive_level(privacy_level)
     return solve(Request(subject, goal, method, n, level), read_channels(channels))

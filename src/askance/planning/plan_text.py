@@ -85,8 +85,8 @@ def _precision(plan: Plan, row: PlannedDesign) -> str:
 
 def _hypothesis(test: Hypothesis, plan: Plan) -> str:
     shared = ""
-    if test.questions > 1:
-        shared = f" (a level of {test.level * test.questions:.4g}, divided by {test.questions} tests)"
+    if test.hypotheses > 1:
+        shared = f" (a level of {test.level * test.hypotheses:.4g}, divided by {test.hypotheses} tests)"
     return (
         f"It is tested against a null value of {test.null:.4g}, {_SIDES[test.alternative]}, at a nominal level of "
         f"{test.level:.4g}{shared}, by {_RULES[test.rule]}."

@@ -42,7 +42,7 @@ def plan_survey(
     null: float | None = None,
     alternative: Alternative = "two-sided",
     test: Rule | None = None,
-    questions: int = 1,
+    hypotheses: int = 1,
     against: OtherArm | Number | None = None,
     weights: ArrayLike | None = None,
     weighting: Weighting = "best",
@@ -60,7 +60,7 @@ def plan_survey(
         x: a sample of the covariates, shape (rows, p): who will be asked.
         target: the name of a coefficient, or `Share(output)`: its share among those whom x is a sample of.
         method: "one-step" (and "marginal", of the same limit) or "moments".
-        confidence: of intervals; tests have level 1 − confidence, all questions together.
+        confidence: of intervals; tests have level 1 − confidence, all hypotheses together.
         power: probability of detecting the effect.
         n: respondents.
         standard_error: the goal, above 0.
@@ -69,7 +69,7 @@ def plan_survey(
         null: the value that is tested (default: as `effect` says; of coefficients and differences 0).
         alternative: "two-sided", or whether "greater" or "less" than the null counts.
         test: "score", "wald" or "exact"; see `plan`.
-        questions: how many tests are planned, each at the level (1 − confidence)/questions.
+        hypotheses: how many tests are planned, each at the level (1 − confidence)/hypotheses.
         against: the share in another group or arm (`OtherArm` says how it is asked): the target is the difference.
         weights: how much each row of x counts.
         weighting: which β "moments" uses where several are unbiased.
@@ -103,6 +103,6 @@ def plan_survey(
     require_one_goal(named)
     guesses = read_guesses(model.dimension, theta, None, None)
     subject = compared(AnswersSubject(model, guesses, x, weights, target, method, weighting), against)
-    tests = {"null": null, "effect": effect, "alternative": alternative, "rule": test, "questions": questions}
+    tests = {"null": null, "effect": effect, "alternative": alternative, "rule": test, "hypotheses": hypotheses}
     goal = read_goal(subject, n, standard_error, interval_width, None if named else power, confidence, **tests)
     return solve(Request(subject, goal, method, n, None), designs)

@@ -12,8 +12,13 @@ from askance.survey.association import association as association
 from askance.survey.codebook import Codebook as Codebook
 from askance.survey.codebook import Question as Question
 from askance.survey.codebook import read_codebook as read_codebook
+from askance.survey.drawn import Drawn as Drawn
 from askance.survey.files import read_table as read_table
+from askance.survey.fit_results import FitResults as FitResults
+from askance.survey.fit_results import fit_results as fit_results
 from askance.survey.formula import FormulaDesign as FormulaDesign
+from askance.survey.group_agreement import GroupAgreement as GroupAgreement
+from askance.survey.group_agreement import group_agreement as group_agreement
 from askance.survey.list_checks import ListChecks as ListChecks
 from askance.survey.list_checks import list_checks as list_checks
 from askance.survey.nonresponse import NonresponseBounds as NonresponseBounds

@@ -169,13 +169,13 @@ def arm_agreement(fit: RegressionFit, *, effects: bool = False, confidence: floa
     whole = _refitted(fit, model, evidence.widened([x_of(chunk.x, chunk.arm) for chunk in evidence.chunks]))
     shares, slopes = _standardised(whole, evidence, x_of, arms)
     share_error, error = (
-        np.array([np.sqrt(quadratic(rows, whole._in_basis()[1]).clip(0.0)) for rows in part])
+        np.array([np.sqrt(quadratic(rows, whole._in_basis().covariance).clip(0.0)) for rows in part])
         for part in (slopes, [slope - slopes[0] for slope in slopes])
     )
     difference = shares - shares[0]
     difference[0] = error[0] = np.nan
     apart = np.array([slope - slopes[0] for slope in slopes])
-    reach = quantile(confidence, freedom_of(whole._in_basis()[3], apart)) * error
+    reach = quantile(confidence, freedom_of(whole._in_basis().freedom, apart)) * error
     # θ is ordered by output, then term: those of the fit, those of arms, those of arms and covariates.
     places = np.arange(model.dimension).reshape(-1, len(model.terms))
     own, other = np.split(places[:, len(fit.model.terms) :], [len(arms) - 1], axis=1)
@@ -301,12 +301,12 @@ def _standardised(
     whole: RegressionFit, evidence: Responses, x_of: Any, arms: Sequence[Any]
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Shares of all respondents had they been asked in every way, shape (arms, m), and their gradients (m, d) each."""
-    theta, _, basis, _ = whole._in_basis()
+    at = whole._in_basis()
     sample, shares, slopes = Sample.of_evidence(evidence), [], []
     for arm in arms:
         pieces = tuple(replace(piece, x=x_of(piece.x, arm)) for piece in sample.pieces)
         everybody = np.zeros(sample.n_rows, dtype=np.int64)
-        mean, slope, _ = group_means(whole.model, theta, Sample(pieces, basis), everybody, 1)
+        mean, slope, _ = group_means(whole.model, at.theta, Sample(pieces, at.basis), everybody, 1)
         shares.append(mean[0])
         slopes.append(slope[0])
     return np.array(shares), slopes

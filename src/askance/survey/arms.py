@@ -16,7 +16,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.list_experiment import ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError
 from askance.survey.answers import codes_of, read_reports
-from askance.survey.tables import Column
+from askance.survey.tables import Column, plain_value
 
 # How a design for every arm is given.
 _EVERY_ARM = Either("such as {'dice': …, 'direct': …}", "in a file, by --designs")
@@ -33,6 +33,11 @@ def one_name(arm: str | None, treated: str | None) -> str | None:
             remedy=words("Leave {treated} out."),
         )
     return treated if arm is None else arm
+
+
+def law_of(design: SurveyDesign) -> tuple[str, ...]:
+    """What a design assumes of what else is hidden, in words; nothing where the answer alone is."""
+    return (design.law,) if isinstance(design, ArmedDesign) else ()
 
 
 def arms_of(design: SurveyDesign, arm: str | None) -> dict[Label, FiniteChannel] | None:
@@ -82,7 +87,7 @@ def read_arms(column: Column, arms: Mapping[Label, FiniteChannel], design: Surve
     values = column.distinct()
     codes = codes_of(values, list(arms))
     if codes is None:
-        strange = [value for value in values if codes_of([value], list(arms)) is None]
+        strange = [plain_value(value) for value in values if codes_of([value], list(arms)) is None]
         raise LabelError(
             f"column {column.name!r} holds {shorten(strange or values)}; the arms of the design are "
             f"{shorten(list(arms))}.",

@@ -26,6 +26,7 @@ from askance.models.enumerated import Enumerated
 from askance.models.hidden import BETWEEN
 from askance.models.softmax import Softmax
 from askance.survey.answers import read_reports
+from askance.survey.drawn import Drawn
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Table
@@ -151,7 +152,8 @@ def association(
     True
     """
     names = _check_designs(designs)
-    rows = SurveyRows.read(f"`{names[0]}` ~ 1", data, missing, cluster=cluster, weights=weights, other=names[1])
+    drawn = Drawn(cluster=cluster, weights=weights)
+    rows = SurveyRows.read(f"`{names[0]}` ~ 1", data, missing, drawn, other=names[1])
     shares = None if weights is None else rows.weights(weights)
     groups = None if cluster is None else rows.groups(cluster)
     freedom = np.inf if groups is None else float(groups.max())

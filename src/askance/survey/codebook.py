@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_in
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,16 +33,18 @@ import numpy as np
 from askance._arrays import AnyArray
 from askance._checks import did_you_mean, shorten, shown
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import build_answer_channel, build_design
+from askance.channels.registry import build_design
 from askance.errors import FormatError, InputError, LabelError
 from askance.formats.fields import Fields, describing, fields_of
 from askance.survey.arms import SurveyDesign
+from askance.survey.designs_file import arm_channel
+from askance.survey.drawn import Drawn
 from askance.survey.tables import Column, Columns, Table, as_written
 
 _Design = TypeVar("_Design")
 _EXAMPLE = 'Write codebook = 1, then [questions.NAME] with column = "Q7" and a design = {kind = …}.'
 # The fields of a codebook, and of a question, with the types of those that are single values.
-_FIELDS = ("codebook", "title", "missing", "keep", "weights", "cluster", "strata", "questions")
+_FIELDS = ("codebook", "title", "missing", "keep", "questions", *(field.name for field in fields_in(Drawn)))
 _OF_A_QUESTION = ("column", "text", "texts", "labels", "missing", "positive", "arm", "treated", "design", "designs")
 # The question that a formula has on its right side.
 _HIDDEN = re.compile(r"hidden\(\s*`?([^`)~,]+?)`?\s*[,)~]")
@@ -83,18 +86,14 @@ class Codebook:
         title: of the study.
         missing: values that are no answer, in any column.
         keep: rows count that have one of these values in these columns; others are left out, and counted.
-        weights: the column of sampling weights.
-        cluster: the column of groups whose answers may depend on each other.
-        strata: the column of strata of the sample.
+        drawn: how respondents were drawn: columns of weights, clusters, strata, replicate weights.
     """
 
     questions: Mapping[str, Question]
     title: str = ""
     missing: tuple[str, ...] = ()
     keep: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    weights: str | None = None
-    cluster: str | None = None
-    strata: str | None = None
+    drawn: Drawn = field(default_factory=Drawn)
 
     def question(self, name: str) -> Question:
         """A question by its name."""
@@ -165,16 +164,15 @@ class Codebook:
             kept &= ~others
         return (None if kept.all() else kept), notes
 
-    def options(self, formula: str) -> dict[str, Any]:
-        """What `regress` is told about a formula: the design, arm and yes of its question, weights and groups."""
+    def asked(self, formula: str) -> tuple[SurveyDesign, Question]:
+        """The design that a formula is about, or one for each of several hidden answers, and what else is known."""
         left = formula.partition("~")[0].strip().strip("`")
         inside = [name for name in _HIDDEN.findall(formula.partition("~")[2]) if name in self.questions]
-        asked = inside[0] if inside else left
-        design: Any = self.design(asked) if len(inside) < 2 else {name: self.design(name) for name in inside}
-        question = self.question(asked) if len(inside) < 2 else Question("", "")
-        told = {"arm": question.arm, "positive": question.positive, "weights": self.weights, "cluster": self.cluster}
-        told["strata"] = self.strata
-        return {"channel": design, **{name: value for name, value in told.items() if value is not None}}
+        if len(inside) > 1:
+            several: Any = {name: self.design(name) for name in inside}
+            return several, Question("", "")
+        name = inside[0] if inside else left
+        return self.design(name), self.question(name)
 
 
 def _code(value: Any) -> str:
@@ -247,7 +245,7 @@ def read_codebook(path: str | Path) -> Codebook:
         _text_of(fields, "title") or "",
         _codes_of(fields, "missing"),
         {column: _codes(values, f"keep.{column} of {path}") for column, values in keep.items()},
-        *(_text_of(fields, name) for name in ("weights", "cluster", "strata")),
+        _drawn_of(fields),
     )
 
 
@@ -273,12 +271,20 @@ def _question(name: str, content: Any, path: str) -> Question:
     )
 
 
+def _drawn_of(fields: Fields) -> Drawn:
+    """How respondents were drawn: texts, but for numbers and lists."""
+    names = [field.name for field in fields_in(Drawn) if field.name in fields.content]
+    listed = [name for name in names if name == "replicates" and isinstance(fields.content[name], list)]
+    kinds = {"replicate_scale": float, "replicate_scales": list, "fay": float} | dict.fromkeys(listed, list)
+    return Drawn(**{name: fields.read(name, kinds.get(name, str)) for name in names})
+
+
 def _design_of(fields: Fields) -> SurveyDesign | None:
     """One design, or one for every arm."""
     if "designs" not in fields.content:
         return _built(fields.inner("design"), build_design) if "design" in fields.content else None
     arms = fields.inner("designs")
-    return {arm: _built(arms.inner(arm), build_answer_channel) for arm in arms.content}
+    return {arm: _built(arms.inner(arm), arm_channel) for arm in arms.content}
 
 
 def _built(fields: Fields, build: Callable[[Mapping[str, Any]], _Design]) -> _Design:

@@ -7,13 +7,13 @@
 
     [direct]
     kind = "direct"
-    outputs = ["no", "yes"]
 
 or `kind = "stochastic-lie-detector"` with its parameters, and such as `groups = ["a", "b"]`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from askance.categories import Label
 from askance.channels.armed_design import ArmedDesign
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import build_answer_channel, build_design, entries
+from askance.channels.survey_designs import NO_YES
 from askance.errors import FormatError
 from askance.formats.fields import Fields, describing, fields_of
 
@@ -34,12 +35,18 @@ def read_designs(path: str | Path) -> dict[Label, FiniteChannel] | ArmedDesign:
     arms: dict[Label, FiniteChannel] = {}
     for arm in fields.content:
         with describing(f"arm {arm!r} of {path}", "a design"):
-            arms[arm] = build_answer_channel(_table(fields, arm))
+            arms[arm] = arm_channel(_table(fields, arm))
     if not arms:
         raise FormatError(
             f"{path} describes no arm; allowed: a table for every arm.", remedy="Write [dice], and the design below it."
         )
     return arms
+
+
+def arm_channel(specification: Mapping[str, Any]) -> FiniteChannel:
+    """The channel of one arm; who is asked directly says no or yes, unless other labels are given."""
+    outputs = {"outputs": list(NO_YES)} if specification.get("kind") == "direct" else {}
+    return build_answer_channel({**outputs, **specification})
 
 
 def _armed(fields: Fields, path: str | Path) -> ArmedDesign:

@@ -11,8 +11,7 @@ from askance._arrays import AnyArray, FloatArray
 from askance.channels.labels import Direct
 from askance.channels.list_experiment import ListExperiment
 from askance.channels.survey_designs import NO_YES
-from askance.errors import NotIdentifiedError
-from askance.estimation.outcome import Diagnostics
+from askance.errors import LabelError, NotIdentifiedError
 from askance.estimation.results.means_fit import MeansFit
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.together import several
@@ -20,6 +19,7 @@ from askance.models.count_means import CountMeans
 from askance.models.hidden import BETWEEN
 from askance.survey.answers import read_reports
 from askance.survey.arms import read_armed_reports
+from askance.survey.list_counts import refuse_counts
 from askance.survey.survey_rows import SurveyRows
 
 # Groups with fewer who admit, or deny, have no placebo test.
@@ -32,7 +32,12 @@ def read_pairs(rows: SurveyRows, design: ListExperiment, which: AnyArray, positi
     """Labels of pairs (direct answer, count), shape (n,), and how values were read."""
     assert design.direct is not None
     plain = ListExperiment(design.items, groups=list(design.arms))
-    counts, readings = read_armed_reports(rows.as_written(rows.parsed.answer), plain.arms, which, None)
+    column = rows.as_written(rows.parsed.answer)
+    try:
+        counts, readings = read_armed_reports(column, plain.arms, which, None)
+    except LabelError:
+        refuse_counts(column, plain, which)
+        raise
     said, reading = read_reports(rows.as_written(design.direct), Direct(NO_YES), positive)
     pairs = [f"{answer}{BETWEEN}{count}" for answer, count in zip(said.tolist(), counts.tolist(), strict=True)]
     return np.array(pairs, dtype=object), [*readings, *([reading] if reading else [])]
@@ -131,7 +136,6 @@ def combined_fit(model: CountMeans, evidence: Responses[Any]) -> MeansFit:
         raw_statistics=None,
         channel=several([channel.specification() for channel in evidence.channels]),
         privacy_level=math.inf,
-        diagnostics=Diagnostics(),
         evidence=evidence,
     )
 

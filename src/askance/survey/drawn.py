@@ -1,82 +1,124 @@
-"""How respondents were drawn, and what that makes of standard errors."""
+"""How respondents were drawn from a population, in names of columns."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
-from askance._arrays import AnyArray, FloatArray
-from askance._checks import one_of, shorten, shown
+from askance._checks import one_of, shown
 from askance._words import words
+from askance.channels.finite import FiniteChannel
+from askance.channels.labels import Direct
 from askance.errors import InputError
-from askance.evidence.responses import Responses
-from askance.evidence.strata import Strata
-from askance.survey.survey_rows import SurveyRows
+from askance.models.count_means import CountMeans
+from askance.models.softmax import Softmax
 
-# Fewer clusters, taken as they are, say little of how clusters differ.
-_FEW = 30
+ReplicateKind: TypeAlias = Literal["JK1", "JKn", "BRR", "Fay", "bootstrap"]
 
 
-def read_strata(
-    rows: SurveyRows, strata: str, cluster: str | None, fpc: str | None, lonely: str
-) -> tuple[AnyArray, Strata]:
-    """Clusters within strata, numbered from 0, of every row, and their strata; without clusters every row is one.
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """How respondents were drawn: what `svydesign` and `svrepdesign` of R's `survey` say.
 
-    Args:
-        rows: of the table.
-        strata: name of the column of strata.
-        cluster: name of the column of clusters; the same name in another stratum is another cluster.
-        fpc: name of the column with the number of clusters that there are in the stratum, or the share that was drawn.
-        lonely: "error" or "adjust": what to do about a stratum with one cluster.
+    Attributes:
+        weights: name of a column of sampling weights.
+        cluster: name of a column of groups whose answers may depend on each other: the standard errors allow for it.
+        strata: name of a column of strata that clusters (without `cluster`: rows) were drawn from: standard errors are
+            those of R's `survey`, with as many degrees of freedom as there are clusters less strata.
+        fpc: with strata: name of a column with the number of clusters in the stratum, or the share that was drawn.
+        lonely_psu: what to do about a stratum with one cluster: "error" (default), or "adjust", as in R.
+        replicates: names of columns of replicate weights, or a pattern such as "w_rep*": the model is fitted again with
+            each, and standard errors come from the spread, as in `svrepdesign`.
+        replicate_kind: "JK1", "JKn", "BRR", "Fay" or "bootstrap".
+        replicate_scale: of the spread, where it is not (R − 1)/R (JK1), 1 (JKn) or 1/(R − 1) (bootstrap).
+        replicate_scales: of every replicate; JKn needs them.
+        fay: ρ of Fay's method.
+
+    >>> from askance import Direct, regress
+    >>> table = {"said": ["yes", "no", "no"] * 8, "village": [i // 3 for i in range(24)], "region": ["n", "s"] * 12}
+    >>> drawn = Drawn(cluster="village", strata="region")
+    >>> regress("said ~ 1", table, Direct(["no", "yes"]), drawn=drawn).messages
+    ('std. errors: 16 clusters by village in 2 strata by region, t with 14 degrees of freedom',)
     """
-    one_of(lonely, ("error", "adjust"), "lonely_psu", "The default is error.")
-    place = rows.groups(strata, "strata")
-    own = np.arange(len(rows)) if cluster is None else rows.groups(cluster)
-    _, first, codes = np.unique(place * (own.max() + 1) + own, return_index=True, return_inverse=True)
-    home = place[first]
-    counts = np.bincount(home)
-    if lonely == "error" and (counts == 1).any():
-        name = rows.column(strata).values[first[int(np.flatnonzero(counts[home] == 1)[0])]].item()
-        named = f"{name:g}" if isinstance(name, float) else shown(name)
-        raise InputError(
-            f"stratum {named} of column {strata!r} has one cluster, which says nothing of its spread.",
-            remedy=words("Join it with a neighbour, or write {lonely_psu=adjust}, which takes its distance from all."),
-        )
-    fraction = np.zeros(len(first)) if fpc is None else _fractions(rows, fpc, place, counts)[home]
-    return codes.reshape(-1), Strata(home, fraction)
 
+    weights: str | None = None
+    cluster: str | None = None
+    strata: str | None = None
+    fpc: str | None = None
+    lonely_psu: Literal["error", "adjust"] = "error"
+    replicates: Sequence[str] | str | None = None
+    replicate_kind: ReplicateKind | None = None
+    replicate_scale: float | None = None
+    replicate_scales: Sequence[float] | None = None
+    fay: float | None = None
 
-def _fractions(rows: SurveyRows, name: str, place: AnyArray, counts: AnyArray) -> FloatArray:
-    """The share of the clusters of every stratum that was drawn, shape (H,)."""
-    given = rows.weights(name)
-    low, high = np.full(len(counts), np.inf), np.zeros(len(counts))
-    np.minimum.at(low, place, given)
-    np.maximum.at(high, place, given)
-    whole = high if (high <= 1).all() else counts / high
-    if (low != high).any() or (whole >= 1).any() or ((high <= 1).any() and (high > 1).any()):
-        raise InputError(
-            f"column {name!r} holds other numbers in one stratum, no more clusters than were drawn, or shares beside "
-            "numbers.",
-            remedy="Give how many clusters each stratum has, or the share of them that was drawn, below 1.",
-        )
-    return np.asarray(whole)
+    def over(self, other: Drawn) -> Drawn:
+        """What is said here, and what `other` says beyond."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(other, **{name: value for name, value in said.items() if value is not getattr(Drawn, name)})
 
+    def columns(self, known: Sequence[str]) -> dict[str, Any]:
+        """Names of columns by what they are for, of those of a table; refuses what does not go together."""
+        self._check()
+        own = {name: getattr(self, name) for name in ("weights", "cluster", "strata", "fpc")}
+        return own | {f"replicates[{place}]": name for place, name in enumerate(self.copies(known))}
 
-def on_strata(evidence: Responses[Any], strata: str, cluster: str | None) -> str:
-    """Which errors a fit has whose clusters were drawn from strata, in words."""
-    assert evidence.strata is not None
-    count, own = len(evidence.strata.place), len(np.unique(evidence.strata.place))
-    drawn = f"{count} clusters by {cluster}" if cluster else f"{count} rows"
-    return f"std. errors: {drawn} in {own} strata by {strata}, t with {evidence.strata.freedom:g} degrees of freedom"
+    def copies(self, known: Sequence[str]) -> list[str]:
+        """Columns of replicate weights, in the order of the table where a pattern names them."""
+        if self.replicates is None:
+            return []
+        found = list(self.replicates)
+        if isinstance(self.replicates, str):
+            found = [name for name in known if fnmatchcase(name, self.replicates) and name != self.weights]
+        if len(found) < 2:
+            raise InputError(
+                f"{len(found)} columns are called {shown(self.replicates)}; allowed: at least 2 replicates.",
+                remedy="Write a pattern such as w_rep*, which their names have in common.",
+            )
+        return found
 
+    def _check(self) -> None:
+        one_of(self.lonely_psu, ("error", "adjust"), "lonely_psu", "The default is error.")
+        if self.fpc is not None and self.strata is None:
+            raise InputError(
+                words("{fpc} is given without {strata}."), remedy=words("Name a column of {strata=…} too.")
+            )
+        of_replicates = (self.replicate_kind, self.replicate_scale, self.replicate_scales, self.fay)
+        if self.replicates is None:
+            if any(told is not None for told in of_replicates):
+                raise InputError(
+                    words("what is said of {replicates} is given without them."), remedy=words("Name {replicates}.")
+                )
+        elif self.cluster is not None or self.strata is not None:
+            raise InputError(
+                words("{replicates} are given with {cluster} or {strata}, which they stand for."),
+                remedy="Leave one or the other out.",
+            )
+        elif self.weights is None:
+            raise InputError(
+                words("{replicates} are given without {weights}."), remedy=words("Name the {weights=…} too.")
+            )
 
-def on_clusters(fit: Any, evidence: Responses[Any], name: str) -> str:
-    """Which errors a fit has whose rows stand in clusters, in words."""
-    count = len(np.unique(np.concatenate([np.asarray(chunk.clusters) for chunk in evidence.chunks])))
-    if fit.freedom is None:
-        few = ", which are few: errors tend to be too small" if count < _FEW else ""
-        return f"std. errors: {count} clusters by {name}{few}"
-    alone = [n for n, known in zip(fit.parameter_names, fit.degrees_of_freedom.tolist(), strict=True) if known != known]
-    gap = f"; one cluster alone tells of {shorten(alone)}, and no interval is known" if alone else ""
-    return f"std. errors: CR2, {count} clusters by {name}, with Satterthwaite's degrees of freedom{gap}"
+    def require_offered(self, model: object, channel: FiniteChannel | Mapping[Any, FiniteChannel]) -> None:
+        """Refuse what a model does not know of, and a correction that would take away the noise of the device."""
+        if self.replicates is not None and not isinstance(model, Softmax):
+            raise InputError(
+                words("{replicates} are not offered where more is hidden than the answer."),
+                remedy=words("Take {cluster=…}, which holds without them."),
+            )
+        if self.strata is not None and isinstance(model, CountMeans) and len(model.groups) == 1:
+            raise InputError(
+                words("{strata} are not offered with means of lists beside a direct question."),
+                remedy=words("Take {method=marginal}, or {cluster=…} alone."),
+            )
+        designs = channel.values() if isinstance(channel, Mapping) else [channel]
+        if self.fpc is not None and not all(isinstance(design, Direct) for design in designs):
+            raise InputError(
+                words(
+                    "{fpc} is given where answers came through a device, whose noise does not shrink with the share "
+                    "that was drawn; allowed: with the direct question alone."
+                ),
+                remedy=words("Leave {fpc} out: errors are then a little too large."),
+            )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shorten
 from askance._words import Either, words
-from askance.categories import Label
 from askance.channels.finite import FiniteChannel
 from askance.channels.product import product_channel
 from askance.errors import InputError, NotIdentifiedError
@@ -24,11 +21,13 @@ from askance.evidence.responses import Responses
 from askance.models.hidden import BETWEEN, Factor, HiddenVariables
 from askance.models.outcome import Outcome
 from askance.survey.answers import read_reports
-from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, read_armed_reports, read_arms
-from askance.survey.drawn import on_clusters
+from askance.survey.arms import ArmedDesign, arms_of, law_of, read_arms
+from askance.survey.drawn import Drawn
 from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.group_agreement import on_groups
 from askance.survey.hidden_terms import HiddenTerm
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
+from askance.survey.said import Said, require_rows
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Table
 
@@ -38,30 +37,19 @@ _SHAPE = (
 )
 
 
-@dataclass(frozen=True)
-class _Reports:
-    """What was said: labels of a channel, or of one per arm; in which arm; and how it was read."""
-
-    channel: FiniteChannel | dict[Label, FiniteChannel]
-    labels: AnyArray
-    which: AnyArray | None
-    readings: list[str]
-
-
 def regress_on_hidden(
     formula: str,
     rest: str,
     hidden: Sequence[HiddenTerm],
     data: Table,
     channel: Any,
+    drawn: Drawn,
     *,
-    arm: str | None = None,
-    method: str | None = None,
-    positive: Any = None,
-    missing: Literal["error", "drop"] = "error",
-    cluster: str | None = None,
-    weights: str | None = None,
-    outcome: str | None = None,
+    arm: str | None,
+    method: str | None,
+    positive: Any,
+    missing: Literal["error", "drop"],
+    outcome: str | None,
     **options: Any,
 ) -> HiddenFit:
     """`regress` where the formula has hidden terms.
@@ -72,13 +60,12 @@ def regress_on_hidden(
         hidden: these.
         data: the table.
         channel: the design; of several hidden answers one each, {column: design}.
+        drawn: as in `regress`.
         arm: as in `regress`.
         method: "marginal" (the likelihood), or "moments" (the corrected score), which is the default for counts and
             numbers; the other one then stands beside it, with a test whether both agree.
         positive: as in `regress`; of several hidden answers {column: value}, where they differ.
         missing: as in `regress`.
-        cluster: as in `regress`.
-        weights: as in `regress`.
         outcome: "category", "count" or "number"; default: what the column holds.
         options: of the method.
     """
@@ -89,61 +76,33 @@ def regress_on_hidden(
         channel = channel[columns[0]]
     whole = " + ".join([rest, *(f"({term.terms})" for term in hidden if term.terms)])
     others = {f"hidden({name})": name for name in columns}
-    rows = SurveyRows.read(whole, data, missing, cluster=cluster, weights=weights, arm=arm, **others)
-    reports = _read(rows, columns, channel, arm, positive)
+    rows = SurveyRows.read(whole, data, missing, drawn, arm=arm, **others)
+    said = _read(rows, columns, channel, arm, positive)
     seen = read_outcome(rows.column(rows.parsed.answer), outcome)
     design, x = rows.coded
     model = _model(rows, rest, hidden, channel, seen, design.terms)
-    if model.dimension > len(rows):
-        raise NotIdentifiedError(
-            f"{model.dimension} parameters cannot be estimated from {len(rows)} rows.", remedy="Leave out terms."
-        )
+    drawn.require_offered(model, said.channel)
+    require_rows(model, rows)
     dense = x if isinstance(x, np.ndarray) else x.toarray()
-    names: AnyArray = np.array(list(reports.channel) if isinstance(reports.channel, dict) else [], dtype=object)
-    evidence = Responses(reports.channel).add(
-        np.column_stack([dense, seen.values]),
-        reports.labels,
-        weights=None if weights is None else rows.weights(weights),
-        clusters=None if cluster is None else rows.groups(cluster),
-        arm=None if reports.which is None else names[reports.which],
-    )
-    if reports.which is not None:
-        design.sort_respondents(np.argsort(reports.which, kind="stable"))
+    evidence = said.evidence(rows, np.column_stack([dense, seen.values]))
     design.formula = formula
     fit, told = _fit(model, evidence, seen, method, options)
-    messages = (
-        *rows.written.notes,
-        rows.on_dropped,
-        *reports.readings,
-        seen.note,
-        *rows.on_blanks,
-        "" if weights is None else f"weighted by {weights}",
-        "" if cluster is None else on_clusters(fit, evidence, cluster),
-        *fit.diagnostics.messages,
-        *told,
-    )
-    diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
-    return replace(fit, diagnostics=diagnostics, design=design)
+    whole_fit: HiddenFit = said.told(fit, rows, before=[seen.note], after=[*law_of(channel), *told, on_groups(fit)])
+    return whole_fit
 
 
 # -- what was said, and the model ----------------------------------------------------------------------------------
 
 
-def _read(rows: SurveyRows, columns: Sequence[str], channel: Any, arm: str | None, positive: Any) -> _Reports:
+def _read(rows: SurveyRows, columns: Sequence[str], channel: Any, arm: str | None, positive: Any) -> Said:
     """The reports of all hidden columns, through the product of their channels."""
     if len(columns) == 1:
         kinds = (FiniteChannel, Mapping, ArmedDesign)
         if not isinstance(channel, kinds):
             instance(channel, FiniteChannel, "channel", "a channel", 'Give the design, such as Warner("3/4").')
-        design: SurveyDesign = channel
-        arms, column = arms_of(design, arm), rows.as_written(columns[0])
-        if arms is None or arm is None:
-            assert isinstance(design, FiniteChannel)
-            labels, reading = read_reports(column, design, positive)
-            return _Reports(design, labels, None, [reading])
-        which = read_arms(rows.column(arm), arms, design)
-        labels, readings = read_armed_reports(column, arms, which, positive)
-        return _Reports(arms, labels, which, readings)
+        arms, column = arms_of(channel, arm), rows.as_written(columns[0])
+        which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
+        return Said.read(column, channel if arms is None else arms, which, positive)
     given = isinstance(channel, Mapping) and set(channel) == set(columns)
     if not given or arm is not None or not all(isinstance(own, FiniteChannel) for own in channel.values()):
         several = "{" + ", ".join(f"{name!r}: …" for name in columns) + "}"
@@ -158,7 +117,7 @@ def _read(rows: SurveyRows, columns: Sequence[str], channel: Any, arm: str | Non
         parts.append(labels.tolist())
         readings.append(reading)
     joined = np.array([BETWEEN.join(map(str, row)) for row in zip(*parts, strict=True)], dtype=object)
-    return _Reports(product_channel([channel[name] for name in columns]), joined, None, readings)
+    return Said(product_channel([channel[name] for name in columns]), joined, None, readings)
 
 
 def _model(
@@ -246,9 +205,6 @@ def _beside(fit: HiddenFit, other: HiddenFit) -> list[str]:
     assert fit.evidence is not None
     problem = HiddenProblem(fit.model, fit.evidence)
     test = hausman_test(problem, *(problem.inward(one.theta) for one in (likelihood, corrected)))
-    verdict = "both agree" if test.p_value >= 0.05 else f"they do not agree: {_SHAPE}; rely on the corrected score"
-    return [
-        *told,
-        f"Hausman test of likelihood against corrected score: χ² = {test.statistic:.2f} on {test.degrees_of_freedom} "
-        f"df, P = {test.p_value:.3g}: {verdict}",
-    ]
+    verdict = f"they do not agree: {_SHAPE}; rely on the corrected score" if test.p_value < 0.05 else "both agree"
+    verdict = "whether both agree cannot be told" if np.isnan(test.p_value) else verdict
+    return [*told, f"Hausman test of likelihood against corrected score: {test.text}: {verdict}"]

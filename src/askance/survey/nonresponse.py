@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from askance._arrays import FloatArray
-from askance._checks import Number, as_count, as_probability, number, shown
+from askance._arrays import ArrayLike, FloatArray
+from askance._checks import Number, as_count, as_floats, as_probability, number, shown
 from askance.errors import InputError
-from askance.estimation.freedom import normal_quantile
+from askance.estimation.freedom import quantile
 from askance.estimation.results.fit import DistributionFit, Fit, ProbabilityTable
 from askance.estimation.results.hidden_fit import HiddenFit
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.tables import Column, Table, Tabulated, as_json, interval_columns
 
@@ -21,10 +22,13 @@ def shares_of(fit: Fit | None, confidence: float = 0.95) -> ProbabilityTable | N
     """Share of every answer with its interval, for the population where the fit knows it; None where it has none."""
     if isinstance(fit, RegressionFit):
         table = fit.prevalence(confidence=confidence, population=True)
-        first = (column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper))
-        return ProbabilityTable(table.outputs, *first)
-    if isinstance(fit, HiddenFit):
-        return fit.shares(fit.model.factors[0].name, confidence=confidence)
+        estimate, error, lower, upper = (
+            column[0] for column in (table.estimate, table.standard_error, table.lower, table.upper)
+        )
+        freedom = None if table.degrees_of_freedom is None else table.degrees_of_freedom[0]
+        return ProbabilityTable(table.outputs, estimate, error, lower, upper, confidence, degrees_of_freedom=freedom)
+    if isinstance(fit, HiddenFit | MeansFit):
+        return fit.shares(fit.variables[0], confidence=confidence)
     return fit.probabilities(confidence) if isinstance(fit, DistributionFit) else None
 
 
@@ -98,18 +102,20 @@ class NonresponseBounds(Tabulated):
 
 
 def nonresponse_bounds(
-    fit: Fit, missing: int, *, between: tuple[Number, Number] | None = None, confidence: float = 0.95
+    fit: Fit, missing: int | ArrayLike, *, between: tuple[Number, Number] | None = None, confidence: float = 0.95
 ) -> NonresponseBounds:
     """Bounds of the share of all who were asked, of whom some did not answer.
 
     With π̂ the share among those who answered, m the share of those who did not, and r the share among them, that of all
     is (1 − m) π̂ + m r. r is not known: it may be π̂ (they are as the others), within limits that a researcher argues
     for, or anything from 0 to 1 (Manski 1990). Intervals hold the share of all wherever in the bounds it is (Imbens and
-    Manski 2004), and know that m too is of a sample.
+    Manski 2004), with the degrees of freedom of π̂ where there are few clusters, and know that m too is of a sample, of
+    people who were drawn one by one.
 
     Args:
         fit: to those who answered.
-        missing: how many were asked and did not answer.
+        missing: how many were asked and did not answer; of a fit with sampling weights also their weights, one for
+            each: a number says that they weigh as much as those who answered.
         between: limits of r, the share among those who did not answer, that somebody argues for; of two
             answers, that of the second (yes).
         confidence: of the intervals.
@@ -128,7 +134,7 @@ def nonresponse_bounds(
     ----------------------------------------------------------------
     95 % intervals hold the share of all, wherever it is between the two
     """
-    refused = as_count(missing, "missing", minimum=0)
+    asked = _asked(fit, missing)
     chosen = None if between is None else _limits(between)
     if chosen is not None and chosen[0] > chosen[1]:
         raise InputError(
@@ -141,16 +147,51 @@ def nonresponse_bounds(
             f"a {type(fit).__name__} has no shares of answers; allowed: fits of an answer.",
             remedy="Fit the answer first.",
         )
-    n, pi, error = fit.n_observations, shares.estimate, shares.standard_error
-    m = refused / (n + refused)
+    m, pi, error = asked.missing_share, shares.estimate, shares.standard_error
+    freedom = np.full(len(pi), np.inf) if shares.degrees_of_freedom is None else shares.degrees_of_freedom
     # Refusers as others: the share among them is π̂ too, with its error.
-    rows = [_ends(pi, pi, error, error, level)]
+    rows = [_ends(pi, pi, error, error, level, freedom)]
     for limits in filter(None, (chosen, (0.0, 1.0))):
         low, high = _of_every_answer(limits, len(pi))
-        errors = [np.sqrt(((1 - m) * error) ** 2 + (r - pi) ** 2 * m * (1 - m) / (n + refused)) for r in (low, high)]
-        rows.append(_ends((1 - m) * pi + m * low, (1 - m) * pi + m * high, errors[0], errors[1], level))
+        errors = [np.sqrt(((1 - m) * error) ** 2 + (r - pi) ** 2 * asked.variance) for r in (low, high)]
+        # Satterthwaite's: the part of m is as good as known.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.minimum(*errors) / ((1 - m) * error)
+            known = np.where(np.isinf(freedom), np.inf, freedom * ratio**4)
+        rows.append(_ends((1 - m) * pi + m * low, (1 - m) * pi + m * high, errors[0], errors[1], level, known))
     lowest, highest, lower, upper = (np.stack(column) for column in zip(*rows, strict=True))
-    return NonresponseBounds(shares.labels, refused, n, chosen, lowest, highest, lower, upper, level)
+    n = fit.n_observations
+    return NonresponseBounds(shares.labels, asked.missing, n, chosen, lowest, highest, lower, upper, level)
+
+
+class _Asked(NamedTuple):
+    """How many did not answer, m with weights, and its variance."""
+
+    missing: int
+    missing_share: float
+    variance: float
+
+
+def _asked(fit: Fit, missing: int | ArrayLike) -> _Asked:
+    """m = Σ w over those who did not answer, of Σ w over all; its variance is Σ w² (1[missing] − m)² / (Σ w)²."""
+    n = fit.n_observations
+    parts = [chunk.weights for chunk in getattr(getattr(fit, "evidence", None), "chunks", ())]
+    parts = [part for part in parts if part is not None]
+    there, there_squared = (sum(float((w**k).sum()) for w in parts) if parts else float(n) for k in (1, 2))
+    if np.ndim(missing) == 0:
+        count = as_count(missing, "missing", minimum=0)
+        gone, gone_squared = count * there / n, count * there_squared / n
+    else:
+        own = as_floats(cast("ArrayLike", missing), "missing")
+        count, gone, gone_squared = len(own), float(own.sum()), float((own**2).sum())
+        if not parts or own.ndim != 1 or not (own > 0).all():
+            raise InputError(
+                "missing holds weights of a fit without any, or some that are not above 0; allowed: how many did not "
+                "answer, or of a fit with weights, one weight for each of them.",
+                remedy="Give their number.",
+            )
+    m = gone / (gone + there)
+    return _Asked(count, m, ((1 - m) ** 2 * gone_squared + m**2 * there_squared) / (gone + there) ** 2)
 
 
 def _limits(between: tuple[Number, Number]) -> tuple[float, float]:
@@ -167,24 +208,34 @@ def _of_every_answer(limits: tuple[float, float], answers: int) -> tuple[FloatAr
 
 
 def _ends(
-    low: FloatArray, high: FloatArray, low_error: FloatArray, high_error: FloatArray, confidence: float
+    low: FloatArray,
+    high: FloatArray,
+    low_error: FloatArray,
+    high_error: FloatArray,
+    confidence: float,
+    freedom: FloatArray,
 ) -> tuple[FloatArray, ...]:
     """The bounds, and the ends of the interval."""
     scale = np.maximum(low_error, high_error)
     gaps = [(b - a) / s if s > 0 else np.nan for a, b, s in zip(low, high, scale, strict=True)]
-    c = np.array([_multiple(gap, confidence) for gap in gaps])
+    c = np.array([_multiple(gap, confidence, nu) for gap, nu in zip(gaps, freedom.tolist(), strict=True)])
     return low, high, np.maximum(low - c * low_error, 0.0), np.minimum(high + c * high_error, 1.0)
 
 
-def _multiple(width: float, confidence: float) -> float:
-    """c with Φ(c + width) − Φ(−c) = confidence: one-sided where bounds are far apart, two-sided where they meet."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
+def _multiple(width: float, confidence: float, freedom: float) -> float:
+    """c with F(c + width) − F(−c) = confidence: one-sided where bounds are far apart, two-sided where they meet.
 
-    if np.isnan(width):
+    F is the normal distribution function, or that of t.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr, stdtr
+
+    if np.isnan(width) or np.isnan(freedom):
         return np.nan
 
     def excess(c: float) -> float:
-        return float(ndtr(c + width) - ndtr(-c) - confidence)
+        upper, lower = (ndtr(end) if np.isinf(freedom) else stdtr(freedom, end) for end in (c + width, -c))
+        return float(upper - lower - confidence)
 
-    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, normal_quantile(confidence) + 1e-9))
+    most = float(quantile(confidence, freedom)) + 1e-9
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, most))

@@ -13,6 +13,8 @@ from askance.errors import InputError
 from askance.models.outcome import FAMILIES, Family
 from askance.survey.tables import Column, plain_value
 
+# So few different numbers may be codes of answers.
+_FEW_VALUES = 10
 # More categories than this are a number by mistake.
 _MOST_CATEGORIES = 50
 
@@ -48,8 +50,8 @@ def read_outcome(column: Column, asked: str | None = None) -> ReadOutcome:
         )
     family, why = (asked, "") if asked is not None else _guessed(column)
     if family == "category":
-        return _categories(column, why)
-    note = f"outcome {column.name!r} is read as a {family}{f': {why}' if why else ''}"
+        return _categories(column)
+    note = words("outcome {0} is read as a {1}{2}", repr(column.name), family, why)
     return ReadOutcome(family, None, column.values.astype(np.float64), note)  # type: ignore[arg-type]
 
 
@@ -57,13 +59,16 @@ def _guessed(column: Column) -> tuple[str, str]:
     values = column.distinct()
     if column.kind != "number" or set(values) <= {0.0, 1.0}:
         return "category", ""
-    others = words("; {outcome=…} reads it otherwise")
+    if len(values) == 2:
+        two = f", though it holds {plain_value(values[0])!r} and {plain_value(values[1])!r} alone"
+        return "number", words("{0}: {outcome=category} reads them as two answers", two)
     if min(values) == 0 and all(value == int(value) for value in values):
-        return "count", f"whole numbers from 0 on{others}"
-    return "number", f"numbers{others}"
+        return "count", words(", for it holds whole numbers from 0 on; {outcome=number} reads it otherwise")
+    codes = len(values) <= _FEW_VALUES
+    return "number", words("; {outcome=category} takes its values for answers" if codes else "")
 
 
-def _categories(column: Column, why: str) -> ReadOutcome:
+def _categories(column: Column) -> ReadOutcome:
     values = column.distinct()
     if not 2 <= len(values) <= _MOST_CATEGORIES:
         raise InputError(

@@ -87,6 +87,7 @@ def write_noised(
     n: int,
     ids: Sequence[str] | None,
     *,
+    split: int | None,
     doing: Callable[[str], None],
 ) -> int:
     """Write the reports of n rows, as many rows at a time as are quickly noised; how many were written.
@@ -97,11 +98,12 @@ def write_noised(
         noised: the reports of some of the rows.
         n: how many rows there are.
         ids: of the rows, where reports have any.
+        split: into how many files they go by their id.
         doing: is told which row it is.
     """
     width = channel.truth_width if isinstance(channel, StatisticsChannel) else 1
     step = max(1, min(_PIECE, _NUMBERS // width))
-    with report_writer(output, channel, ids=ids is not None) as writer:
+    with report_writer(output, channel, ids=ids is not None, split=split) as writer:
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             doing(f"row {start + 1:,} of {n:,}")

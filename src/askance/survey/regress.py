@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -11,39 +11,31 @@ import numpy as np
 from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shown
 from askance._words import words
-from askance.categories import Label
 from askance.channels.finite import FiniteChannel
-from askance.channels.labels import Direct
-from askance.channels.list_experiment import ListExperiment
+from askance.channels.list_experiment import OF_LAW, ListExperiment
 from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
 from askance.estimation.entry import solve
 from askance.estimation.outcome import tell
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.evidence.responses import Responses
+from askance.evidence.protocols import Engine
 from askance.models.count_means import CountMeans
 from askance.models.softmax import Covariates, Softmax
-from askance.survey.answers import holds_reports, read_reports
+from askance.survey.answers_on_the_right import on_answers_on_the_right, refuse_answers_on_the_right
 from askance.survey.arm_agreement import agreement_message
-from askance.survey.arms import (
-    ArmedDesign,
-    SurveyDesign,
-    arms_of,
-    one_name,
-    read_armed_reports,
-    read_arms,
-)
+from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, law_of, one_name, read_arms
 from askance.survey.codebook import Codebook
 from askance.survey.direct_lists import combined_fit, read_pairs
-from askance.survey.drawn import on_clusters, on_strata, read_strata
+from askance.survey.drawn import Drawn
 from askance.survey.formula import ParsedFormula
-from askance.survey.formula_mistakes import refusal
+from askance.survey.group_agreement import on_groups
 from askance.survey.hidden_predictor import regress_on_hidden
 from askance.survey.hidden_terms import take_hidden
 from askance.survey.list_checks import list_checks
-from askance.survey.replicate_weights import ReplicateKind, ReplicateWeights, on_replicates
+from askance.survey.list_counts import refuse_counts
+from askance.survey.said import Said, require_rows
 from askance.survey.survey_rows import SurveyRows
-from askance.survey.tables import Table
+from askance.survey.tables import Table, are_files
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
@@ -59,11 +51,11 @@ def regress(
 
 
 @overload
-def regress(formula: str, data: Table, channel: ArmedDesign, **options: Any) -> HiddenFit: ...
+def regress(formula: str, data: Table, channel: ListExperiment | Codebook, **options: Any) -> Any: ...
 
 
 @overload
-def regress(formula: str, data: Table, channel: Codebook, **options: Any) -> Any: ...
+def regress(formula: str, data: Table, channel: ArmedDesign, **options: Any) -> HiddenFit: ...
 
 
 def regress(
@@ -77,16 +69,10 @@ def regress(
     positive: Any = None,
     missing: Literal["error", "drop"] = "error",
     cluster: str | None = None,
-    strata: str | None = None,
-    fpc: str | None = None,
-    lonely_psu: Literal["error", "adjust"] = "error",
     weights: str | None = None,
-    replicates: Sequence[str] | str | None = None,
-    replicate_kind: ReplicateKind | None = None,
-    replicate_scale: float | None = None,
-    replicate_scales: Sequence[float] | None = None,
-    fay: float | None = None,
+    drawn: Drawn | None = None,
     outcome: str | None = None,
+    engine: Engine | None = None,
     **options: Any,
 ) -> Any:
     """Regress the hidden answer on covariates; or what was seen on covariates and the hidden answer.
@@ -96,7 +82,8 @@ def regress(
             Blanks around texts do not count. Or `outcome ~ terms + hidden(report)`, where the left side was seen as it
             is, and the hidden answer explains it; `hidden(report ~ terms)` gives the hidden answer terms of its own,
             otherwise all of them explain it.
-        data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`.
+        data: a pandas, polars or Arrow table, a structured array, a dict of columns, or `read_table(path)`. Or names of
+            Parquet files, a folder or a pattern: rows then stay in the files, and are read in passes.
         channel: the design of the survey; or one for every arm, {"dice": …, "direct": …}; or a design with groups of
             its own, such as `CheatingDetection` or `ListExperiment`. Or a `Codebook`, which says that and more: the
             column, the arm, weights, what is missing. For several `hidden(…)` one each, {column: design}.
@@ -109,20 +96,12 @@ def regress(
             "yes", in designs whose reports are yes and no.
         missing: "error" (default) or "drop" rows with a missing value in any column used; the fit says how many.
         cluster: name of a column of groups whose answers may depend on each other: the standard errors allow for it.
-        strata: name of a column of strata that clusters (without `cluster`: rows) were drawn from: standard errors are
-            those of R's `survey`, with as many degrees of freedom as there are clusters less strata.
-        fpc: with strata: name of a column with the number of clusters in the stratum, or the share that was drawn.
-        lonely_psu: what to do about a stratum with one cluster: "error" (default), or "adjust", as in R.
         weights: name of a column of sampling weights.
-        replicates: names of columns of replicate weights, or a pattern such as "w_rep*": the model is fitted again with
-            each, and standard errors come from the spread, as in `svrepdesign` of R's `survey`.
-        replicate_kind: "JK1", "JKn", "BRR", "Fay" or "bootstrap".
-        replicate_scale: of the spread, where it is not (R − 1)/R (JK1), 1 (JKn) or 1/(R − 1) (bootstrap).
-        replicate_scales: of every replicate; JKn needs them.
-        fay: ρ of Fay's method.
+        drawn: the same and what else is known of how respondents were drawn: strata, replicate weights.
         outcome: what the left side is where it was seen: "category", "count" or "number"; default: what it holds.
             Categories are fitted by the likelihood ("marginal"), counts and numbers by the corrected score ("moments"),
             with the likelihood beside it and a test whether both agree.
+        engine: of `askance.scale`, which reads the files where it works; default: `Here()`. Bits do not depend on it.
         options: passed to the method, for example `covariance="robust"`.
 
     Returns:
@@ -162,99 +141,58 @@ def regress(
     >>> bool(abs(effect.theta[-1] - np.log((0.7 / 0.3) ** 2)) < 3 * effect.standard_errors[-1])
     True
     """
-    arm = one_name(arm, treated)
+    arm, sampled = one_name(arm, treated), Drawn(cluster=cluster, weights=weights).over(drawn or Drawn())
     if isinstance(channel, Codebook):
-        chosen = {"arm": arm, "positive": positive, "cluster": cluster, "weights": weights, "strata": strata}
-        told = channel.options(formula) | {name: value for name, value in chosen.items() if value is not None}
-        told |= {"fpc": fpc, "lonely_psu": lonely_psu, "replicates": replicates, "fay": fay}
-        told |= {"replicate_kind": replicate_kind, "replicate_scale": replicate_scale}
-        told |= {"replicate_scales": replicate_scales}
-        return regress(formula, channel.table(data), method=method, missing=missing, outcome=outcome, **told, **options)
+        data, sampled = channel.table(data), sampled.over(channel.drawn)
+        channel, question = channel.asked(formula)
+        arm = question.arm if arm is None else arm
+        positive = question.positive if positive is None else positive
     rest, hidden = take_hidden(formula)
-    if fpc is not None and strata is None:
-        raise InputError(words("{fpc} is given without {strata}."), remedy=words("Name a column of {strata=…} too."))
-    again = None
-    if replicates is not None:
-        again = ReplicateWeights(replicates, replicate_kind, replicate_scale, replicate_scales, fay)
-        again.require_alone(cluster, strata, carried=not hidden and not isinstance(channel, ArmedDesign))
-    elif any(told is not None for told in (replicate_kind, replicate_scale, replicate_scales, fay)):
-        raise InputError(
-            words("what is said of {replicates} is given without them."), remedy=words("Name {replicates}.")
-        )
-    if hidden and strata is not None:
-        raise InputError(
-            words("{strata} are not offered where the hidden answer explains another."),
-            remedy=words("Take {cluster=…}, which holds without them."),
-        )
     if hidden:
-        asked = {"arm": arm, "method": method, "positive": positive, "missing": missing, "cluster": cluster}
-        return regress_on_hidden(
-            formula, rest, hidden, data, channel, **asked, weights=weights, outcome=outcome, **options
-        )
+        asked = {"arm": arm, "method": method, "positive": positive, "missing": missing}
+        return regress_on_hidden(formula, rest, hidden, data, channel, sampled, **asked, outcome=outcome, **options)
     if outcome is not None:
         raise InputError(
             words("{outcome} is {0}, and the formula has no hidden answer that explains one.", repr(outcome)),
             remedy=words("Leave {outcome} out, or write: … + hidden(column of reports)."),
         )
     arms = arms_of(channel, arm)
-    _check_choices(channel if arms is None else arms, method, hidden=isinstance(channel, ArmedDesign))
+    ways: Any = channel if arms is None else arms
+    _check_choices(ways, method, hidden=isinstance(channel, ArmedDesign))
+    if engine is not None or are_files(data):
+        from askance.scale.here import Here
+        from askance.survey.regress_files import regress_files
+
+        told = {"arm": arm, "method": method, "positive": positive, "missing": missing}
+        return regress_files(formula, data, ways, engine or Here(), sampled, **told, **options)
     beside = channel.direct if isinstance(channel, ListExperiment) else None
-    others = {"cluster": cluster, "weights": weights, "arm": arm, "strata": strata, "fpc": fpc, "direct": beside}
-    copies = [] if again is None else again.names(data, weights)
-    rows = SurveyRows.read(formula, data, missing, **others, **{f"replicates[{i}]": n for i, n in enumerate(copies)})
+    rows = SurveyRows.read(formula, data, missing, sampled, arm=arm, direct=beside)
     which = None if arms is None or arm is None else read_arms(rows.column(arm), arms, channel)
-    reports, readings = _read(rows, channel, arms, which, positive)
+    said = _read(rows, channel, ways, which, positive)
     design, x = rows.coded
     model = _model(channel, design.terms, method)
-    if strata is not None:
-        _check_strata(channel if arms is None else arms, model, fpc)
+    sampled.require_offered(model, ways)
     if model.terms != design.terms:
         raise InputError(
             f"the formula makes {shown(list(design.terms))}, without the intercept that shares of nuisances are.",
             remedy="Leave out 0 + or - 1.",
         )
-    if model.dimension > len(reports):
-        raise NotIdentifiedError(
-            f"{model.dimension} parameters cannot be estimated from {len(reports)} rows.", remedy="Leave out terms."
-        )
-    groups, layers = None if cluster is None else rows.groups(cluster), None
-    if strata is not None:
-        groups, layers = read_strata(rows, strata, cluster, fpc, lonely_psu)
-    weighting = None if weights is None else rows.weights(weights)
-    several = None if arms is None or which is None else np.array(list(arms), dtype=object)[which]
-
-    empty: Responses[Any] = Responses(channel if arms is None else arms, strata=layers)
-    evidence = empty.add(x, reports, weights=weighting, clusters=groups, arm=several)
-    # As the rows of evidence stand, arm by arm.
-    order = np.arange(len(rows)) if which is None else np.argsort(which, kind="stable")
-    if which is not None:
-        design.sort_respondents(order)
-    if again is not None:
-        table, replication = again.read(rows, copies)
-        evidence = evidence.replicated(table[order], replication)
-    fit, blame = _estimate(model, evidence, x, method, options)
-    messages = [
-        *rows.written.notes,
-        rows.on_dropped,
-        *readings,
-        *rows.on_blanks,
-        "" if weights is None else f"weighted by {weights}",
-        on_strata(evidence, strata, cluster) if strata else on_clusters(fit, evidence, cluster) if cluster else "",
-        on_replicates(fit, replicate_kind) if again is not None else "",
-        *fit.diagnostics.messages,
+    require_rows(model, rows)
+    fit, blame = _estimate(model, said.evidence(rows, x), x, method, options)
+    more = [
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
-        "" if which is None or again is not None or not isinstance(model, Softmax) else agreement_message(fit),
-        *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else ()),
+        "" if which is None or fit.evidence.replication or not isinstance(model, Softmax) else agreement_message(fit),
+        *(list_checks(fit, channel).messages if isinstance(channel, ListExperiment) else law_of(channel)),
+        on_groups(fit),
     ]
-    diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
-    named = {"design": channel.specification()} if isinstance(channel, ArmedDesign) else {}
-    return replace(fit, diagnostics=diagnostics, design=design, channel={**fit.channel, **named})
+    given = dict(channel.specification()) if isinstance(channel, ArmedDesign) else {}
+    if isinstance(model, CountMeans):  # which assume no law
+        given = {name: value for name, value in given.items() if name not in OF_LAW}
+    return replace(said.told(fit, rows, after=more), channel={**fit.channel, **({"design": given} if given else {})})
 
 
-def _estimate(
-    model: Any, evidence: Responses, x: Covariates, method: str | None, options: dict[str, Any]
-) -> tuple[Any, str]:
+def _estimate(model: Any, evidence: Any, x: Covariates, method: str | None, options: dict[str, Any]) -> tuple[Any, str]:
     """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
     if isinstance(model, CountMeans) and len(model.groups) == 1:
         return combined_fit(model, evidence), ""
@@ -278,48 +216,22 @@ def _check_choices(channel: object, method: str | None, *, hidden: bool) -> None
         one_of(method, REGRESSION_METHODS, "method", "The default is one-step.")
 
 
-def _check_strata(channel: object, model: object, fpc: str | None) -> None:
-    """Refuse methods that do not know of strata, and a correction that would take away the noise of the device."""
-    if isinstance(model, CountMeans):
-        raise InputError(
-            words("{strata} are not offered with least squares of lists."),
-            remedy=words("Take {method=marginal}, or {cluster=…} alone."),
-        )
-    designs = list(channel.values()) if isinstance(channel, Mapping) else [channel]
-    if fpc is not None and not all(isinstance(design, Direct) for design in designs):
-        raise InputError(
-            words(
-                "{fpc} is given where answers came through a device, whose noise does not shrink with the share that "
-                "was drawn; allowed: with the direct question alone."
-            ),
-            remedy=words("Leave {fpc} out: errors are then a little too large."),
-        )
-
-
-def _read(
-    rows: SurveyRows,
-    channel: SurveyDesign,
-    arms: dict[Label, FiniteChannel] | None,
-    which: AnyArray | None,
-    positive: Any,
-) -> tuple[AnyArray, list[str]]:
-    """What was said, as labels, and how values were read."""
+def _read(rows: SurveyRows, channel: SurveyDesign, ways: Any, which: AnyArray | None, positive: Any) -> Said:
+    """What was said; of lists beside a direct question, both."""
     if isinstance(channel, ListExperiment) and channel.direct is not None and which is not None:
-        return read_pairs(rows, channel, which, positive)
+        labels, readings = read_pairs(rows, channel, which, positive)
+        return Said(ways, labels, which, readings)
     column = rows.as_written(rows.parsed.answer)
     try:
-        if arms is not None and which is not None:
-            reports, readings = read_armed_reports(column, arms, which, positive)
-        else:
-            assert isinstance(channel, FiniteChannel)
-            reports, reading = read_reports(column, channel, positive)
-            readings = [reading]
+        said = Said.read(column, ways, which, positive)
     except LabelError:
-        if not isinstance(channel, ListExperiment):  # any 0/1 column holds possible counts
-            _refuse_answers_on_the_right(rows, channel if arms is None else arms)
+        if isinstance(channel, ListExperiment) and which is not None:
+            refuse_counts(column, channel, which)
+        else:  # any 0/1 column holds possible counts
+            refuse_answers_on_the_right(rows, ways)
         raise
-    _check_reports(rows.parsed, reports)
-    return reports, readings
+    _check_reports(rows.parsed, said.labels)
+    return replace(said, readings=[*said.readings, on_answers_on_the_right(rows, ways)])
 
 
 def _model(channel: SurveyDesign, terms: tuple[str, ...], method: str | None) -> Any:
@@ -341,19 +253,6 @@ def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
             f"column {name!r} holds only {only!r} ({len(reports)} rows): there is nothing to explain.",
             remedy=f"Check the column and the rows kept; for a share alone, write {name} ~ 1.",
         )
-
-
-def _refuse_answers_on_the_right(rows: SurveyRows, channel: Any) -> None:
-    """Where the left side holds no reports and a column on the right does: what is offered instead."""
-    ways = list(channel.values()) if isinstance(channel, Mapping) else [channel]
-    answer, text = rows.parsed.answer, rows.parsed.text
-    for name in rows.parsed.columns:
-        if any(holds_reports(rows.column(name), way) for way in ways):
-            raise refusal(
-                text,
-                f"{name} holds what was said, and stands right of ~. The hidden answer is what the left side names",
-                f"To explain it, write {name} ~ {answer}; to explain {answer} by it, {answer} ~ hidden({name}).",
-            )
 
 
 def _least_known(fit: RegressionFit, x: Covariates) -> str:

@@ -21,8 +21,9 @@ from askance.estimation.results.fit_table import describe_channel, notes_of
 from askance.evidence.candidates import seen_through
 from askance.formats.disk import write_whole
 from askance.formats.html_page import html_document, table_html
+from askance.models.hidden import BETWEEN, HiddenVariables
 from askance.survey.coefficient_figure import MOST_ROWS, coefficient_figure, in_words
-from askance.tables import Column, Table
+from askance.tables import Column, Kind, Table
 
 _ABOUT = (
     "What was estimated from reports that went through a survey design: the design and its probabilities, estimates "
@@ -100,7 +101,7 @@ def _facts(fit: Fit, formula: str, confidence: float) -> str:
     """Names and values, as a list that screen readers know as such."""
     facts: dict[str, str] = {
         "formula": formula,
-        "hidden": shorten(fit.model.outputs.labels) if hasattr(fit.model, "outputs") else "",
+        "hidden": _hidden(fit.model),
         "reports": f"{fit.n_observations:,}",
         "design": describe_channel(fit.channel),
         "privacy level": _level(fit.privacy_level),
@@ -115,6 +116,13 @@ def _facts(fit: Fit, formula: str, confidence: float) -> str:
     }
     items = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items() if value)
     return f"<dl>{''.join(items)}</dl>"
+
+
+def _hidden(model: Any) -> str:
+    """What is hidden, and its values; of several variables each with its own."""
+    if isinstance(model, HiddenVariables):
+        return "; ".join(f"{factor.name} ({shorten(factor.outputs.labels)})" for factor in model.factors)
+    return shorten(model.outputs.labels) if hasattr(model, "outputs") else ""
 
 
 def _number(value: float) -> str:
@@ -144,7 +152,7 @@ def _design(fit: Fit) -> Iterator[str]:
         yield from (f"<p>{escape(text)}</p>" for text in ([] if whole else _in_words(part)))
         channel = _channel(part)
         if channel is not None and max(channel.matrix.shape) <= _LARGEST_DESIGN:
-            yield table_html(_probabilities(channel))
+            yield table_html(_probabilities(channel, fit.model))
 
 
 def _in_words(specification: Mapping[str, Any]) -> list[str]:
@@ -174,10 +182,14 @@ def _channel(specification: Mapping[str, Any]) -> FiniteChannel | None:
         return None
 
 
-def _probabilities(channel: FiniteChannel) -> Table:
-    truths = [Column(str(label), "decimal", key=f"truth {label}") for label in channel.outputs.labels]
+def _probabilities(channel: FiniteChannel, model: Any) -> Table:
+    """S, with the truth in columns: of several hidden variables their values, in the order that the title names."""
+    factors = model.factors if isinstance(model, HiddenVariables) else ()
+    truth = BETWEEN.join(factor.name for factor in factors) if len(factors) > 1 else "the truth"
+    kind: Kind = "count" if bool(np.isin(channel.matrix, (0, 1)).all()) else "decimal"
+    truths = [Column(str(label), kind, key=f"truth {label}") for label in channel.outputs.labels]
     rows = [(str(o), *row) for o, row in zip(channel.observations.labels, channel.matrix.tolist(), strict=True)]
-    return Table([Column("report"), *truths], rows, title="Probability of every report, by the truth (in columns)")
+    return Table([Column("report"), *truths], rows, title=f"Probability of every report, by {truth} (in columns)")
 
 
 def _figure(fit: Fit, confidence: float) -> Iterator[str]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from askance.estimation.results.hidden_fit import HiddenFit
+from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.result_tables import percent
 from askance.survey.alternative_channels import device_probabilities
 from askance.tables import WIDTH, Column, Table, estimate_columns
@@ -55,7 +56,7 @@ def sensitivity_summary(table: Sensitivity, confidence: float) -> str:
                 text = f"{reading[line]:<{first}}{cells}".rstrip()
                 lines += [text] if text else []  # a reading without a fit has no second line
         lines.append(rule)
-    hidden = any(isinstance(scenario.fit, HiddenFit) for scenario in table.scenarios)
+    hidden = any(isinstance(scenario.fit, HiddenFit | MeansFit) for scenario in table.scenarios)
     about = "given covariates" if hidden else "for the population"
     lines.append(f"below shares: {100 * confidence:g} % intervals, {about}; below coefficients: standard errors")
     return "\n".join([*lines, *_notes(table)])

@@ -16,6 +16,7 @@ from askance._words import words
 from askance.errors import AskanceWarning, InputError, NotIdentifiedError
 from askance.estimation.outcome import Notice, tell
 from askance.models.softmax import Covariates
+from askance.survey.drawn import Drawn
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
 from askance.survey.levels import examine_levels
 from askance.survey.tables import Column, Columns, Table, complete_rows
@@ -33,6 +34,7 @@ class SurveyRows:
         written: the table as it was given.
         table: the same without blanks around texts.
         mask: which rows are complete; None: all.
+        drawn: how respondents were drawn.
         others: columns beside those of the formula: of weights, clusters, arms.
     """
 
@@ -40,30 +42,35 @@ class SurveyRows:
     written: Columns
     table: Columns
     mask: AnyArray | None
+    drawn: Drawn
     others: Sequence[str] = field(default=())
 
     @classmethod
-    def read(cls, formula: str, data: Table, missing: Literal["error", "drop"], **columns: str | None) -> SurveyRows:
+    def read(
+        cls, formula: str, data: Table, missing: Literal["error", "drop"], drawn: Drawn, **columns: str | None
+    ) -> SurveyRows:
         """The complete rows of a table.
 
         Args:
             formula: `report ~ terms`.
             data: the table.
             missing: what to do about rows with a missing value in a column that is used.
-            columns: names of columns beside those of the formula, by what they are for; None: there is none.
+            drawn: how respondents were drawn.
+            columns: names of columns beside those and those of the formula, by what they are for; None: there is none.
         """
         one_of(missing, ("error", "drop"), "missing", "The default is error.")
-        _check_names(**columns)
         written = Columns.of(data)
         table = written.trimmed()
+        columns = drawn.columns(table.names) | columns
+        _check_names(**columns)
         others = [name for name in columns.values() if name is not None]
-        _check_weights(columns.get("weights"), table)
+        _check_weights(drawn.weights, table)
         parsed = parse_formula(formula, table, leave_out=others)
         if missing == "drop":
             table = parsed.without_unlisted(table)
         mask = complete_rows(table, [parsed.answer, *parsed.columns, *others], missing)
         tell(Notice(AskanceWarning, doubt) for doubt in examine_levels(parsed, table, mask))
-        return cls(parsed, written, table, mask, others)
+        return cls(parsed, written, table, mask, drawn, others)
 
     def __len__(self) -> int:
         return len(self.table) if self.mask is None else int(self.mask.sum())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -277,6 +278,13 @@ def complete_rows(
             f"all {len(table)} rows miss some value ({told}).", remedy="Leave out the column that is mostly missing."
         )
     return np.asarray(~incomplete)
+
+
+def are_files(data: object) -> bool:
+    """Whether data are named, not given."""
+    if isinstance(data, (str, Path)):
+        return True
+    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(one, (str, Path)) for one in data)
 
 
 def unknown_column(name: str, names: Sequence[str]) -> InputError:

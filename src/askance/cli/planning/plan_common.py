@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Goals of a plan.
 GOALS = ("standard_error", "interval_width", "power")
 #: What says which test is planned.
-OF_TESTS = ("null", "alternative", "test", "questions")
+OF_TESTS = ("null", "alternative", "test", "hypotheses")
 #: What `plan` is told of them, and of what else options say.
 _OF_PLANS = (*GOALS, "n", "privacy_level", "effect", "confidence", "method", *OF_TESTS)
 #: The difference that a test is to detect, where nothing more can be said of it.
@@ -64,7 +64,7 @@ def goal_options(effect: str = _EFFECT, respondents: str = "how many are asked")
             "[default: score for shares, else wald]",
             Choice(["score", "wald", "exact"]),
         ),
-        option("--questions M", "so many tests share the false alarms", WholeNumber(1, 10**6), default=1),
+        option("--hypotheses M", "so many tests share the false alarms", WholeNumber(1, 10**6), default=1),
         confidence_option("confidence of intervals; tests raise a false alarm in the rest"),
         option("--plot FILE", "draw the plan (.png, .svg, .pdf)", PICTURE),
         option("--text", "print a paragraph for a preregistration instead of the table, for every design"),

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-import askance as lib
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, JSON, confidence_option
+from askance.cli.shared.options import FILE, JSON, confidence_option, option
 from askance.cli.shared.printing import show
 from askance.cli.shared.progress import working
 from askance.cli.survey.saved_fits import TABLE_OPTION, keep_table, read_fit
@@ -18,14 +17,19 @@ from askance.errors import InputError
 @command(
     "predict",
     "Probabilities of the hidden answer for new rows, from a saved fit.",
-    examples=["askance predict survey.fit new.csv", "askance predict survey.fit new.csv --table predicted.csv"],
+    examples=[
+        "askance predict survey.fit new.csv",
+        "askance predict survey.fit new.csv --table predicted.csv",
+        "askance predict votes.fit new.csv --outcome",
+    ],
 )
 @click.argument("fit", type=FILE)
 @click.argument("data", type=FILE)
 @confidence_option()
+@option("--outcome", "what the hidden answer explains instead, where the formula of the fit has hidden(COLUMN)")
 @TABLE_OPTION
 @JSON
-def predict_command(fit: Path, data: Path, confidence: float, table: Path | None) -> None:
+def predict_command(fit: Path, data: Path, confidence: float, table: Path | None, *, outcome: bool) -> None:
     """Predict the hidden answer of every row of the table DATA by the fit in the file FIT (of `askance fit --save`).
 
     DATA has the columns of the formula, as for `askance fit`; what the fit never saw is refused. Rows are counted
@@ -35,8 +39,9 @@ def predict_command(fit: Path, data: Path, confidence: float, table: Path | None
 
     with working() as doing:
         saved = read_fit(fit)
-        saved = saved.trait if isinstance(saved, lib.HiddenFit) else saved
-        if not isinstance(saved, lib.RegressionFit):
+        if outcome and not hasattr(saved, "predict_outcome"):
+            raise InputError(f"--outcome is given, and {fit} has no outcome.", remedy="Leave it out.")
+        if not hasattr(saved, "trait"):
             raise InputError(
                 f"{fit} is a fit that predicts no rows of a table; allowed: one of a formula.",
                 remedy="Fit with `askance fit`.",
@@ -44,6 +49,7 @@ def predict_command(fit: Path, data: Path, confidence: float, table: Path | None
         doing(f"reading {data}")
         rows = read_table(data)
         doing(f"predicting {len(rows):,} rows")
-        result = saved.predict(rows, confidence)
+        law = saved.predict_outcome if outcome else saved.trait.predict
+        result = law(rows, confidence=confidence)
         keep_table(result, table)
     show(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import askance as lib
 from askance._checks import one_of
 from askance.channels import registry
 from askance.cli.devices.channel_options import build_from_flags, flag
-from askance.cli.shared.errors import the_one
+from askance.cli.shared.errors import OF_DESIGN, notes_in_flags, the_one
 from askance.cli.shared.options import (
     FILE,
     NUMBER,
@@ -27,11 +28,15 @@ from askance.cli.shared.options import (
 from askance.errors import InputError
 from askance.models.outcome import FAMILIES
 
+# How respondents were drawn: the fields of `Drawn`.
+_DRAWN = (
+    *("weights", "cluster", "strata", "fpc", "lonely_psu"),
+    *("replicates", "replicate_kind", "replicate_scale", "replicate_scales", "fay"),
+)
 # The flags of these commands themselves; a parameter of a design with such a name is written --design-NAME.
 _OWN = {
-    *("formula", "design", "channel", "method", "positive", "missing", "cluster", "weights"),
-    *("strata", "fpc", "lonely_psu"),
-    *("replicates", "replicate_kind", "replicate_scale", "replicate_scales", "fay"),
+    *_DRAWN,
+    *("formula", "design", "channel", "method", "positive", "missing"),
     *("confidence", "save", "plot", "json", "help", "share", "behaviour", "bias", "coefficient"),
     *("by", "table", "effects", "contrasts", "refuse_as", "designs", "arm", "outcome", "treated"),
     *("source", "no_labels", "codebook", "refused", "refused_share"),
@@ -44,6 +49,22 @@ _METHODS = {
     "supervised": "where the truth was told (--design direct)",
     "linear": "of lists, the difference in means given covariates",
     "least-squares": "of lists, logistic means",
+}
+# What designs are called in rr, RRreg and list, without capitals.
+_IN_R = {
+    "forced-known": "forced-response",
+    "fr": "forced-response",
+    "mirrored": "warner",
+    "disguised": "disguised-response",
+    "unrelated-known": "unrelated-question",
+    "uqtknown": "unrelated-question",
+    "uqtunknown": "unrelated-question-unknown",
+    "cdm": "cheating-detection",
+    "cdmsym": "cheating-detection",
+    "sld": "stochastic-lie-detector",
+    "custom": "matrix",
+    "list": "list-experiment",
+    "ictreg": "list-experiment",
 }
 #: The section of the help with the parameters of all designs.
 DESIGN_SECTION = "Parameters of the design; `askance channels DESIGN` explains them"
@@ -60,7 +81,7 @@ def _design_flag(name: str) -> str:
 
 
 def _argument(name: str) -> str:
-    return f"of_design_{name}"
+    return f"{OF_DESIGN}{name}"
 
 
 def _design_options(command: Function) -> Function:
@@ -152,10 +173,12 @@ def fit_survey(doing: Callable[[str], None], **flags: Any) -> Any:
     design = {name.removeprefix(_argument("")): text for name, text in values.items() if text is not None}
     files = {name: flags.pop(name) for name in ("channel", "designs", "codebook")}
     channel: Any = _read_design(flags.pop("design"), files, design)
+    drawn = lib.Drawn(**{name: flags.pop(name) for name in _DRAWN})
     doing(f"reading {data}")
     table = read_table(data, source=flags.pop("source"), labels=not flags.pop("no_labels"))
     doing(f"fitting {len(table):,} rows")
-    return lib.regress(formula, table, channel, **flags)
+    fit = lib.regress(formula, table, channel, drawn=drawn, **flags)
+    return replace(fit, diagnostics=replace(fit.diagnostics, messages=notes_in_flags(fit.diagnostics.messages)))
 
 
 def _read_design(kind: str | None, files: dict[str, Path | None], texts: dict[str, str]) -> Any:
@@ -175,7 +198,9 @@ def _read_design(kind: str | None, files: dict[str, Path | None], texts: dict[st
             )
         readers = {"channel": read_answer_channel, "designs": read_designs, "codebook": read_codebook}
         return readers[source](file)
-    entry = registry.entry(one_of(kind, designs, "--design", "See `askance channels`."))
+    name = _IN_R.get(str(kind).lower(), str(kind).lower())
+    here = f"What R's packages call {kind} is {name} here; see `askance channels {name}`."
+    entry = registry.entry(one_of(kind, designs, "--design", here if name in designs else "See `askance channels`."))
     known = {parameter.name: parameter for parameter in entry.parameters}
     foreign = [_design_flag(name) for name in texts if name not in known]
     if foreign:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from askance.cli.shared.errors import the_one
+from askance.cli.shared.errors import notes_in_flags, the_one
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, NAMES, option
 from askance.cli.shared.printing import show
@@ -47,5 +48,6 @@ def test_command(fit: Path, zero: list[str] | None, against: Path | None, table:
                 remedy="Test parameters by --zero.",
             )
         result = full.likelihood_ratio_test(restricted)
+        result = replace(result, notes=notes_in_flags(result.notes))
     keep_table(result, table)
     show(result)

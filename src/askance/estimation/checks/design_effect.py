@@ -79,13 +79,17 @@ class DesignEffectTest(Tabulated):
         )
 
 
-def design_effect_test(control: Sequence[int], treated: Sequence[int], trait: str = "trait") -> DesignEffectTest:
+def design_effect_test(
+    control: Sequence[float], treated: Sequence[float], trait: str = "trait", spread: FloatArray | None = None
+) -> DesignEffectTest:
     """The test, from how often every count was said.
 
     Args:
         control: of 0 … J items, by those without the sensitive item.
         treated: of 0 … J + 1 items, by those with it.
         trait: what the list is about.
+        spread: covariance of F₀ and F₁ at 0 … J, shape (2J + 2, 2J + 2), where people have weights, by which they are
+            counted, or stand in clusters; default: that of people who were drawn one by one.
 
     >>> design_effect_test([25, 50, 25], [22, 47, 28, 3]).shares.round(3)
     array([0.03, 0.06, 0.03, 0.22, 0.44, 0.22])
@@ -93,38 +97,54 @@ def design_effect_test(control: Sequence[int], treated: Sequence[int], trait: st
     >>> test.p_value < 0.001
     True
     """
-    counts: list[IntArray] = [np.asarray(control), np.asarray(treated)]
-    n0, n1 = (int(part.sum()) for part in counts)
-    F0, F1 = (np.cumsum(part) / part.sum() for part in counts)
-    J, below = len(control) - 1, np.append(0.0, np.cumsum(control) / n0)[:-1]
+    J, n0, n1 = len(control) - 1, float(np.sum(control)), float(np.sum(treated))
+    F = np.concatenate([np.cumsum(control) / n0, np.cumsum(treated)[: J + 1] / n1])
+    whole = _of_people(F[: J + 1], n0, F[J + 1 :], n1) if spread is None else spread
+    one, before = np.eye(J + 1), np.eye(J + 1, k=-1)
     tested, shares, errors = [], [], []
-    for upper, lower, cells in ((F0, F1[: J + 1], slice(0, J)), (F1[: J + 1], below, slice(1, J + 1))):
-        sizes = (n0, n1) if upper is F0 else (n1, n0)
-        spread = _spread(upper, sizes[0]) + _spread(lower, sizes[1])
-        shares.append(upper - lower)
-        errors.append(np.sqrt(np.diag(spread)))
-        welch = [_welch(upper[j], sizes[0], lower[j], sizes[1]) for j in range(J + 1)]
-        tested.append(((upper - lower)[cells], spread[cells, cells], np.array(welch)[cells]))
+    # Yes: F₀ − F₁, without its last cell; no: F₁ less F₀ one before, without its first.
+    for turn, cells in ((np.hstack([one, -one]), slice(0, J)), (np.hstack([-before, one]), slice(1, J + 1))):
+        share, own = turn @ F, turn @ whole @ turn.T
+        shares.append(share)
+        errors.append(np.sqrt(np.diag(own)))
+        tested.append((share[cells], own[cells, cells], _one_by_one(share, own, turn, F, (n0, n1), spread)[cells]))
     # How much one person's count varies is not seen, so that nothing can be said against the hypothesis.
     tested = tested if min(n0, n1) > 1 else []
-    chosen, whole = ([1.0, *(_set_p_value(*part, n0 + n1, selected) for part in tested)] for selected in (True, False))
+    selected, every = ([1.0, *(_set_p_value(*part, n0 + n1, some) for part in tested)] for some in (True, False))
     return DesignEffectTest(
         ("yes",) * (J + 1) + ("no",) * (J + 1),
         tuple(range(J + 1)) * 2,
         np.concatenate(shares),
         np.concatenate(errors),
-        min(1.0, 2 * min(chosen)),
-        min(1.0, 2 * min(whole)),
+        min(1.0, 2 * min(selected)),
+        min(1.0, 2 * min(every)),
         trait,
     )
 
 
-def _spread(F: FloatArray, n: int) -> FloatArray:
-    """Covariance of an empirical distribution function, (min(F, F′) − F F′) / n."""
-    return np.asarray((np.minimum.outer(F, F) - np.outer(F, F)) / n)
+def _of_people(F0: FloatArray, n0: float, F1: FloatArray, n1: float) -> FloatArray:
+    """Covariance of two empirical distribution functions, (min(F, F′) − F F′) / n each."""
+    size = len(F0)
+    result = np.zeros((2 * size, 2 * size))
+    for place, F, n in ((slice(0, size), F0, n0), (slice(size, None), F1, n1)):
+        result[place, place] = (np.minimum.outer(F, F) - np.outer(F, F)) / n
+    return result
 
 
-def _welch(upper: float, n: int, lower: float, m: int) -> float:
+def _one_by_one(
+    share: FloatArray, spread: FloatArray, turn: FloatArray, F: FloatArray, n: tuple[float, float], given: Any
+) -> FloatArray:
+    """P of one-sided tests that a share is not below 0: Welch's t, or normal where a spread was given."""
+    from scipy.special import ndtr
+
+    error = np.sqrt(np.diag(spread))
+    if given is not None:
+        return np.where(error > 0, ndtr(share / np.where(error > 0, error, 1.0)), 1.0)
+    upper, lower, sizes = turn.clip(0) @ F, (-turn).clip(0) @ F, n if turn[0, 0] > 0 else n[::-1]
+    return np.array([_welch(a, sizes[0], b, sizes[1]) for a, b in zip(upper.tolist(), lower.tolist(), strict=True)])
+
+
+def _welch(upper: float, n: float, lower: float, m: float) -> float:
     """P of Welch's one-sided t-test that a share is not below another; 1 where neither varies, or one cannot."""
     from scipy.special import stdtr
 
@@ -137,7 +157,7 @@ def _welch(upper: float, n: int, lower: float, m: int) -> float:
     return float(stdtr(freedom, (upper - lower) / math.sqrt(parts.sum())))
 
 
-def _set_p_value(shares: FloatArray, spread: FloatArray, welch: FloatArray, n: int, selected: bool) -> float:
+def _set_p_value(shares: FloatArray, spread: FloatArray, welch: FloatArray, n: float, selected: bool) -> float:
     """P that shares of at least 0 are estimated so far below it: a mixture of χ² distributions; 1 without cells."""
     from scipy.optimize import nnls
     from scipy.special import chdtrc

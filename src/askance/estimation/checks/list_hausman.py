@@ -8,13 +8,10 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance.design.covariances import invert_information
-from askance.estimation.checks.hausman import HausmanTest
+from askance.estimation.checks.hausman import HausmanTest, against_zero
 from askance.estimation.problems.conditional import Block, times
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 from askance.estimation.problems.means_problem import MeansProblem
-
-# Directions in which both estimates differ by less than this share of their errors are the same by construction.
-_SAME = 1e-6
 
 
 class MeansAndLikelihood(NamedTuple):
@@ -41,8 +38,6 @@ def means_and_likelihood(
         means: of the same evidence, linear.
         delta: its estimate.
     """
-    from scipy.special import chdtrc
-
     sizes = zip(means.model.variables, means.model.sizes, strict=True)
     parts = [_Projection(problem, theta, means, name) for name, size in sizes if size == 1]
     places = np.concatenate([np.arange(part.own.start, part.own.stop) for part in parts])
@@ -56,14 +51,9 @@ def means_and_likelihood(
         return np.asarray(np.hstack([part.influence(block, at, own) for part in parts]) - linear)
 
     difference = np.concatenate([part.pi for part in parts]) - delta[places]
-    covariance = problem.spread(influence) / n
+    spread = problem.spread(influence)
     size = np.sqrt(np.diag(inverse @ means.score_covariance(means.rows, delta, 0) @ inverse.T) / n)
-    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
-    told = values > _SAME**2
-    statistic, freedom = float((((difference / size) @ vectors)[told] ** 2 / values[told]).sum()), int(told.sum())
-    test = HausmanTest(
-        difference, covariance, statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0
-    )
+    test = against_zero(difference, np.asarray(spread.squares / n), size, spread.freedom)
     averages = tuple(float(part.mean_z @ delta[part.own]) for part in parts)
     return MeansAndLikelihood(test, tuple(part.average for part in parts), averages)
 

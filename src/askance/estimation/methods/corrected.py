@@ -8,12 +8,13 @@ from typing import Literal
 import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
+from askance._kernels.softmax_pass import OBSERVED
 from askance.errors import ConvergenceWarning, InputError, NotIdentifiedError
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.outcome import Diagnostics, Notice, Outcome
-from askance.estimation.problems.conditional import Block
+from askance.estimation.problems.conditional import Block, weighted
 from askance.estimation.problems.corrected_score import StackedOutcomes
-from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
+from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.solvers.newton import newton
 from askance.evidence.responses import Responses
 from askance.models.hidden import HiddenVariables
@@ -42,7 +43,7 @@ def fit_corrected(
     score = StackedOutcomes.corrected(problem)
     start = newton(score.unaware(), np.zeros(score.place.stop - score.place.start), score.standard)
     end = newton(score, start.theta, score.standard)
-    alone = _alone(problem)
+    alone = without_outcomes(problem)
     hidden = fit_marginal(alone, starts=starts)
     theta = np.concatenate([hidden.theta, end.theta])
     n, inner = problem.n_observations, alone.model
@@ -55,28 +56,40 @@ def fit_corrected(
     )
     bread[score.place, score.place] = score.bread(end.theta)
 
+    def alone_of(block: Block) -> Block:
+        return replace(block, x=block.x[:, : len(inner.terms)])
+
     def stacked(block: Block) -> FloatArray:
-        at = HiddenPass(inner, hidden.theta, block.x[:, : len(inner.terms)])
-        own = at.scores(at.posterior(block.S[block.codes])[0])
+        own = -alone.scores(replace(alone_of(block), weights=None), hidden.theta, OBSERVED)
         return np.hstack([own, score.scores(block, end.theta)])
 
+    def working(block: Block) -> tuple[FloatArray, ...]:
+        """Products of the stacked scores, whose law is not known, and their slopes."""
+        own, slopes = stacked(block), np.zeros((model.dimension,) * 2)
+        slopes[: inner.dimension, : inner.dimension] = alone.row_information(alone_of(block), hidden.theta, OBSERVED)
+        slopes[score.place, score.place] = score.slopes(block, end.theta)
+        return own.T @ weighted(block, own), slopes
+
+    # What a weak prior holds has no spread to be made larger.
+    spread = problem.spread(stacked, None if hidden.diagnostics.repaired else working)
     notices = (*problem.robust_notices, *hidden.notices)
     if not end.converged:
         notices += (Notice(ConvergenceWarning, f"the corrected score stopped after {end.iterations} steps"),)
     return Outcome(
         theta=theta,
-        covariance=np.asarray(bread @ problem.spread(stacked) @ bread.T / n),
+        covariance=np.asarray(bread @ spread.squares @ bread.T / n),
         method="moments",
         covariance_kind="robust",
+        freedom=spread.freedom,
         converged=end.converged and hidden.converged,
         diagnostics=Diagnostics(end.iterations, hidden.diagnostics.repaired, messages=hidden.diagnostics.messages),
         notices=notices,
     )
 
 
-def _alone(problem: HiddenProblem) -> HiddenProblem:
+def without_outcomes(problem: HiddenProblem) -> HiddenProblem:
     """What is hidden, from reports without outcomes."""
     covariates, evidence = problem.model.covariates, problem.evidence
     model = HiddenVariables(problem.model.factors, covariates=covariates)
     chunks = [replace(chunk, x=chunk.x[:, : len(covariates)]) for chunk in evidence.chunks]
-    return HiddenProblem(model, Responses(evidence.arms, chunks))
+    return HiddenProblem(model, Responses(evidence.arms, chunks, strata=evidence.strata))

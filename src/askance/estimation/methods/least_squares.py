@@ -34,9 +34,9 @@ def fit_least_squares(problem: MeansProblem, *, covariance: CovarianceKind | Non
         )
         theta = errors.whole(ends[-1].theta)
         gone += [names[-1]] if ends[-1].escaped else []
-    spread = np.full((len(theta), len(theta)), np.nan)
+    spread, freedom = np.full((len(theta), len(theta)), np.nan), None
     if not gone:
-        inverse = problem.inverse(theta)
+        inverse, freedom = problem.inverse(theta), problem.freedom(problem.rows, theta, 0)
         spread = np.asarray(inverse @ problem.score_covariance(problem.rows, theta, 0) @ inverse.T / n)
     text = _RAN_OFF.format(" and ".join(gone)) if gone else ""
     converged = all(end.converged for end in ends)
@@ -46,6 +46,7 @@ def fit_least_squares(problem: MeansProblem, *, covariance: CovarianceKind | Non
         covariance=spread,
         method="linear" if model.link == "linear" else "least-squares",
         covariance_kind="none" if gone else "robust",
+        freedom=freedom,
         converged=converged,
         diagnostics=Diagnostics(sum(end.iterations for end in ends), messages=(text,) if text else ()),
         notices=problem.robust_notices if converged else (*problem.robust_notices, *notices),

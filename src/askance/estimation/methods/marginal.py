@@ -27,6 +27,7 @@ from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.protocols import CovarianceKind, Problem, zeros
 from askance.estimation.solvers.lbfgs import minimise
 from askance.estimation.solvers.newton import Solution, newton
+from askance.estimation.solvers.together import AtMany, climb_together
 
 #: How one start is climbed from.
 Solver: TypeAlias = Literal["newton", "em", "lbfgs"]
@@ -34,8 +35,9 @@ _Climb: TypeAlias = Callable[[Problem, FloatArray], Solution]
 
 # Two ends are the same maximum when their distributions differ by less than this in every output.
 _SAME_MAXIMUM = 1e-4
-# Maxima of a sample are where the search in all rows begins: it is left at this squared decrement.
-_ROUGH = 1e-8
+# Maxima of a sample are where the search in all rows begins: it is left at this squared decrement, and ends that
+# differ by less than the second are the same maximum.
+_ROUGH, _ABOUT_THE_SAME = 1e-4, 1e-2
 _ESCAPE_MESSAGE = (
     "the likelihood keeps growing, or stays flat, as θ runs off to infinity (some outputs look impossible); θ is the "
     "posterior mode under a weak prior, and intervals describe that posterior"
@@ -72,8 +74,8 @@ def fit_marginal(
     sample = problem.exploration()
     points = _starting_points(problem, sample, starts, rng)
     _require_identified(problem, sample)
-    if isinstance(starts, (int, np.integer)) and sample is not problem:
-        points = _explored(sample, points, _SOLVERS[solver])
+    if isinstance(starts, (int, np.integer)):
+        points = _explored(problem, sample, points, solver)
     ends = [_SOLVERS[solver](problem, point) for point in points]
     finite = [end for end in ends if not end.escaped]
     spread = _covariance_without_prior(problem, ends, kind, prior_scale)
@@ -135,7 +137,7 @@ def _starting_points(
 ) -> list[FloatArray]:
     """θ = 0, the moment estimate of the sample if there is one, what the problem says, and random points; or what came.
 
-    Random points are three log-odds wide.
+    Random points are three log-odds wide: so are their sums over the covariates of a row.
     """
     dimension = len(problem.parameter_names)
     if not isinstance(starts, (int, np.integer)):
@@ -148,7 +150,7 @@ def _starting_points(
     points = [zeros(problem)]
     with suppress(NotIdentifiedError):  # no unbiased β: the likelihood may identify θ all the same
         points.append(fit_moments(sample).theta)
-    drawn = generator.normal(scale=3.0, size=(count, dimension))
+    drawn = generator.normal(scale=3.0 / np.sqrt(problem.n_terms), size=(count, dimension))
     return [*points, *problem.guesses(), *(problem.standard.to_parameters(point) for point in drawn)]
 
 
@@ -177,18 +179,28 @@ def _require_identified(problem: Problem, sample: Problem) -> None:
     raise refusal
 
 
-def _explored(sample: Problem, points: list[FloatArray], climb: _Climb) -> list[FloatArray]:
-    """Where there are many rows: look for maxima in a thinned sample, and climb from one point per maximum."""
-    rough: _Climb = partial(climb_newton, tolerance=_ROUGH) if climb is climb_newton else climb
-    ends = [rough(sample, point) for point in points]
+def _explored(problem: Problem, sample: Problem, points: list[FloatArray], solver: Solver) -> list[FloatArray]:
+    """Where it saves time: look for maxima roughly, and climb from one point per maximum."""
+    likelihood = sample.likelihood()
     chosen = min(1, len(points) - 1)  # the moment estimate, where there is one
-    others = [
-        np.array(maximum.theta)
-        for maximum in _distinct(sample, ends, None)
-        if sample.distance(np.array(maximum.theta), ends[chosen].theta) > _SAME_MAXIMUM
-    ]
-    first = ends[chosen].theta if ends[chosen].converged else points[chosen]
-    return [first, *others]
+    if solver == "newton" and isinstance(likelihood, AtMany):
+        ends = climb_together(likelihood, np.array(points), sample.standard, _ROUGH)
+        return _apart(sample, [ends[chosen], *ends])
+    if sample is problem:
+        return points
+    rough: _Climb = partial(climb_newton, tolerance=_ROUGH) if solver == "newton" else _SOLVERS[solver]
+    found = [rough(sample, point) for point in points]
+    first = found[chosen].theta if found[chosen].converged else points[chosen]
+    return _apart(sample, [first, *(np.array(maximum.theta) for maximum in _distinct(sample, found, None))])
+
+
+def _apart(problem: Problem, points: list[FloatArray]) -> list[FloatArray]:
+    """Of points that are about the same the first."""
+    kept: list[FloatArray] = []
+    for point in points:
+        if all(problem.distance(other, point) > _ABOUT_THE_SAME for other in kept):
+            kept.append(point)
+    return kept
 
 
 def _distinct(problem: Problem, ends: list[Solution], prior_scale: float | None) -> tuple[LocalMaximum, ...]:

@@ -94,13 +94,13 @@ def _descend(
 
 def _second_moments(problem: ResponsesProblem) -> FloatArray:
     """Ê x_j² for every parameter, shape (d,)."""
-
-    def squares(block: Block) -> tuple[FloatArray, ...]:
-        square = block.x**2 if isinstance(block.x, np.ndarray) else block.x.multiply(block.x)
-        ones = np.ones(len(block.codes)) if block.weights is None else block.weights
-        return (np.asarray(square.T @ ones).ravel(),)
-
     with np.errstate(over="ignore", under="ignore"):
-        means = problem.rows.total(squares)[0] / problem.rows.total_weight
+        means = problem.rows.total(_squares)[0] / problem.rows.total_weight
     require_sizes(problem.rows, problem.model, means, zeros=True)
     return np.tile(means, problem.rows.n_free)
+
+
+def _squares(block: Block) -> tuple[FloatArray, ...]:
+    square = block.x**2 if isinstance(block.x, np.ndarray) else block.x.multiply(block.x)
+    ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+    return (np.asarray(square.T @ ones).ravel(),)

@@ -78,13 +78,13 @@ class Basis:
 
 @dataclass(frozen=True)
 class BasisEstimate:
-    """An estimate in a basis: θ̃, shape (d,), its covariance, shape (d, d), and how well that is known.
+    """An estimate in a basis, None for x as it is: θ̃ (d,), its covariance (d, d), and how well that is known.
 
     Where covariates are far from 0, variances of the coefficients are so large, and so correlated, that their digits no
     longer say how sure a prediction is: these do.
     """
 
-    basis: Basis
+    basis: Basis | None
     theta: FloatArray
     covariance: FloatArray
     freedom: Freedom | None = None

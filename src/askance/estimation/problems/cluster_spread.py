@@ -7,6 +7,10 @@ Of every cluster g there is its score s_g at θ̂, shape (d,), and its informati
 which is unbiased if Cov s_g = J_g: the scores at θ̂ are smaller than those at the truth, because θ̂ was fitted to them.
 For least squares this is CR2 of Bell and McCaffrey, since Xᵀ f(X M Xᵀ) = f(XᵀX M) Xᵀ. In coordinates in which M = I,
 where J_g becomes K_g and Σ K_g = I, everything is symmetric: s_g* = (I − K_g)^(−1/2) s_g.
+
+Equations that are no scores have slopes A_g = −∂s_g/∂θ beside the J_g that is their covariance under the working model.
+With D_g what A_g (Σ A)⁻¹ becomes in these coordinates, Cov ŝ_g = K_g − D_g K_g − K_g D_gᵀ + D_g D_gᵀ, and
+s_g* = B_g s_g where B_g Cov(ŝ_g) B_gᵀ = K_g: the same where A = J.
 """
 
 from __future__ import annotations
@@ -22,8 +26,10 @@ from askance.estimation.freedom import Freedom, freedom_of
 MOST_CLUSTERS = 1_000
 # With more parameters than this, the degrees of freedom are the number of clusters less 1: Q has the fourth power.
 _MOST_PAIRED = 30
-# Eigenvalues of I − K below this are 0: of that direction the cluster knows everything, and its score there is 0.
+# Of a direction of which so little is left the cluster knows everything, and its score there is 0.
 _ALONE = 1e-8
+# Of a direction of which it tells less than this share a cluster tells nothing.
+_NOTHING = 1e-10
 
 
 class ClusterSpread(NamedTuple):
@@ -33,23 +39,49 @@ class ClusterSpread(NamedTuple):
     freedom: Freedom | None
 
 
-def cluster_spread(scores: FloatArray, informations: FloatArray) -> ClusterSpread:
+def cluster_spread(scores: FloatArray, informations: FloatArray, slopes: FloatArray | None = None) -> ClusterSpread:
     """CR2 from the scores, shape (G, d), and informations, shape (G, d, d), of the clusters.
+
+    Args:
+        scores: s_g.
+        informations: J_g; of equations that are no scores their covariances, if rows of a cluster were independent.
+        slopes: A_g of such equations, shape (G, d, d); None: J_g.
 
     >>> few = cluster_spread(np.array([[1.0], [-3.0], [2.0]]), np.ones((3, 1, 1)))  # a mean of three clusters
     >>> float(few.squares[0, 0].round(6)), few.freedom.of(np.ones(1)).round(6).tolist()  # 14 · 3/2
     (21.0, 2.0)
     """
     lower = np.linalg.cholesky(informations.sum(axis=0))
-    inverse = np.linalg.inv(lower)  # M = inverseᵀ inverse
-    shares = inverse @ informations @ inverse.T  # K
-    values, vectors = np.linalg.eigh((shares + shares.transpose(0, 2, 1)) / 2)
-    left = 1.0 - values
-    usable = left > _ALONE
-    safe = np.where(usable, left, 1.0)
-    whitened = np.einsum("gji,gj->gi", vectors, scores @ inverse.T)
-    adjusted = np.einsum("gij,gj->gi", vectors, whitened * usable / np.sqrt(safe)) @ lower.T
-    return ClusterSpread(np.asarray(adjusted.T @ adjusted), _freedom(values, usable / safe, vectors, inverse.T))
+    inverse = np.linalg.inv(lower)
+    K = _symmetric(inverse @ informations @ inverse.T)
+    root = inverse.T if slopes is None else np.linalg.solve(slopes.sum(axis=0), lower)
+    D = K if slopes is None else inverse @ slopes @ root
+    B = _adjustments(K, D)
+    adjusted = np.einsum("gij,gj->gi", B, scores @ inverse.T) @ lower.T
+    return ClusterSpread(np.asarray(adjusted.T @ adjusted), _freedom(K, None if slopes is None else D, B, root))
+
+
+def _adjustments(K: FloatArray, D: FloatArray) -> FloatArray:
+    """B of every cluster, shape (G, d, d), with B Cov(ŝ) Bᵀ = K but for what a cluster alone tells of."""
+    left = _transposed(D)
+    after = _symmetric(K - D @ K - K @ left + D @ left)
+    values, vectors = np.linalg.eigh(K)
+    told = values > _NOTHING
+    size = np.sqrt(np.where(told, values, 1.0))
+    white, back = vectors * (told / size)[:, None, :], vectors * (told * size)[:, None, :]
+    share, turn = np.linalg.eigh(_symmetric(_transposed(white) @ after @ white))  # I − K, where D is K
+    usable = share > _ALONE
+    gains = turn * (usable / np.sqrt(np.where(usable, share, 1.0)))[:, None, :] @ _transposed(turn)
+    silent = vectors * (~told)[:, None, :] @ _transposed(vectors)
+    return np.asarray(back @ gains @ _transposed(white) + silent)
+
+
+def _transposed(matrices: FloatArray) -> FloatArray:
+    return matrices.transpose(0, 2, 1)
+
+
+def _symmetric(matrices: FloatArray) -> FloatArray:
+    return np.asarray((matrices + _transposed(matrices)) / 2)
 
 
 def mean_spread(weights: FloatArray) -> tuple[FloatArray, float]:
@@ -67,21 +99,22 @@ def mean_spread(weights: FloatArray) -> tuple[FloatArray, float]:
     return 1.0 / np.sqrt(np.where(left > _ALONE, left, np.nan)), float(freedom_of(spread.freedom, np.ones(1)))
 
 
-def _freedom(values: FloatArray, gains: FloatArray, vectors: FloatArray, root: FloatArray) -> Freedom:
-    """From the eigenvalues of all K (G, d), the squared factors on scores (G, d) and the eigenvectors (G, d, d).
+def _freedom(K: FloatArray, D: FloatArray | None, B: FloatArray, root: FloatArray) -> Freedom:
+    """From K, D (None: K) and B of all clusters, shape (G, d, d) each.
 
-    With B = (I − K)^(−1/2): P_gh between contrasts u and v is δ_gh uᵀE_g v − uᵀC_g C_h v, E = B K B and C = B K.
+    P_gh between contrasts u and v is uᵀ(δ_gh E_g − N_gh)v with E = B K Bᵀ and, for X = B D and Y = B K,
+    N_gh = Y_g X_hᵀ + X_g (Y_h − X_h)ᵀ; it is X_g X_hᵀ where D is K.
     """
-    count, d = values.shape
+    count, d = K.shape[:2]
     if d > _MOST_PAIRED:
         return Freedom(count - 1.0)
-    transposed = vectors.transpose(0, 2, 1)
-    E = vectors * (values * gains)[:, None, :] @ transposed
-    C = vectors * (values * np.sqrt(gains))[:, None, :] @ transposed
-    own = (C @ C).reshape(count, -1)
-    flat = E.reshape(count, -1)
+    Y, E = B @ K, B @ K @ _transposed(B)
+    F, G = Y, Y
+    if D is not None:
+        F, G = np.concatenate([Y, B @ D], axis=2), np.concatenate([B @ D, Y - B @ D], axis=2)
+    N = F @ _transposed(G)
+    own, flat = N.reshape(count, -1), E.reshape(count, -1)
     pairs = flat.T @ flat - flat.T @ own - own.T @ flat
-    Z = (C.reshape(count, -1).T @ C.reshape(count, -1)).reshape(d, d, d, d)  # Σ C_ia C_bl
-    crossed = np.einsum("iabl,ajkb->ijkl", Z, Z, optimize=True)
-    trace = np.asarray((E - C @ C).sum(axis=0))
-    return Freedom(count - 1.0, root, trace, pairs.reshape(d, d, d, d) + crossed)
+    left, right = (np.einsum("gia,glb->ilab", part, part, optimize=True).reshape(d * d, -1) for part in (F, G))
+    crossed = (left @ right.T).reshape(d, d, d, d).transpose(0, 2, 3, 1)  # Σ N_gh,ij N_gh,lk, from i, l, j, k
+    return Freedom(count - 1.0, root, np.asarray((E - N).sum(axis=0)), pairs.reshape(d, d, d, d) + crossed)

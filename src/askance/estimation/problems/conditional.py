@@ -8,23 +8,24 @@ outputs are summed by `softmax_pass`, which has the words for T and V; everythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from askance._arrays import CodeArray, FloatArray, IntArray
+from askance._arrays import AnyArray, CodeArray, FloatArray, IntArray
 from askance._kernels import softmax_pass
 from askance._kernels.softmax_pass import EXPECTED, FLAT, NOTHING, OBSERVED, POSTERIOR, PRIOR, SQUARED, TARGET, plain
 from askance.channels.finite import FiniteChannel
 from askance.design.conditional_covariances import report_information
 from askance.estimation.problems.basis import Basis
 from askance.evidence.chunks import Chunk
-from askance.evidence.responses import Responses, in_proportion
-from askance.evidence.totals import add, total
+from askance.evidence.held import HeldResponses
+from askance.evidence.responses import Responses
+from askance.evidence.totals import Keyed, add, merge_keyed, total
 from askance.models.softmax import Covariates
 
 #: (Block, P) → curvature of every row: (n,) when K = 1, else (n, K, K).
@@ -37,7 +38,7 @@ COMPILED_FROM = 500_000
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, which rows they are, and `squares`.
+    """Some rows: covariates (n, p), codes (n,), weights (n,) or None for ones, `squares`, and labels of clusters.
 
     `squares` are what squared scores count with: multiplicity times squared sampling weight. Collapsed rows are many
     equal reports, weighted ones a single report that counts more. `S` (k, m) says how the reports came about, `targets`
@@ -49,12 +50,64 @@ class Block:
     x: Covariates
     codes: CodeArray
     weights: FloatArray | None
-    rows: slice
     squares: FloatArray | None
+    clusters: AnyArray | None
     S: FloatArray
     part: int = 0
     targets: FloatArray | None = None
     has_law: bool = True
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What makes blocks of chunks: small, so that it travels to where the rows are.
+
+    Attributes:
+        tables: by fingerprint of the channel, and by arm, the place among channels, S and whether it is a law.
+        exponent: sampling weights are counted in units of 2 to this,
+        scale: and then times this, so that their mean is 1: only their proportions matter.
+        targets: debiased indicators of the reports of every part; None of a part: its rows are left out.
+        importance: how much rows of every part count.
+        basis: what covariates are turned into before they are multiplied; None: they are taken as they are.
+    """
+
+    tables: Mapping[Any, tuple[int, FloatArray, bool]]
+    exponent: int
+    scale: float
+    targets: tuple[FloatArray | None, ...] | None = None
+    importance: tuple[float, ...] | None = None
+    basis: Basis | None = None
+
+    def __call__(self, chunk: Chunk[FiniteChannel]) -> Block:
+        """The rows as sums take them."""
+        part, S, has_law = self.tables[chunk.arm if chunk.channel is None else chunk.channel.fingerprint]
+        targets = None if self.targets is None else self.targets[part]
+        if self.targets is not None and targets is None:
+            chunk, targets = chunk.take(slice(0, 0)), np.zeros(len(S) if S.shape[1] == 2 else (len(S), S.shape[1] - 1))
+        share, own = None, chunk.multiplicity
+        if chunk.weights is not None:
+            share = np.ldexp(chunk.weights, -self.exponent)
+            own = share if own is None else own * share
+        weights = None if own is None else plain(own * self.scale)
+        squares = weights if weights is None or share is None else plain(weights * share * self.scale)
+        codes = plain(chunk.codes, np.uint8 if len(S) <= 256 else np.int64)
+        block = Block(chunk.x, codes, weights, squares, chunk.clusters, S, part, targets, has_law)
+        return block if self.importance is None else _scaled(block, self.importance[part])
+
+    def turned(self, block: Block) -> Block:
+        """A block with covariates in the basis."""
+        return block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A function of blocks as one of chunks."""
+
+    preparation: Preparation
+    f: Callable[[Block], Any]
+
+    def __call__(self, chunk: Chunk[FiniteChannel]) -> Any:
+        return self.f(self.preparation.turned(self.preparation(chunk)))
 
 
 class Rows:
@@ -68,44 +121,39 @@ class Rows:
 
     def __init__(self, responses: Responses, n_outputs: int, basis: Basis | None = None) -> None:
         self.n_free = n_outputs - 1
-        self.n_terms = int(responses.chunks[0].x.shape[1])
-        self.n_rows = sum(len(chunk.codes) for chunk in responses.chunks)
-        self.basis = basis
-        dense = all(isinstance(chunk.x, np.ndarray) for chunk in responses.chunks)
+        self.n_terms = int(responses.head.x.shape[1])
+        self.n_rows = responses.n_rows
+        dense = isinstance(responses.head.x, np.ndarray)
         few = self.n_free == 1 and self.n_terms <= softmax_pass.MOST_TERMS
         # What is told of no law is judged by scores, where rounding must not count: by the plain sums.
         lawful = all(channel.has_law for channel in responses.channels)
         self.compiled = dense and few and lawful and self.n_rows >= COMPILED_FROM
         self.total_weight = float(responses.n_observations)
-        # Sampling weights are scaled to a mean of 1: only their proportions matter.
-        shares = in_proportion([chunk.weights for chunk in responses.chunks])
-        totals = [
-            share if c.multiplicity is None else c.multiplicity if share is None else c.multiplicity * share
-            for c, share in zip(responses.chunks, shares, strict=True)
-        ]
-        is_weighted = any(share is not None for share in shares)
-        whole = sum(float(part.sum()) for part in totals if part is not None)
-        scale = responses.n_observations / whole if is_weighted else 1.0
-        scaled: list[Chunk[FiniteChannel]] = []
-        for chunk, share, own in zip(responses.chunks, shares, totals, strict=True):
-            weights = None if own is None else plain(own * scale)
-            squares = weights if weights is None or share is None else plain(weights * share * scale)
-            codes = plain(chunk.codes, np.uint8 if len(chunk.channel.observations) <= 256 else np.int64)
-            scaled.append(replace(chunk, reports=codes, weights=weights, multiplicity=squares))
-        tables = {channel.fingerprint: (i, plain(channel.matrix)) for i, channel in enumerate(responses.channels)}
-        self._blocks: list[Block] = []
-        start = 0
-        for rows in Responses(responses.arms, scaled).blocks():
-            (part, S), place = tables[rows.channel.fingerprint], slice(start, start + len(rows))
-            block = Block(rows.x, rows.codes, rows.weights, place, rows.multiplicity, S, part)
-            self._blocks.append(block if rows.channel.has_law else replace(block, has_law=False))
-            start = place.stop
+        exponent, whole = responses.weighing
+        scale = self.total_weight / whole if responses.head.weights is not None else 1.0
+        tables = {c.fingerprint: (i, plain(c.matrix), c.has_law) for i, c in enumerate(responses.channels)}
+        by_arm: dict[Any, Any] = {arm: tables[channel.fingerprint] for arm, channel in responses.arms.items()}
+        self._responses = responses
+        self._preparation = Preparation(tables | by_arm, exponent, scale, basis=basis)
+
+    @property
+    def basis(self) -> Basis | None:
+        """What covariates are turned into."""
+        return self._preparation.basis
 
     def in_basis(self, basis: Basis | None) -> Rows:
         """The same rows, with covariates in another basis."""
+        other = self._prepared(basis=basis)
+        if "_blocks" in self.__dict__:
+            other._blocks = self._blocks
+        return other
+
+    def _prepared(self, **changes: Any) -> Rows:
+        """The same rows, prepared in another way."""
         other = copy(self)
-        other.basis = basis
-        other.__dict__.pop("moments", None)
+        for name in ("moments", "first_blocks", "clusters", "_blocks"):
+            other.__dict__.pop(name, None)
+        other._preparation = replace(self._preparation, **changes)
         return other
 
     def thinned(self, responses: Responses, share: int) -> Rows:
@@ -121,38 +169,52 @@ class Rows:
             targets: of every part; None: it has no unbiased ones, and its rows are left out.
             importance: λ > 0 of every part.
         """
-        other, arrays = copy(self), [None if part is None else plain(part) for part in targets]
-        aimed = [replace(block, targets=arrays[block.part]) for block in self._blocks if arrays[block.part] is not None]
-        if any(share != 1.0 for share in importance) or len(aimed) < len(self._blocks):
-            aimed = [_scaled(block, importance[block.part]) for block in aimed]
-            other.total_weight = sum(float(block.weights.sum()) for block in aimed if block.weights is not None)
-            other.__dict__.pop("moments", None)
-        other._blocks = aimed
+        alike = all(share == 1.0 for share in importance)
+        other = self._prepared(
+            targets=tuple(None if part is None else plain(part) for part in targets),
+            importance=None if alike else tuple(importance),
+        )
+        if not alike or any(part is None for part in targets):
+            other.total_weight = float(other.total(_weight)[0])
+        elif "moments" in self.__dict__:
+            other.moments = self.moments
         return other
 
-    def places(self) -> list[slice]:
-        """Which rows there are, block by block."""
-        return [block.rows for block in self._blocks]
+    @cached_property
+    def _blocks(self) -> list[Block]:
+        """Of rows that are here, made once; in the basis they are made in every pass."""
+        return list(map(self._preparation, self._responses.blocks()))
 
-    def blocks(self) -> Iterator[Block]:
-        """Block by block, with covariates in the basis."""
-        return map(self._turned, self._blocks)
+    @cached_property
+    def first_blocks(self) -> list[Block]:
+        """The first block of every part that has rows."""
+        firsts: dict[int, Block] = self.total(_first, _earliest)
+        return [firsts[part] for part in sorted(firsts)]
 
-    def first_blocks(self) -> Iterator[Block]:
-        """The first block of every part."""
-        return map(self._turned, {block.part: block for block in reversed(self._blocks)}.values())
+    @cached_property
+    def clusters(self) -> AnyArray:
+        """Labels of all clusters, in order."""
+        return np.asarray(self.total(_labels, np.union1d))
 
-    def _turned(self, block: Block) -> Block:
-        return block if self.basis is None else replace(block, x=self.basis.covariates(block.x))
-
-    def total(self, f: Callable[[Block], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
-        """Σ of f over all blocks, each of its arrays by itself."""
-        return total(self.blocks(), f, add)
+    def total(
+        self,
+        f: Callable[[Block], Any],
+        merge: Callable[[Any, Any], Any] = add,
+        by: Callable[[Block], AnyArray] | None = None,
+    ) -> Any:
+        """Σ of f over all blocks, each of its arrays by itself; `merge` and `by` as in `Responses.total`."""
+        if by is not None:
+            return self.total(Keyed(f, by), merge_keyed)
+        if isinstance(self._responses, HeldResponses):
+            return self._responses.total(_Prepared(self._preparation, f), merge)
+        return total(map(self._preparation.turned, self._blocks), f, merge)
 
     def sums(self, coefficients: FloatArray, against: int, curvature: int = FLAT) -> tuple[FloatArray, ...]:
         """Value (), gradient (K, p) and, unless it is flat, curvature (K, p, K, p): one pass; see `softmax_pass`."""
         if not self.compiled:
-            return self.total(partial(plain_sums, coefficients=coefficients, against=against, curvature=curvature))
+            plainly = partial(plain_sums, coefficients=coefficients, against=against, curvature=curvature)
+            summed: tuple[FloatArray, ...] = self.total(plainly)
+            return summed
         theta = plain(np.append(coefficients[0], np.zeros(3)))
         (out,) = self.total(partial(_compiled_sums, theta=theta, against=against, curvature=curvature))
         value, slope, curved = softmax_pass.parts(out)
@@ -162,24 +224,47 @@ class Rows:
     @cached_property
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Ê x, shape (p,), and Ê x xᵀ, shape (p, p)."""
-
-        def sums(block: Block) -> tuple[FloatArray, ...]:
-            ones = np.ones(len(block.codes)) if block.weights is None else block.weights
-            if self.compiled:
-                return (softmax_pass.moments(plain(block.x), plain(ones)),)
-            return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
-
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            whole = self.total(sums)
+            whole = self.total(partial(_moments, compiled=self.compiled))
             first, second = softmax_pass.parts(whole[0])[1:] if self.compiled else whole
             return first / self.total_weight, second / self.total_weight
 
 
+def _moments(block: Block, compiled: bool) -> tuple[FloatArray, ...]:
+    """Σ w x and Σ w x xᵀ; compiled as `softmax_pass.parts` takes them apart."""
+    ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+    if compiled:
+        return (softmax_pass.moments(plain(block.x), plain(ones)),)
+    return moment(block.x, ones)[0], gram(block.x, ones)[0, :, 0, :]
+
+
+def _weight(block: Block) -> tuple[FloatArray, ...]:
+    return (np.asarray(float(len(block.codes)) if block.weights is None else block.weights.sum()),)
+
+
+def _first(block: Block) -> dict[int, Block]:
+    return {block.part: block} if len(block.codes) else {}
+
+
+def _earliest(earlier: dict[int, Block], later: dict[int, Block]) -> dict[int, Block]:
+    return later | earlier
+
+
+def _labels(block: Block) -> AnyArray:
+    return np.unique(clusters_of(block))
+
+
+def clusters_of(block: Block) -> AnyArray:
+    """The cluster of every row."""
+    return np.asarray(block.clusters)
+
+
 def some_rows(block: Block, places: IntArray) -> Block:
     """The rows of a block at those places."""
-    parts = (None if part is None else part[places] for part in (block.weights, block.squares))
-    weights, squares = parts
-    return replace(block, x=block.x[places], codes=block.codes[places], weights=weights, squares=squares)
+    own = (None if part is None else part[places] for part in (block.weights, block.squares, block.clusters))
+    weights, squares, clusters = own
+    codes = block.codes[places]
+    return replace(block, x=block.x[places], codes=codes, weights=weights, squares=squares, clusters=clusters)
 
 
 def _scaled(block: Block, share: float) -> Block:

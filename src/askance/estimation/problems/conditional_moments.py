@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,7 +101,7 @@ class ConditionalMoments:
     def _average(self) -> None:
         """μ̂, and the objective that matches it."""
         self._rows = self._problem.rows.aimed(self._targets, self._importance)
-        (sums,) = self._rows.total(lambda block: (moment(block.x, weighted(block, _told(block))),))
+        (sums,) = self._rows.total(_told_moments)
         self.statistics: FloatArray = sums.ravel() / self._rows.total_weight
         self._matching = ConditionalMatching(self._problem, self.statistics, None, self._rows)
 
@@ -119,20 +120,9 @@ class ConditionalMoments:
         problem, d = self._problem, self._problem.model.dimension
         end = newton(self._matching, self.start(), problem.standard, tolerance=1e-4, max_iterations=20)
         pilot = self._pilot = end.theta if end.converged else np.zeros(d)
-        coefficients, parts = problem.model.blocks(pilot), range(len(self._targets))
-
-        def spreads(block: Block) -> tuple[FloatArray, ...]:
-            p, _ = softmax(logits(block, coefficients))
-            own = gram(block.x, times(_noise_of_rows(block, p), block.squares)).reshape(d, d)
-            size = np.asarray(float(len(block.codes) if block.weights is None else block.weights.sum()))
-            others = ((np.zeros((d, d)), np.zeros(())) for _ in parts)  # sums are added up in place
-            return tuple(
-                array
-                for part, none in zip(parts, others, strict=True)
-                for array in ((own, size) if part == block.part else none)
-            )
-
-        sums = self._rows.total(spreads)
+        sums = self._rows.total(
+            partial(_noises, coefficients=problem.model.blocks(pilot), parts=len(self._targets), dimension=d)
+        )
         noises, sizes = sums[::2], [float(size) for size in sums[1::2]]
         # In standard coordinates no direction is lost because its unit is small.
         information = problem.standard.hessian(self._matching.hessian(pilot))
@@ -174,14 +164,7 @@ class ConditionalMoments:
         # Ê A(θ; x) bounds the mean of the maxima from above by log m: far from it nothing needs to be summed.
         if self._matching.value(theta) > np.log(len(problem.model.outputs)) + BOUNDARY * size:
             return False
-        coefficients = problem.model.blocks(theta)
-
-        def largest(block: Block) -> tuple[FloatArray, ...]:
-            z = logits(block, coefficients)
-            best = np.maximum(z if z.ndim == 1 else z.max(axis=1), 0.0)
-            return (np.asarray(weighted(block, best).sum()),)
-
-        top = float(self._rows.total(largest)[0])
+        top = float(self._rows.total(partial(_largest, coefficients=problem.model.blocks(theta)))[0])
         gap = top / self._rows.total_weight - float(self.statistics @ theta)
         return gap <= BOUNDARY * size or problem.ran_off(theta)
 
@@ -199,18 +182,7 @@ class ConditionalMoments:
             return np.asarray(matching.gradient(at) + self.statistics)
 
         def skewness(at: FloatArray, direction: FloatArray) -> FloatArray:
-            along = problem.model.blocks(direction)
-
-            def third(block: Block, p: FloatArray) -> FloatArray:
-                u = logits(block, along)
-                if p.ndim == 1:
-                    return weighted(block, p * (1.0 - p) * (1.0 - 2.0 * p) * u)
-                slope = p * (u - (p * u).sum(axis=1)[:, None])
-                crossed = slope[:, :, None] * p[:, None, :]
-                curved = np.eye(p.shape[1]) * slope[:, None, :] - crossed - crossed.transpose(0, 2, 1)
-                return weighted(block, np.asarray(curved))
-
-            return problem.curvature(self._rows, at, third)
+            return problem.curvature(self._rows, at, partial(_third, along=problem.model.blocks(direction)))
 
         return NoisyMoments(self.statistics, noise, precision, mean, matching.hessian, skewness, problem.standard)
 
@@ -221,9 +193,7 @@ class ConditionalMoments:
 
     def _noise(self, theta: FloatArray) -> FloatArray:
         """Ê Cov[β | x] ⊗ x xᵀ under the model, shape (d, d): n times the covariance of μ̂."""
-        noise = self._problem.curvature(
-            self._rows, theta, lambda block, p: times(_noise_of_rows(block, p), block.squares)
-        )
+        noise = self._problem.curvature(self._rows, theta, _squared_noise)
         return np.asarray(noise * (self._problem.n_observations / self._rows.total_weight))
 
     def _spread(self, theta: FloatArray) -> FloatArray:
@@ -240,6 +210,42 @@ class ConditionalMoments:
         inverse = invert_information(self._matching.hessian(theta), problem.parameter_names, "the model")
         spread = self._noise(theta) if kind == "expected" else self._spread(theta)
         return np.asarray(inverse @ spread @ inverse / problem.n_observations)
+
+
+def _told_moments(block: Block) -> tuple[FloatArray, ...]:
+    return (moment(block.x, weighted(block, _told(block))),)
+
+
+def _noises(block: Block, coefficients: FloatArray, parts: int, dimension: int) -> tuple[FloatArray, ...]:
+    """Of every part, Σ Cov[β | x] ⊗ xxᵀ of its rows, and their weight: 0 for all parts but that of the block."""
+    p, _ = softmax(logits(block, coefficients))
+    # Sums are added up in place: everyone has arrays of its own.
+    sums = [array for _ in range(parts) for array in (np.zeros((dimension, dimension)), np.zeros(()))]
+    sums[2 * block.part] = gram(block.x, _squared_noise(block, p)).reshape(dimension, dimension)
+    sums[2 * block.part + 1] = np.asarray(float(len(block.codes) if block.weights is None else block.weights.sum()))
+    return tuple(sums)
+
+
+def _largest(block: Block, coefficients: FloatArray) -> tuple[FloatArray, ...]:
+    """Σ max_y φ(x, y)ᵀθ."""
+    z = logits(block, coefficients)
+    best = np.maximum(z if z.ndim == 1 else z.max(axis=1), 0.0)
+    return (np.asarray(weighted(block, best).sum()),)
+
+
+def _third(block: Block, p: FloatArray, along: FloatArray) -> FloatArray:
+    """How diag P − P Pᵀ of every row changes in a direction."""
+    u = logits(block, along)
+    if p.ndim == 1:
+        return weighted(block, p * (1.0 - p) * (1.0 - 2.0 * p) * u)
+    slope = p * (u - (p * u).sum(axis=1)[:, None])
+    crossed = slope[:, :, None] * p[:, None, :]
+    curved = np.eye(p.shape[1]) * slope[:, None, :] - crossed - crossed.transpose(0, 2, 1)
+    return weighted(block, np.asarray(curved))
+
+
+def _squared_noise(block: Block, p: FloatArray) -> FloatArray:
+    return times(_noise_of_rows(block, p), block.squares)
 
 
 def _told(block: Block) -> FloatArray:

@@ -82,12 +82,13 @@ class StackedOutcomes:
     def hessian(self, gamma: FloatArray) -> FloatArray:
         """∇²f(γ)."""
 
-        def sums(block: Block) -> tuple[FloatArray, ...]:
-            at, w = self._at(block, gamma)
-            return (at.complete_information(weighted(block, w))[self.place, self.place],)
-
         rows = self.problem.rows
-        return np.asarray(rows.total(sums)[0] / rows.total_weight)
+        return np.asarray(rows.total(lambda block: (self.slopes(block, gamma),))[0] / rows.total_weight)
+
+    def slopes(self, block: Block, gamma: FloatArray) -> FloatArray:
+        """Minus the slopes of the scores of a block, with weights, shape (d_γ, d_γ)."""
+        at, w = self._at(block, gamma)
+        return at.complete_information(weighted(block, w))[self.place, self.place]
 
     def scores(self, block: Block, gamma: FloatArray) -> FloatArray:
         """Σ_h w_h(o) ∇ log p_γ(y | x, h) of every row of a block, shape (n, d_γ)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from askance.errors import NotIdentifiedError
 from askance.estimation.parameter_scale import Standard
 from askance.estimation.problems.basis import Basis
 from askance.estimation.problems.conditional import Block, Rows
-from askance.evidence.totals import total
 from askance.models.covariate_sizes import LARGEST, SMALLEST, require_size
 from askance.models.softmax import Softmax
 
@@ -89,7 +89,7 @@ def require_sizes(rows: Rows, model: Softmax, squares: FloatArray, *, zeros: boo
     """
     if ((squares > SMALLEST**2) & (squares < LARGEST**2)).all():
         return
-    top = total(rows.blocks(), _largest, np.maximum)
+    top = rows.total(_largest, np.maximum)
     zero = [term for term, value in zip(model.terms, top, strict=True) if value == 0]
     if zero and not zeros:
         raise NotIdentifiedError(
@@ -101,19 +101,20 @@ def require_sizes(rows: Rows, model: Softmax, squares: FloatArray, *, zeros: boo
 
 def _largest(block: Block) -> FloatArray:
     """Of every column, by size, shape (p,)."""
-    largest = abs(block.x).max(axis=0)
-    return np.asarray(largest if isinstance(block.x, np.ndarray) else largest.toarray().ravel())
+    if isinstance(block.x, np.ndarray):
+        return np.asarray(np.abs(block.x).max(axis=0, initial=0.0))
+    return np.asarray(abs(block.x).max(axis=0).toarray().ravel())
 
 
 def _variances(rows: Rows, mean: FloatArray) -> FloatArray:
     """Ê (x − mean)², shape (p,), by differences: squares less a square would have lost them."""
+    return np.asarray(rows.total(partial(_squares, mean=mean))[0] / rows.total_weight)
 
-    def squares(block: Block) -> tuple[FloatArray, ...]:
-        away = (block.x if isinstance(block.x, np.ndarray) else block.x.toarray()) - mean
-        ones = np.ones(len(away)) if block.weights is None else block.weights
-        return (ones @ away**2,)
 
-    return np.asarray(rows.total(squares)[0] / rows.total_weight)
+def _squares(block: Block, mean: FloatArray) -> tuple[FloatArray, ...]:
+    away = (block.x if isinstance(block.x, np.ndarray) else block.x.toarray()) - mean
+    ones = np.ones(len(away)) if block.weights is None else block.weights
+    return (ones @ away**2,)
 
 
 def standardise(rows: Rows, model: Softmax) -> Standard:

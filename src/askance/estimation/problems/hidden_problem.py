@@ -11,15 +11,14 @@ import numpy as np
 from askance._arrays import FloatArray
 from askance._kernels.softmax_pass import EXPECTED, FLAT, OBSERVED, OF_MODEL, SQUARED
 from askance.errors import InputError, NotIdentifiedError
-from askance.estimation.freedom import Freedom
 from askance.estimation.parameter_scale import Standard
+from askance.estimation.problems.cluster_spread import ClusterSpread
 from askance.estimation.problems.conditional import Block, Rows, weighted
+from askance.estimation.problems.conditional_likelihood import ConditionalLikelihood
 from askance.estimation.problems.covariate_scale import decorrelated
 from askance.estimation.problems.outcome_units import OutcomeUnits
 from askance.estimation.problems.responses_problem import ResponsesProblem
-from askance.estimation.problems.sum_over_rows import SumOverRows
 from askance.evidence.responses import Responses
-from askance.evidence.totals import total
 from askance.models.hidden import Factor, HiddenVariables, Variable
 from askance.models.laws import over_columns
 
@@ -57,7 +56,7 @@ class HiddenPass:
 
     Args:
         model: of what is hidden, and of outcomes.
-        theta: θ, shape (d,).
+        theta: θ, shape (d,), or several, (B, d): what is said below then has a first axis more.
         x: covariates, and outcomes where they count, shape (n, p).
         outcomes: whether they count.
 
@@ -67,11 +66,11 @@ class HiddenPass:
 
     def __init__(self, model: HiddenVariables, theta: FloatArray, x: Any, *, outcomes: bool = True) -> None:
         self.model = model
-        self._log_p, self.log_outcomes = np.zeros((2, x.shape[0], len(model.outputs)))
+        self._log_p, self.log_outcomes = np.zeros((2, *theta.shape[:-1], x.shape[0], len(model.outputs)))
         self._parts = []
         for variable, block, members, law in model.laws(theta, x, outcomes=outcomes):
             kept = self._log_p if isinstance(variable, Factor) else self.log_outcomes
-            kept[:, members] += law.log_density()
+            kept[..., members] += law.log_density()
             self._parts.append((block, members, law))
 
     @cached_property
@@ -84,9 +83,9 @@ class HiddenPass:
         with np.errstate(divide="ignore"):
             joint = np.log(likelihood) + self._log_p + self.log_outcomes
         top = over_columns(np.maximum, joint)
-        shares = np.exp(joint - top[:, None])
+        shares = np.exp(joint - top[..., None])
         total = over_columns(np.add, shares)
-        return shares / total[:, None], np.log(total) + top
+        return shares / total[..., None], np.log(total) + top
 
     @cached_property
     def _scored(self) -> list[_Scored]:
@@ -101,44 +100,51 @@ class HiddenPass:
 
     def scores(self, weights: FloatArray) -> FloatArray:
         """Σ_h w_h times the complete score of h, shape (n, d), for w of shape (n, H)."""
-        result = np.zeros((len(weights), self.model.dimension))
+        result = np.zeros((*weights.shape[:-1], self.model.dimension))
         for part in self._scored:
-            away = weights @ part.table.T - (weights @ part.inside)[:, None] * part.mean
-            result[:, part.block] += (away[:, :, None] * part.z[:, None, :]).reshape(len(weights), -1)
+            away = weights @ part.table.T - (weights @ part.inside)[..., None] * part.mean
+            result[..., part.block] += (away[..., None] * part.z[..., None, :]).reshape(*weights.shape[:-1], -1)
         return result
 
     def squares(self, weights: FloatArray) -> FloatArray:
         """Σ of w_h times the outer square of the complete score of h, over rows and combinations, shape (d, d)."""
-        result = np.zeros((self.model.dimension,) * 2)
+        result = np.zeros((*weights.shape[:-2], self.model.dimension, self.model.dimension))
         for place, one in enumerate(self._scored):
             for other in self._scored[place:]:
                 if (one.inside * other.inside).any():
-                    result[one.block, other.block] += _crossed(weights, one, other)
-        return np.asarray(np.triu(result) + np.triu(result, 1).T)
+                    crossed = _crossed(weights, one, other)
+                    result[..., one.block, other.block] += crossed
+                    if other is not one:
+                        result[..., other.block, one.block] += _turned(crossed)
+        return result
 
     def complete_information(self, weights: FloatArray, *, expected: bool = False) -> FloatArray:
         """Σ of w_h times the complete information of h over rows and combinations, shape (d, d)."""
-        result = np.zeros((self.model.dimension,) * 2)
+        result = np.zeros((*weights.shape[:-2], self.model.dimension, self.model.dimension))
         for block, members, law in self._parts:
-            result[block, block] += law.information(weights[:, members].sum(axis=1), expected)
+            result[..., block, block] += law.information(weights[..., members].sum(axis=-1), expected)
         return result
+
+
+def _turned(matrices: FloatArray) -> FloatArray:
+    return np.swapaxes(matrices, -1, -2)
 
 
 def _crossed(weights: FloatArray, a: _Scored, b: _Scored) -> FloatArray:
     """Σ_h w_h times the scores of two laws, one by the other, over rows: Σ_h w_h (Φ_h − m)(Ψ_h − m′)ᵀ ⊗ z z′ᵀ."""
     total = weights @ (a.inside * b.inside)
     left, right = weights @ (a.table * b.inside).T, weights @ (b.table * a.inside).T
-    result = np.empty((len(a.table), a.z.shape[1], len(b.table), b.z.shape[1]))
+    result = np.empty((*weights.shape[:-2], len(a.table), a.z.shape[-1], len(b.table), b.z.shape[-1]))
     for s, phi in enumerate(a.table):
         for t, psi in enumerate(b.table):
-            away = total * b.mean[:, t] - right[:, t]
-            spread = weights @ (phi * psi) - left[:, s] * b.mean[:, t] + a.mean[:, s] * away
-            result[s, :, t] = a.z.T @ (spread[:, None] * b.z)
-    return result.reshape(len(a.table) * a.z.shape[1], -1)
+            away = total * b.mean[..., t] - right[..., t]
+            spread = weights @ (phi * psi) - left[..., s] * b.mean[..., t] + a.mean[..., s] * away
+            result[..., s, :, t, :] = _turned(a.z) @ (spread[..., None] * b.z)
+    return result.reshape(*weights.shape[:-2], len(a.table) * a.z.shape[-1], -1)
 
 
 def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvature: int) -> tuple[FloatArray, ...]:
-    """Of a block: −Σ w log P(o, y | x), its gradient (d,) and, unless it is flat, a curvature (d, d).
+    """Of a block: −Σ w log P(o, y | x), its gradient (d,) and, unless it is flat, a curvature (d, d); of every θ.
 
     What is expected of outcomes is not known in general: products of scores stand for it, as where S is no law.
     """
@@ -147,8 +153,8 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
         complete = at.complete_information(weighted(block, at.probabilities), expected=True)
         return np.zeros(()), np.zeros(model.dimension), complete
     r, log_q = at.posterior(block.S[block.codes])
-    score, ones = at.scores(r), np.ones(len(r)) if block.weights is None else block.weights
-    sums = np.asarray(-(ones @ log_q)), -(ones @ score)
+    score, ones = at.scores(r), np.ones(len(block.codes)) if block.weights is None else block.weights
+    sums = np.asarray(-(log_q @ ones)), -(ones @ score)
     if curvature == FLAT:
         return sums
     if curvature == EXPECTED and (
@@ -161,7 +167,7 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
         return *sums, score.T @ (squares[:, None] * score)
     if curvature == OBSERVED:
         told = ones[:, None] * r
-        return *sums, at.complete_information(told) + score.T @ (ones[:, None] * score) - at.squares(told)
+        return *sums, at.complete_information(told) + _turned(score) @ (ones[:, None] * score) - at.squares(told)
     assert curvature == EXPECTED
     curved = np.zeros((model.dimension,) * 2)
     for row in block.S[block.S.any(axis=1)]:  # what nobody ever says adds nothing
@@ -172,23 +178,15 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
     return *sums, curved
 
 
-class HiddenLikelihood(SumOverRows):
+class HiddenLikelihood(ConditionalLikelihood):
     """f(θ) = −Ê log Σ_h S(o|h) p_θ(h|x) p_θ(y|x,h) + ½ θᵀ(Λ/n)θ: not convex in general."""
 
     problem: HiddenProblem
-    curved = OBSERVED
 
-    def expected_information(self, theta: FloatArray) -> FloatArray:
-        """Ê Σ_o q_o s_o s_oᵀ with s_o the score of a report o, shape (d, d)."""
-        return self._curvature(theta, EXPECTED)
-
-    def score_covariance(self, theta: FloatArray) -> FloatArray:
-        """n · Cov of the mean score."""
-        return self.problem.score_covariance(self._rows, theta, OBSERVED)
-
-    def freedom(self, theta: FloatArray) -> Freedom | None:
-        """Of contrasts of θ̂ under the robust covariance."""
-        return self.problem.freedom(self._rows, theta, OBSERVED)
+    def at_many(self, thetas: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Values (B,), gradients (B, d) and Hessians (B, d, d), without a prior: of few rows little slower than one."""
+        values, gradients, hessians = self.problem.summed(self._rows, thetas, OBSERVED)
+        return values, gradients, hessians
 
     def _sums(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray | None]:
         value, gradient, *curved = self.problem.summed(self._rows, theta, self._wanted)
@@ -204,13 +202,13 @@ class HiddenProblem(ResponsesProblem):
         units: in which outcomes that are numbers have standard deviation 1: coordinates of the problem.
     """
 
-    model: HiddenVariables  # type: ignore[assignment]
+    model: HiddenVariables
 
     # The likelihood has maxima to look for, from many starts: a part of the rows shows where they are.
     thinned_from, thinned_to = 2_000, 500
 
     def __init__(self, model: HiddenVariables, evidence: Responses, like: HiddenProblem | None = None) -> None:
-        super().__init__(model, evidence, like)  # type: ignore[arg-type]
+        super().__init__(model, evidence, like)
         if model.outcomes:
             self.covariance_kinds = tuple(kind for kind in self.covariance_kinds if kind != "expected")
         self.units: OutcomeUnits = OutcomeUnits.of(model, self.evidence) if like is None else like.units
@@ -274,7 +272,7 @@ class HiddenProblem(ResponsesProblem):
             remedy="Take the method marginal.",
         )
 
-    def likelihood(self, precision: FloatArray | None = None) -> HiddenLikelihood:  # type: ignore[override]
+    def likelihood(self, precision: FloatArray | None = None) -> HiddenLikelihood:
         """The marginal likelihood."""
         return HiddenLikelihood(self, precision)
 
@@ -289,7 +287,7 @@ class HiddenProblem(ResponsesProblem):
         """
         pairs = (
             (HiddenPass(self.model, a, block.x, outcomes=False), HiddenPass(self.model, b, block.x, outcomes=False))
-            for block in self.rows.first_blocks()
+            for block in self.rows.first_blocks
         )
         outer = self.standard.matrix @ (a - b)
         seen = outer[self.model.blocks[len(self.model.factors)].start :] if self.model.outcomes else np.zeros(1)
@@ -300,20 +298,20 @@ class HiddenProblem(ResponsesProblem):
         """Refused: factors have no common statistics."""
         raise InputError("solver is 'em'; allowed with hidden variables: newton, lbfgs.", remedy="Leave it out.")
 
-    def spread(self, scores: Callable[[Block], FloatArray]) -> FloatArray:
-        """n · Cov of the weighted mean of a function of rows, (n, q) for those of a block; shape (q, q)."""
+    def spread(
+        self,
+        scores: Callable[[Block], FloatArray],
+        working: Callable[[Block], tuple[FloatArray, ...]] | None = None,
+    ) -> ClusterSpread:
+        """n · Cov of the weighted mean of a function of rows, (n, q) for those of a block; shape (q, q).
+
+        With its degrees of freedom; `working` as in `clustered`.
+        """
         rows, scale = self.rows, self.n_observations / self.rows.total_weight**2
         if not self.has_clusters:
-
-            def squares(block: Block) -> tuple[FloatArray, ...]:
-                own = scores(block)
-                return (own.T @ (own if block.squares is None else block.squares[:, None] * own),)
-
-            return np.asarray(rows.total(squares)[0] * scale)
-        place = self._clusters[1]
-        sums = total(rows.blocks(), lambda block: weighted(block, scores(block)), by=lambda b: place[b.rows]).sums
-        centred = sums - sums.mean(axis=0)
-        return np.asarray(centred.T @ centred * (scale * len(sums) / max(len(sums) - 1, 1)))
+            return ClusterSpread(np.asarray(rows.total(partial(_squares, scores=scores))[0] * scale), None)
+        found = self.clustered(rows, partial(_weighted, scores=scores), working)
+        return found._replace(squares=np.asarray(found.squares * scale))
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Weighted scores of the reports of a block, with the sign of the gradient, shape (n, d)."""
@@ -329,3 +327,12 @@ class HiddenProblem(ResponsesProblem):
         if self.has_clusters:
             return super().score_covariance(rows, theta, against)
         return np.asarray(self.summed(rows, theta, SQUARED)[2] * (self.n_observations / rows.total_weight))
+
+
+def _squares(block: Block, scores: Callable[[Block], FloatArray]) -> tuple[FloatArray, ...]:
+    own = scores(block)
+    return (own.T @ (own if block.squares is None else block.squares[:, None] * own),)
+
+
+def _weighted(block: Block, scores: Callable[[Block], FloatArray]) -> FloatArray:
+    return weighted(block, scores(block))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -25,6 +26,8 @@ _FAR = 30.0
 _ALONE = 1e-8
 # Parameters so correlated with the fitted value of such a row hang on it.
 _LOADS = 1e-6
+# A variance of counts below it is rounding.
+_NO_SPREAD = 1e-12
 
 
 class MeansProblem(ResponsesProblem):
@@ -37,13 +40,10 @@ class MeansProblem(ResponsesProblem):
     with the parameters of groups before it as they were found. Their error is part of the covariance.
     """
 
-    #: Its equations have no symmetric information: clusters are taken as they are.
-    most_clusters = 0
-
-    model: CountMeans  # type: ignore[assignment]
+    model: CountMeans
 
     def __init__(self, model: CountMeans, evidence: Responses) -> None:
-        super().__init__(model, evidence)  # type: ignore[arg-type]
+        super().__init__(model, evidence)
         if len(self.channels) != len(model.groups):
             raise NotIdentifiedError(
                 f"there are reports of {len(self.channels)} groups, and means of {len(model.groups)}.",
@@ -55,6 +55,7 @@ class MeansProblem(ResponsesProblem):
             raise InputError("the reports are no counts.", remedy="Take the method marginal.") from None
         self.covariance_kinds = ("robust",)
         self.tested: Any = None
+        self._last: tuple[bytes, list[FloatArray]] = b"", []  # of the inverses: θ, and what they are there
 
     def _basis(self) -> None:
         """None: variables have columns of their own, which their standard coordinates serve."""
@@ -77,24 +78,25 @@ class MeansProblem(ResponsesProblem):
     def equations(self, block: Block, theta: FloatArray, *, spread: bool = False) -> FloatArray:
         """ψ of every row, without its weight, shape (n, d).
 
-        For the `spread` of a linear mean, errors are divided by 1 − h, with h the leverage of the row in its group
-        (HC3); a row of leverage 1, whose error is 0 whatever it says, is refused.
+        For their `spread` a row of leverage h = 1 in its group, whose error is 0 whatever it says, is refused, and
+        errors of a linear mean are divided by 1 − h (HC3); those of clusters are left to `cluster_spread`.
         """
         name = self.model.groups[block.part][-1]
         own, error = self.model.part(name, theta, block.x), self.errors(block, theta)
-        if spread and self.model.link == "linear":
+        if spread:
             counted = 1.0 if block.weights is None or block.squares is None else block.squares / block.weights
-            left = 1 - counted * ((own.z @ self._inverses[block.part]) * own.z).sum(axis=1)
+            inverse, z = self._inverses(theta)[block.part], own.slope[:, None] * own.z
+            left = 1 - counted * ((z @ inverse) * z).sum(axis=1)
             if (left < _ALONE).any():
-                raise self._alone(block.part, own.z[int(np.argmin(left))])
-            error = error / left
+                raise self._alone(block.part, inverse, z[int(np.argmin(left))])
+            error = error / left if self.model.link == "linear" and not self.has_clusters else error
         result = np.zeros((len(error), self.model.dimension))
         result[:, self.model.blocks[name]] = (error * own.slope)[:, None] * own.z
         return result
 
-    def _alone(self, group: int, z: FloatArray) -> NotIdentifiedError:
+    def _alone(self, group: int, inverse: FloatArray, z: FloatArray) -> NotIdentifiedError:
         """That a row, with these columns, fits itself: which parameters of its group hang on it."""
-        inverse, own = self._inverses[group], self.model.blocks[self.model.groups[group][-1]]
+        own = self.model.blocks[self.model.groups[group][-1]]
         loads = np.abs(inverse @ z) > _LOADS * np.sqrt(np.diag(inverse) * (z @ inverse @ z))
         names = [repr(name) for name, load in zip(self.parameter_names[own], loads, strict=True) if load]
         return NotIdentifiedError(
@@ -102,28 +104,50 @@ class MeansProblem(ResponsesProblem):
             remedy="Merge its category with another or leave it out, or take the method marginal.",
         )
 
-    @cached_property
-    def _inverses(self) -> list[FloatArray]:
-        """(Σ w z zᵀ)⁻¹ of every group, of its own columns."""
-        zero = np.zeros(self.model.dimension)
-        whole = self.slopes(zero) * self.rows.total_weight
-        blocks = [self.model.blocks[group[-1]] for group in self.model.groups]
-        return [np.asarray(np.linalg.pinv(whole[own, own])) for own in blocks]
+    def _inverses(self, theta: FloatArray) -> list[FloatArray]:
+        """(Σ w z zᵀ)⁻¹ of every group, of its own columns times the slopes of its mean."""
+        known, inverses = self._last
+        if known != theta.tobytes():
+            whole = self.slopes(theta) * self.rows.total_weight
+            blocks = [self.model.blocks[group[-1]] for group in self.model.groups]
+            inverses = [np.asarray(np.linalg.pinv(whole[own, own])) for own in blocks]
+            self._last = theta.tobytes(), inverses
+        return inverses
 
     def slopes(self, theta: FloatArray) -> FloatArray:
         """−∂ψ/∂θ over the total weight, without what errors add, shape (d, d): triangular in blocks of variables."""
+        return np.asarray(self.rows.total(lambda b: (self._slopes_of(b, theta),))[0] / self.rows.total_weight)
+
+    def _slopes_of(self, block: Block, theta: FloatArray) -> FloatArray:
+        result = np.zeros((self.model.dimension,) * 2)
+        *_, last = names = self.model.groups[block.part]
+        own = self.model.part(last, theta, block.x)
+        outer = times(own.slope[:, None] * own.z, block.weights)
+        for name in names:
+            other = self.model.part(name, theta, block.x)
+            result[self.model.blocks[last], self.model.blocks[name]] = outer.T @ (other.slope[:, None] * other.z)
+        return result
+
+    def working(self, theta: FloatArray, against: int) -> Callable[[Block], tuple[FloatArray, ...]]:
+        """ψ of every block if errors of rows were independent, with one variance in every group; and its slopes."""
+
+        def squared(block: Block) -> tuple[FloatArray, ...]:
+            sums = np.zeros((len(self.model.groups), 2))
+            ones = np.ones(len(block.codes)) if block.weights is None else block.weights
+            sums[block.part] = ones @ self.errors(block, theta) ** 2, ones.sum()
+            return (sums,)
+
+        (sums,) = self.rows.total(squared)
+        variances = sums[:, 0] / sums[:, 1]
+        variances[variances < _NO_SPREAD] = 1.0  # where all say the same, ψ is 0 whatever its scale
 
         def of(block: Block) -> tuple[FloatArray, ...]:
-            result = np.zeros((self.model.dimension,) * 2)
-            *_, last = names = self.model.groups[block.part]
-            own = self.model.part(last, theta, block.x)
-            outer = times(own.slope[:, None] * own.z, block.weights)
-            for name in names:
-                other = self.model.part(name, theta, block.x)
-                result[self.model.blocks[last], self.model.blocks[name]] = outer.T @ (other.slope[:, None] * other.z)
-            return (result,)
+            slopes, own = self._slopes_of(block, theta), self.model.blocks[self.model.groups[block.part][-1]]
+            covariance = np.zeros_like(slopes)
+            covariance[own, own] = variances[block.part] * slopes[own, own]
+            return covariance, slopes
 
-        return np.asarray(self.rows.total(of)[0] / self.rows.total_weight)
+        return of
 
     def inverse(self, theta: FloatArray) -> FloatArray:
         """The inverse of `slopes`, shape (d, d); refused where the covariates of a group do not tell."""

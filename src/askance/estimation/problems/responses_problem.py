@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from askance.estimation.problems.conditional import (
     Block,
     RowCurvature,
     Rows,
+    clusters_of,
     gram,
     logits,
     moment,
@@ -51,8 +54,9 @@ from askance.estimation.problems.covariate_scale import find_basis, standardise
 from askance.estimation.problems.tally_problem import covariance_kinds
 from askance.estimation.protocols import CovarianceKind
 from askance.evidence.responses import Responses
-from askance.evidence.totals import total
-from askance.models.softmax import Softmax
+
+# What stays with the process that fits: rows, and what was found from them or holds them.
+_AT_HOME = {"evidence", "tested", "rows", "counts", "_moments", "_likelihood", "_last_clusters", "standard"}
 
 
 class ResponsesProblem:
@@ -67,13 +71,15 @@ class ResponsesProblem:
         basis_of: a problem whose basis is to be taken; default: a basis is looked for.
     """
 
+    model: Any  # a `Softmax` here, others in the classes below
+
     #: With more clusters their spread is taken as it is.
     most_clusters = MOST_CLUSTERS
 
     #: From so many rows on, maxima are looked for among so many of them.
     thinned_from, thinned_to = THINNED_FROM, THINNED_TO
 
-    def __init__(self, model: Softmax, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
+    def __init__(self, model: Any, evidence: Responses, basis_of: ResponsesProblem | None = None) -> None:
         outputs = evidence.channels[0].outputs
         if model.outputs != outputs:
             raise IncompatibleEvidenceError(
@@ -82,9 +88,9 @@ class ResponsesProblem:
             )
         if not evidence.n_observations:
             raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
-        if evidence.chunks[0].x.shape[1] != len(model.terms):
+        if evidence.head.x.shape[1] != len(model.terms):
             raise ShapeError(
-                f"x has {evidence.chunks[0].x.shape[1]} columns, the model {len(model.terms)} terms.",
+                f"x has {evidence.head.x.shape[1]} columns, the model {len(model.terms)} terms.",
                 remedy="Give one column per term, in the order of the model.",
             )
         self.model, self.evidence = model, evidence.used().collapse()
@@ -92,10 +98,11 @@ class ResponsesProblem:
         self.parameter_names = model.parameter_names
         self.n_observations = evidence.n_observations
         self.rows = Rows(self.evidence, len(model.outputs))
-        self.counts = self.rows.total(self._counted)
+        sizes = tuple(len(channel.observations) for channel in self.channels)
+        self.counts = self.rows.total(partial(_counted, sizes=sizes))
         for channel, counts in zip(self.channels, self.counts, strict=True):
             channel.refuse_never_observed((counts > 0).astype(np.int64))
-        first = self.evidence.chunks[0]
+        first = self.evidence.head
         self.has_weights, self.has_clusters = first.weights is not None, first.clusters is not None
         special = self.has_weights or self.has_clusters
         self.covariance_kinds: tuple[CovarianceKind, ...] = ("robust",) if special else covariance_kinds(self.channels)
@@ -113,12 +120,9 @@ class ResponsesProblem:
         """For covariates as they are: collinear ones are refused before anything is fitted."""
         return find_basis(self.rows, self.model)
 
-    def _counted(self, block: Block) -> tuple[FloatArray, ...]:
-        """How often every observation of every channel was reported in a block, (k,) each."""
-        counts = [np.zeros(len(channel.observations)) for channel in self.channels]
-        own = counts[block.part]
-        own += np.bincount(block.codes, weights=block.weights, minlength=len(own))
-        return tuple(counts)
+    def __getstate__(self) -> dict[str, Any]:
+        """To where rows are, a problem travels without them."""
+        return {name: value for name, value in vars(self).items() if name not in _AT_HOME}
 
     @cached_property
     def standard(self) -> Standard:
@@ -162,13 +166,8 @@ class ResponsesProblem:
 
     def expected_statistics(self, theta: FloatArray) -> FloatArray:
         """E-step: Ê r ⊗ x with r the posterior of the output given the report."""
-        coefficients = self.model.blocks(theta)
-
-        def expected(block: Block) -> tuple[FloatArray, ...]:
-            p, A = softmax(logits(block, coefficients))
-            return (moment(block.x, weighted(block, posterior(block, p, A)[0])),)
-
-        return np.asarray(self.rows.total(expected)[0].ravel() / self.rows.total_weight)
+        (sums,) = self.rows.total(partial(_expected, coefficients=self.model.blocks(theta)))
+        return np.asarray(sums.ravel() / self.rows.total_weight)
 
     def match(self, statistics: FloatArray) -> ConditionalMatching:
         """The convex objective of the M-step."""
@@ -186,13 +185,9 @@ class ResponsesProblem:
 
     def curvature(self, rows: Rows, theta: FloatArray, of_row: RowCurvature) -> FloatArray:
         """Σ V ⊗ x xᵀ over the total weight, with V = of_row(block, P), shape (d, d)."""
-        d, coefficients = self.model.dimension, self.model.blocks(theta)
-
-        def curved(block: Block) -> tuple[FloatArray, ...]:
-            share, _ = softmax(logits(block, coefficients))
-            return (gram(block.x, of_row(block, share)),)
-
-        return np.asarray(rows.total(curved)[0].reshape(d, d) / rows.total_weight)
+        d = self.model.dimension
+        (curved,) = rows.total(partial(_curved, coefficients=self.model.blocks(theta), of_row=of_row))
+        return np.asarray(curved.reshape(d, d) / rows.total_weight)
 
     def ran_off(self, theta: FloatArray) -> bool:
         """Whether θ has run off to infinity."""
@@ -201,7 +196,7 @@ class ResponsesProblem:
     def distance(self, a: FloatArray, b: FloatArray) -> float:
         """The largest difference between predicted probabilities, over the first rows of every design."""
         largest = 0.0
-        for block in self.rows.first_blocks():
+        for block in self.rows.first_blocks:
             p, _ = softmax(logits(block, self.model.blocks(a)))
             q, _ = softmax(logits(block, self.model.blocks(b)))
             largest = max(largest, float(np.abs(p - q).max()))
@@ -220,13 +215,6 @@ class ResponsesProblem:
         squares = rows.sums(self.model.blocks(theta), against, SQUARED)[2]
         return np.asarray(squares.reshape(d, d) * (self.n_observations / rows.total_weight**2))
 
-    @cached_property
-    def _clusters(self) -> tuple[AnyArray, AnyArray]:
-        """The names of clusters, and which of them every row belongs to."""
-        labels = np.concatenate([np.asarray(chunk.clusters) for chunk in self.evidence.chunks])
-        names, place = np.unique(labels, return_inverse=True)
-        return names, place
-
     @property
     def robust_notices(self) -> tuple[Notice, ...]:
         """That clusters are few."""
@@ -237,7 +225,7 @@ class ResponsesProblem:
         d = self.model.dimension
         if not self.has_clusters:
             return ()
-        count = len(np.unique(np.concatenate([self._clusters[1][place] for place in rows.places()])))
+        count = len(rows.clusters)
         if count > d:
             return ()
         few = f"{count} clusters for {d} parameters"
@@ -251,38 +239,51 @@ class ResponsesProblem:
         """Σ s sᵀ over clusters, the last one found is remembered: CR2, or with many clusters as they are."""
         asked = theta.tobytes(), against
         if self._last_clusters is None or self._last_clusters[0] is not rows or self._last_clusters[1] != asked:
-            self._last_clusters = rows, asked, self._cluster_spread(rows, theta, against)
+            scores = partial(self.scores, theta=theta, against=against)
+            self._last_clusters = rows, asked, self.clustered(rows, scores, self.working(theta, against))
         return self._last_clusters[2]
 
-    def _cluster_spread(self, rows: Rows, theta: FloatArray, against: int) -> ClusterSpread:
-        names, place = self._clusters
-        scores = partial(self.scores, theta=theta, against=against)
-        keys, sums = total(rows.blocks(), scores, by=lambda block: place[block.rows])
+    def clustered(
+        self,
+        rows: Rows,
+        scores: Callable[[Block], FloatArray],
+        working: Callable[[Block], tuple[FloatArray, ...]] | None = None,
+    ) -> ClusterSpread:
+        """Σ s sᵀ over clusters, within strata where they were drawn from them.
+
+        Args:
+            rows: of the clusters.
+            scores: weighted, of every row of a block, shape (n, q).
+            working: J of the rows of a block, and the slopes A where s is no score (`cluster_spread`), shape (q, q)
+                each; None, and with many clusters: their sums are taken as they are.
+        """
+        keys, sums = rows.total(scores, by=clusters_of)
         count = len(sums)
         if count < 2:
-            only = shown(names.tolist()[int(keys[0])])
+            only = shown(keys.tolist()[0])
             raise InputError(
                 f"there is one cluster, {only}, which says nothing of how clusters differ; allowed: at least 2.",
                 remedy="Name another column, or leave clusters out.",
             )
         if self.evidence.strata is not None:
-            strata = self.evidence.strata.of(names[keys])
+            strata = self.evidence.strata.of(keys)
             apart = strata.apart(sums)
             return ClusterSpread(np.asarray(apart.T @ apart), Freedom(strata.freedom))
-        if count > self.most_clusters:
+        if working is None or count > self.most_clusters:
             centred = sums - sums.mean(axis=0)
-            return ClusterSpread(np.asarray(centred.T @ centred * (count / (count - 1))), None)
-        of_key, d = np.searchsorted(keys, place), self.model.dimension
+            freedom = None if count > self.most_clusters else Freedom(count - 1.0)
+            return ClusterSpread(np.asarray(centred.T @ centred * (count / (count - 1))), freedom)
+        known = rows.total(partial(_informations, keys=keys, working=working))
+        if sums.shape[1] == self.model.dimension:
+            invert_information(known[0].sum(axis=0) / rows.total_weight, self.parameter_names, "the channel")
+        return cluster_spread(sums, *known)
 
-        def informations(block: Block) -> tuple[FloatArray, ...]:
-            found, own = np.zeros((count, d, d)), of_key[block.rows]
-            for key in np.unique(own).tolist():
-                found[key] = self.row_information(some_rows(block, np.flatnonzero(own == key)), theta, against)
-            return (found,)
+    def working(self, theta: FloatArray, against: int) -> Callable[[Block], tuple[FloatArray, ...]]:
+        """What `clustered` is to know of blocks beside their scores."""
+        return partial(self._working, theta=theta, against=against)
 
-        (known,) = rows.total(informations)
-        invert_information(known.sum(axis=0) / rows.total_weight, self.parameter_names, "the channel")
-        return cluster_spread(sums, known)
+    def _working(self, block: Block, theta: FloatArray, against: int) -> tuple[FloatArray, ...]:
+        return (self.row_information(block, theta, against),)
 
     def row_information(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Σ of the expected information of the rows of a block; of moments, of what they are matched to; (d, d)."""
@@ -292,13 +293,19 @@ class ResponsesProblem:
 
     def scores(self, block: Block, theta: FloatArray, against: int) -> FloatArray:
         """Weighted (P − T) ⊗ x of every row of a block, shape (n, d)."""
-        s = weighted(block, residuals(block, self.model.blocks(theta), against)).reshape(len(block.codes), -1)
+        coefficients = self.model.blocks(theta)
+        s = weighted(block, residuals(block, coefficients, against)).reshape(len(block.codes), len(coefficients))
         dense = block.x if isinstance(block.x, np.ndarray) else block.x.toarray()
-        return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), -1))
+        return np.asarray((s[:, :, None] * dense[:, None, :]).reshape(len(s), theta.size))
 
     def inward(self, theta: FloatArray) -> FloatArray:
         """Parameters of the covariates as they were given, in the coordinates of the problem."""
         return theta if self.rows.basis is None else self.rows.basis.inward(theta)
+
+    @property
+    def n_terms(self) -> int:
+        """How many covariates a row has."""
+        return self.rows.n_terms
 
     def guesses(self) -> list[FloatArray]:
         """None: what is hidden is explained by what is known."""
@@ -307,3 +314,38 @@ class ResponsesProblem:
     def log_likelihood(self, theta: FloatArray) -> float:
         """Σ log P(o | x) over the reports, in the proportions of their weights."""
         return -self.rows.total_weight * self.likelihood().value(theta)
+
+
+def _counted(block: Block, sizes: tuple[int, ...]) -> tuple[FloatArray, ...]:
+    """How often every observation of every channel was reported in a block, (k,) each."""
+    counts = tuple(map(np.zeros, sizes))
+    own = counts[block.part]
+    own += np.bincount(block.codes, weights=block.weights, minlength=len(own))
+    return counts
+
+
+def _informations(
+    block: Block, keys: AnyArray, working: Callable[[Block], tuple[FloatArray, ...]]
+) -> tuple[FloatArray, ...]:
+    """What `working` says of the rows of every cluster, shape (clusters, q, q) each."""
+    of = np.searchsorted(keys, clusters_of(block))
+    own = {key: working(some_rows(block, np.flatnonzero(of == key))) for key in np.unique(of).tolist()}
+    own = own or {0: working(block)}  # without rows there are sums of nothing
+    first = next(iter(own.values()))
+    known = tuple(np.zeros((len(keys), *part.shape)) for part in first)
+    for key, parts in own.items():
+        for sums, part in zip(known, parts, strict=True):
+            sums[key] = part
+    return known
+
+
+def _expected(block: Block, coefficients: FloatArray) -> tuple[FloatArray, ...]:
+    """Σ r ⊗ x with r the posterior of the output."""
+    p, A = softmax(logits(block, coefficients))
+    return (moment(block.x, weighted(block, posterior(block, p, A)[0])),)
+
+
+def _curved(block: Block, coefficients: FloatArray, of_row: RowCurvature) -> tuple[FloatArray, ...]:
+    """Σ V ⊗ x xᵀ with V = of_row(block, P)."""
+    share, _ = softmax(logits(block, coefficients))
+    return (gram(block.x, of_row(block, share)),)

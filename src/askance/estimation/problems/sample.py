@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeE
 from askance.estimation.problems.basis import Basis
 from askance.evidence.responses import Responses, in_proportion
 from askance.evidence.strata import Strata
-from askance.evidence.totals import add, blocks_of, total
+from askance.evidence.totals import Keyed, add, blocks_of, merge_keyed, total
 from askance.models.count_means import CountMeans
 from askance.models.hidden import HiddenVariables
 from askance.models.softmax import Covariates, Softmax
 
-# More groups than this are a continuous column by mistake.
-_MOST_GROUPS = 1000
+#: More groups than this are a continuous column by mistake.
+MOST_GROUPS = 1000
 #: Names under which people, R and other libraries keep the column of ones.
 INTERCEPT_NAMES = frozenset({"intercept", "(intercept)", "const", "constant", "_cons"})
 
@@ -33,6 +34,7 @@ class Piece:
     count: FloatArray
     weight: FloatArray
     clusters: IntArray | None
+    labels: AnyArray | None = None
 
     @property
     def total(self) -> FloatArray:
@@ -98,7 +100,7 @@ class Sample:
         """How they change with column j of x, shape (p,)."""
         if self.basis is not None:
             return np.asarray(self.basis.to_terms[j])
-        unit = np.zeros(self.pieces[0].x.shape[1])
+        unit = np.zeros(self.n_columns)
         unit[j] = 1.0
         return unit
 
@@ -113,9 +115,32 @@ class Sample:
                 yield block, slice(start + part.start, start + part.stop)
             start += n
 
-    def total(self, f: Callable[[Piece, slice], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
-        """Σ of f over all blocks and their places, each of its arrays by itself."""
-        return total(self.blocks(), lambda block: f(*block), add)
+    def total(
+        self,
+        f: Callable[[Piece, slice], Any],
+        merge: Callable[[Any, Any], Any] = add,
+        by: Callable[[Piece, slice], AnyArray] | None = None,
+    ) -> Any:
+        """Σ of f over all blocks and their places, each of its arrays by itself; `merge` and `by` as in `Responses`."""
+        if by is not None:
+            return total(self.blocks(), Keyed(partial(_apart, f), partial(_apart, by)), merge_keyed)
+        return total(self.blocks(), partial(_apart, f), merge)
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether respondents were drawn in clusters."""
+        return self.pieces[0].clusters is not None
+
+    @property
+    def n_columns(self) -> int:
+        """p."""
+        return int(self.pieces[0].x.shape[1])
+
+    @cached_property
+    def ranges(self) -> tuple[FloatArray, FloatArray, AnyArray]:
+        """Of every column of x the lowest and the highest value, and whether there are no others than 0 and 1; (p,)."""
+        lowest, highest, others = self.total(_ranges, np.minimum)
+        return lowest, -highest, others == 0
 
     @property
     def n_rows(self) -> int:
@@ -125,6 +150,32 @@ class Sample:
     def column(self, j: int) -> FloatArray:
         """Column j of x over all rows."""
         return np.concatenate([column_of(piece.x, j) for piece in self.pieces])
+
+
+def _apart(f: Callable[[Piece, slice], Any], block: tuple[Piece, slice]) -> Any:
+    return f(*block)
+
+
+def _ranges(block: Piece, place: slice) -> FloatArray:
+    """Lowest, −highest and −(whether some value is neither 0 nor 1) of every column, shape (3, p)."""
+    x = block.x
+    if not len(block.count):
+        return np.stack([np.full(x.shape[1], np.inf), np.full(x.shape[1], np.inf), np.zeros(x.shape[1])])
+    others = abs(x * x - x) if isinstance(x, np.ndarray) else abs(x.multiply(x) - x)
+    columns = (x.min(axis=0), -x.max(axis=0), -others.max(axis=0))
+    return np.stack([np.asarray(c if isinstance(c, np.ndarray) else c.toarray()).ravel() for c in columns])
+
+
+class BlockCodes(Protocol):
+    """Groups that follow from the rows themselves, wherever they are."""
+
+    def of(self, block: Piece) -> IntArray:
+        """The group of every row, shape (n,)."""
+
+
+def groups_of(codes: IntArray | BlockCodes, block: Piece, place: slice) -> IntArray:
+    """The group of every row of a block, shape (n,)."""
+    return codes[place] if isinstance(codes, np.ndarray) else codes.of(block)
 
 
 def column_of(x: Covariates, j: int) -> FloatArray:
@@ -188,8 +239,8 @@ def without_intercept(model: Softmax, sample: Sample) -> list[int]:
     named = [j for j, term in enumerate(model.terms) if term.lower() in INTERCEPT_NAMES]
     if named:
         return [j for j in range(len(model.terms)) if j not in named]
-    columns = ((j, sample.column(j)) for j in range(len(model.terms)))
-    return [j for j, column in columns if column[0] == 0 or (column != column[0]).any()]
+    lowest, highest, _ = sample.ranges
+    return np.flatnonzero((lowest != highest) | (lowest == 0)).tolist()
 
 
 def find_terms(model: Softmax, terms: Sequence[str]) -> list[int]:
@@ -236,14 +287,14 @@ def group_rows(
         names, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise InputError("by mixes texts and numbers.", remedy="Turn all labels into texts.") from None
-    if len(names) > _MOST_GROUPS:
+    if len(names) > MOST_GROUPS:
         raise InputError(
             f"has {len(names)} different values",
             argument="by",
-            allowed=f"at most {_MOST_GROUPS}",
+            allowed=f"at most {MOST_GROUPS}",
             remedy="Cut the values into brackets, and give their labels.",
         )
-    return tuple(_plain(name) for name in names.tolist()), np.asarray(codes.reshape(-1), dtype=np.int64)
+    return tuple(label_of(name) for name in names.tolist()), np.asarray(codes.reshape(-1), dtype=np.int64)
 
 
 def _labels_of(sample: Sample, by: Any, model: Softmax, data: Any, *, has_x: bool) -> AnyArray:
@@ -294,6 +345,6 @@ def _column_names(data: Any) -> list[str]:
     return [str(name) for name in next(listed, ())]
 
 
-def _plain(label: Any) -> Any:
+def label_of(label: Any) -> Any:
     """1 instead of 1.0."""
     return int(label) if isinstance(label, float) and label.is_integer() else label

@@ -71,6 +71,8 @@ class DistributionProblem(ABC, Generic[C]):
 class TallyProblem(DistributionProblem[FiniteChannel]):
     """An `Enumerated` model with counts of answers; refuses other outputs."""
 
+    n_terms = 1
+
     def guesses(self) -> list[FloatArray]:
         """None beside the usual ones."""
         return []

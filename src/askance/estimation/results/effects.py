@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import AskanceWarning, InputError
 from askance.estimation.freedom import KnownTo, freedom_of, normal_quantile, quantile, two_sided
+from askance.estimation.problems.basis import Basis, BasisEstimate
 from askance.estimation.problems.cluster_spread import MOST_CLUSTERS, mean_spread
-from askance.estimation.problems.sample import Piece, Sample, column_of, is_binary
+from askance.estimation.problems.sample import BlockCodes, Piece, Sample, column_of, groups_of
 from askance.estimation.results.results import MarginalEffects, Prevalence
 from askance.estimation.results.share_intervals import share_interval
 from askance.evidence.replication import Replication
-from askance.evidence.totals import total
 from askance.models.softmax import Covariates, Softmax
 
 # The covariance of more shares than this is not kept.
@@ -38,7 +39,7 @@ class Again(NamedTuple):
     replication: Replication
     estimates: tuple[tuple[FloatArray, Sample], ...]
 
-    def covariance(self, model: Softmax, codes: IntArray, size: int) -> FloatArray:
+    def covariance(self, model: Softmax, codes: IntArray | BlockCodes, size: int) -> FloatArray:
         """Of the shares of all groups, shape (g, m, g, m); NaN of groups that some replicate does not have."""
         with np.errstate(invalid="ignore"):
             shares = [group_means(model, theta, sample, codes, size)[0] for theta, sample in self.estimates]
@@ -48,30 +49,28 @@ class Again(NamedTuple):
 
 def prevalence(
     model: Softmax,
-    theta: FloatArray,
-    covariance: FloatArray,
+    at: BasisEstimate,
     sample: Sample,
-    groups: tuple[tuple[object, ...], IntArray],
+    groups: tuple[tuple[object, ...], IntArray | BlockCodes],
     by: str | None = None,
     *,
     confidence: float,
     population: bool,
-    known: KnownTo = None,
     again: Again | None = None,
 ) -> Prevalence:
     """Mean of p_θ(y | x) over the respondents of every group; `again` brings the errors in a population by itself."""
     normal_quantile(confidence)  # refused before anything is summed
     names, codes = groups
     size = len(names)
-    mean, slope, n_respondents = group_means(model, theta, sample, codes, size)
-    variance, joint = _variance(slope, covariance), _joint_covariance(slope, covariance)
-    freedom = freedom_of(known, slope)
+    mean, slope, n_respondents = group_means(model, at.theta, sample, codes, size)
+    variance, joint = _variance(slope, at.covariance), _joint_covariance(slope, at.covariance)
+    freedom = freedom_of(at.freedom, slope)
     if again is not None:
         whole = again.covariance(model, codes, size)
         variance = np.einsum("gaga->ga", whole)
         joint = joint if joint is None else whole
     elif population:
-        sampling = Sampling.of(model, theta, sample, codes, mean)
+        sampling = Sampling.of(model, at.theta, sample, codes, mean)
         freedom = _of_both(variance, freedom, sampling.variances, sampling.freedom[:, None])
         variance = variance + sampling.variances
         joint = joint if joint is None else joint + sampling.joint()
@@ -100,23 +99,40 @@ def _joint_covariance(slope: FloatArray, covariance: FloatArray) -> FloatArray |
 
 
 def group_means(
-    model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, size: int
+    model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray | BlockCodes, size: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean probabilities (g, m), their gradients (g, m, d) and the number of respondents (g,) of every group."""
-    m, p = len(model.outputs), len(model.terms)
-
-    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        group, x, w = codes[place], sample.covariates(block), block.total
-        P = model.probabilities(theta, x)
-        slope = np.empty((size, m, m - 1, p))
-        for y in range(m):
-            for b in range(1, m):
-                slope[:, y, b - 1] = _group_sums(w * P[:, y] * ((y == b) - P[:, b]), x, group, size)
-        return _by_group(np.column_stack([w, block.count, w[:, None] * P]), group, size), slope
-
-    sizes, slope = sample.total(sums)
+    at = _At(model, theta, sample.basis)
+    sizes, slope = sample.total(partial(_means_of, at=at, codes=codes, size=size))
     weight, counted, mean = sizes[:, 0], sizes[:, 1], sizes[:, 2:]
-    return mean / weight[:, None], (slope / weight[:, None, None, None]).reshape(size, m, -1), counted
+    slopes = (slope / weight[:, None, None, None]).reshape(size, len(model.outputs), -1)
+    return mean / weight[:, None], slopes, counted
+
+
+@dataclass(frozen=True)
+class _At:
+    """A model at θ, in the basis that θ is about: what sums over rows take along."""
+
+    model: Softmax
+    theta: FloatArray
+    basis: Basis | None
+
+    def covariates(self, block: Piece) -> Covariates:
+        return block.x if self.basis is None else self.basis.covariates(block.x)
+
+    def probabilities(self, block: Piece) -> FloatArray:
+        return self.model.probabilities(self.theta, self.covariates(block))
+
+
+def _means_of(block: Piece, place: slice, at: _At, codes: IntArray | BlockCodes, size: int) -> tuple[FloatArray, ...]:
+    """Of every group: Σ w, respondents and Σ w P, shape (g, 2 + m), and Σ w ∂P, shape (g, m, K, p)."""
+    group, x, w, P = groups_of(codes, block, place), at.covariates(block), block.total, at.probabilities(block)
+    m = P.shape[1]
+    slope = np.empty((size, m, m - 1, x.shape[1]))
+    for y in range(m):
+        for b in range(1, m):
+            slope[:, y, b - 1] = _group_sums(w * P[:, y] * ((y == b) - P[:, b]), x, group, size)
+    return _by_group(np.column_stack([w, block.count, w[:, None] * P]), group, size), slope
 
 
 def _by_group(values: FloatArray, group: IntArray, size: int) -> FloatArray:
@@ -195,33 +211,17 @@ class Sampling:
     freedom: FloatArray
 
     @classmethod
-    def of(cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray, mean: FloatArray) -> Sampling:
+    def of(
+        cls, model: Softmax, theta: FloatArray, sample: Sample, codes: IntArray | BlockCodes, mean: FloatArray
+    ) -> Sampling:
         """Of means (g, m) of the rows with these codes of groups."""
         size, m = mean.shape
-
-        def residuals(block: Piece, place: slice) -> FloatArray:
-            P = model.probabilities(theta, sample.covariates(block))
-            return np.asarray(block.weight[:, None] * (P - mean[codes[place]]))
-
-        def alone(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-            r = residuals(block, place)
-            squares = (block.count[:, None, None] * r[:, :, None] * r[:, None, :]).reshape(-1, m * m)
-            return (_by_group(np.column_stack([block.total, block.count, squares]), codes[place], size),)
-
-        def in_clusters(block: tuple[Piece, slice]) -> FloatArray:
-            piece, place = block
-            return np.column_stack([piece.count[:, None] * residuals(piece, place), piece.total])
-
-        def cluster_in_group(block: tuple[Piece, slice]) -> IntArray:
-            piece, place = block
-            assert piece.clusters is not None
-            return np.asarray(piece.clusters * size + codes[place])
-
-        if sample.pieces[0].clusters is None:
-            (sizes,) = sample.total(alone)
+        own: dict[str, Any] = {"at": _At(model, theta, sample.basis), "codes": codes, "mean": mean}
+        if not sample.has_clusters:
+            (sizes,) = sample.total(partial(_alone, **own))
             weight, units, squares = sizes[:, 0], sizes[:, 1], sizes[:, 2:].reshape(size, m, m)
             return cls(squares * (_correction(units) / weight**2)[:, None, None], None, np.full(size, np.inf))
-        clusters = total(sample.blocks(), in_clusters, by=cluster_in_group)
+        clusters = sample.total(partial(_in_clusters, **own), by=partial(_cluster_in_group, codes=codes, size=size))
         home = clusters.keys % size
         sizes = _by_group(np.column_stack([clusters.sums[:, -1:], np.ones(len(home))]), home, size)
         if sample.strata is not None:
@@ -256,6 +256,31 @@ class Sampling:
         return np.asarray(np.einsum("gh,gab->gahb", np.eye(len(self.within)), self.within))
 
 
+def _residuals(block: Piece, place: slice, at: _At, codes: IntArray | BlockCodes, mean: FloatArray) -> FloatArray:
+    """Weighted P less the mean of the group, shape (n, m)."""
+    return np.asarray(block.weight[:, None] * (at.probabilities(block) - mean[groups_of(codes, block, place)]))
+
+
+def _alone(
+    block: Piece, place: slice, at: _At, codes: IntArray | BlockCodes, mean: FloatArray
+) -> tuple[FloatArray, ...]:
+    """Of every group: weights, respondents, and squares of residuals, shape (g, 2 + m²)."""
+    r, (size, m) = _residuals(block, place, at, codes, mean), mean.shape
+    squares = (block.count[:, None, None] * r[:, :, None] * r[:, None, :]).reshape(len(r), m * m)
+    sums = np.column_stack([block.total, block.count, squares])
+    return (_by_group(sums, groups_of(codes, block, place), size),)
+
+
+def _in_clusters(block: Piece, place: slice, at: _At, codes: IntArray | BlockCodes, mean: FloatArray) -> FloatArray:
+    """Residuals and weights of rows, shape (n, m + 1)."""
+    return np.column_stack([block.count[:, None] * _residuals(block, place, at, codes, mean), block.total])
+
+
+def _cluster_in_group(block: Piece, place: slice, codes: IntArray | BlockCodes, size: int) -> IntArray:
+    assert block.clusters is not None
+    return np.asarray(block.clusters * size + groups_of(codes, block, place))
+
+
 def _correction(units: FloatArray) -> FloatArray:
     """k / (k − 1) of k respondents or clusters; NaN of one."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -263,15 +288,7 @@ def _correction(units: FloatArray) -> FloatArray:
 
 
 def marginal_effects(
-    model: Softmax,
-    theta: FloatArray,
-    covariance: FloatArray,
-    sample: Sample,
-    reference: Sample,
-    columns: list[int],
-    *,
-    confidence: float,
-    known: KnownTo = None,
+    model: Softmax, at: BasisEstimate, sample: Sample, reference: Sample, columns: list[int], *, confidence: float
 ) -> MarginalEffects:
     """Mean effect of every given column; `reference` decides which ones are binary."""
     if len(columns) * model.dimension > _MOST_SLOPES:
@@ -279,21 +296,22 @@ def marginal_effects(
             f"there are {len(columns)} columns to compute effects of, in a model of {model.dimension} coefficients.",
             remedy="Name the terms of interest: marginal_effects(terms=[…]).",
         )
-    binary = [is_binary(reference.column(j)) for j in columns]
+    binary = [bool(reference.ranges[2][j]) for j in columns]
     estimate = np.zeros((len(columns), len(model.outputs)))
     slope = np.zeros((len(columns), len(model.outputs), model.dimension))
     for i, (j, changes) in enumerate(zip(columns, binary, strict=True)):
         estimate[i], slope[i] = (
-            change(model, theta, sample, j) if changes else derivative(model, theta, sample, sample.direction(j))
+            change(model, at.theta, sample, j) if changes else derivative(model, at.theta, sample, sample.direction(j))
         )
     terms, kinds = (model.terms[j] for j in columns), ("0 → 1" if changes else "slope" for changes in binary)
-    return effects_of(tuple(terms), tuple(kinds), model, estimate, slope, covariance, confidence, known)
+    outputs = tuple(model.outputs.labels)
+    return effects_of(tuple(terms), tuple(kinds), outputs, estimate, slope, at.covariance, confidence, at.freedom)
 
 
 def effects_of(
     terms: tuple[str, ...],
     kinds: tuple[str, ...],
-    model: Softmax,
+    outputs: tuple[Any, ...],
     estimate: FloatArray,
     slope: FloatArray,
     covariance: FloatArray,
@@ -308,7 +326,7 @@ def effects_of(
     return MarginalEffects(
         terms,
         kinds,
-        tuple(model.outputs.labels),
+        outputs,
         estimate,
         errors,
         p_value,
@@ -328,48 +346,49 @@ def derivative(model: Softmax, theta: FloatArray, sample: Sample, rate: Covariat
         sample: those who are averaged over.
         rate: x′, how covariates change with v: that of all rows, shape (p,), or of each, shape (n, p).
     """
-    m, p = len(model.outputs), len(model.terms)
+    weight, value, slope = sample.total(partial(_derivatives, at=_At(model, theta, sample.basis), rate=rate))
+    return value / weight, slope.reshape(len(model.outputs), -1) / weight
+
+
+def _derivatives(block: Piece, place: slice, at: _At, rate: Covariates) -> tuple[FloatArray, ...]:
+    """Σ w, Σ w ∂P/∂v, shape (m,), and its gradient, shape (m, K, p)."""
     alike = rate.ndim == 1
-
-    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        w, x, along = block.total, sample.covariates(block), rate if alike else rate[place]
-        P, c = model.probabilities(theta, x), np.asarray(along @ model.blocks(theta).T)
-        c = np.concatenate([np.zeros((*c.shape[:-1], 1)), c], axis=-1)
-        away = c - (P * c).sum(axis=1)[:, None]  # c_y − Σ_b P_b c_b, shape (n, m)
-        slope = np.empty((m, m - 1, p))
-        for y in range(m):
-            for b in range(1, m):
-                moved = (y == b) - P[:, b]
-                through_x = w * P[:, y] * (moved * away[:, y] - P[:, b] * away[:, b])
-                through_c = w * P[:, y] * moved
-                slope[y, b - 1] = x.T @ through_x + (along * through_c.sum() if alike else along.T @ through_c)
-        return np.asarray(w.sum()), w @ (P * away), slope
-
-    weight, value, slope = sample.total(sums)
-    return value / weight, slope.reshape(m, -1) / weight
+    w, x, along = block.total, at.covariates(block), rate if alike else rate[place]
+    P, c = at.probabilities(block), np.asarray(along @ at.model.blocks(at.theta).T)
+    m = P.shape[1]
+    c = np.concatenate([np.zeros((*c.shape[:-1], 1)), c], axis=-1)
+    away = c - (P * c).sum(axis=1)[:, None]  # c_y − Σ_b P_b c_b, shape (n, m)
+    slope = np.empty((m, m - 1, x.shape[1]))
+    for y in range(m):
+        for b in range(1, m):
+            moved = (y == b) - P[:, b]
+            through_x = w * P[:, y] * (moved * away[:, y] - P[:, b] * away[:, b])
+            through_c = w * P[:, y] * moved
+            slope[y, b - 1] = x.T @ through_x + (along * through_c.sum() if alike else along.T @ through_c)
+    return np.asarray(w.sum()), w @ (P * away), slope
 
 
 def change(model: Softmax, theta: FloatArray, sample: Sample, j: int) -> tuple[FloatArray, FloatArray]:
     """Mean of P_y at x_j = 1 minus P_y at x_j = 0, shape (m,), and its gradient (m, d)."""
-    m, p = len(model.outputs), len(model.terms)
-    along = sample.direction(j)
-    coefficient = np.concatenate([[0.0], model.blocks(theta) @ along])
+    at = _At(model, theta, sample.basis)
+    weight, value, slope = sample.total(partial(_changes, at=at, j=j, along=sample.direction(j)))
+    return value / weight, slope.reshape(len(model.outputs), -1) / weight
 
-    def sums(block: Piece, place: slice) -> tuple[FloatArray, ...]:
-        w, x, own = block.total, sample.covariates(block), column_of(block.x, j)
-        without = model.logits(theta, x) - own[:, None] * coefficient
-        value, slope = np.zeros(m), np.zeros((m, m - 1, p))
-        for sign, level in ((1.0, 1.0), (-1.0, 0.0)):
-            P = _normalised(without + level * coefficient)
-            value += sign * (w @ P)
-            for y in range(m):
-                for b in range(1, m):
-                    v = w * P[:, y] * ((y == b) - P[:, b])
-                    slope[y, b - 1] += sign * (x.T @ v + along * ((level - own) @ v))
-        return np.asarray(w.sum()), value, slope
 
-    weight, value, slope = sample.total(sums)
-    return value / weight, slope.reshape(m, -1) / weight
+def _changes(block: Piece, place: slice, at: _At, j: int, along: FloatArray) -> tuple[FloatArray, ...]:
+    """Σ w, Σ w of the change, shape (m,), and its gradient, shape (m, K, p)."""
+    coefficient = np.concatenate([[0.0], at.model.blocks(at.theta) @ along])
+    w, x, own, m = block.total, at.covariates(block), column_of(block.x, j), len(coefficient)
+    without = at.model.logits(at.theta, x) - own[:, None] * coefficient
+    value, slope = np.zeros(m), np.zeros((m, m - 1, len(along)))
+    for sign, level in ((1.0, 1.0), (-1.0, 0.0)):
+        P = _normalised(without + level * coefficient)
+        value += sign * (w @ P)
+        for y in range(m):
+            for b in range(1, m):
+                v = w * P[:, y] * ((y == b) - P[:, b])
+                slope[y, b - 1] += sign * (x.T @ v + along * ((level - own) @ v))
+    return np.asarray(w.sum()), value, slope
 
 
 def _normalised(scores: FloatArray) -> FloatArray:

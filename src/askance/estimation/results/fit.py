@@ -83,6 +83,7 @@ class ProbabilityTable(Tabulated):
     Attributes:
         unbiased: where `estimate` is something else, such as the mean of a posterior.
         notes: what a reader should know.
+        degrees_of_freedom: of t, where the errors come from few clusters; None: quantiles are normal.
     """
 
     labels: tuple[Any, ...]
@@ -93,6 +94,7 @@ class ProbabilityTable(Tabulated):
     confidence: float = 0.95
     unbiased: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    degrees_of_freedom: FloatArray | None = None
 
     def table(self) -> Table:
         """The share of every answer, with its error and interval; all of them are shown."""

@@ -137,4 +137,4 @@ def _brief(value: Any) -> str:
 
 
 def _has_weights(fit: RegressionFit) -> bool:
-    return fit.evidence is not None and any(chunk.weights is not None for chunk in fit.evidence.chunks)
+    return fit.evidence is not None and fit.evidence.head.weights is not None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askance._arrays import FloatArray
+from askance._words import Either, words
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.estimation.results.results import LikelihoodRatioTest
 from askance.evidence.candidates import seen_through
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 #: Methods that maximise the likelihood; "one-step" comes close.
 MAXIMISERS = ("marginal", "supervised")
-_ONE_STEP = (
+_MARGINAL = Either('method="marginal"', "`askance fit --method marginal`")
+_ONE_STEP = words(
     "one-step estimates come close to the maxima of the likelihood but are not there: the statistic has the same "
-    "limit, and differs in small samples; method='marginal' gives the exact one"
+    "limit, and differs in small samples; {0} gives the exact one",
+    _MARGINAL,
 )
 _LOADED = "fits from files hold no respondents: that both are of the same ones was not checked"
+_WALD = Either("wald_test", "--zero")
 _ROBUST = "the test trusts the model; the robust standard errors of these fits do not enter it"
 
 
@@ -94,13 +98,13 @@ def _require_likelihood(fit: RowsFit) -> None:
     if fit.method not in (*MAXIMISERS, "one-step"):
         raise InputError(
             f"the method of a fit is {fit.method!r}; allowed: {', '.join(MAXIMISERS)}, one-step.",
-            remedy="Fit both with method='marginal', or use wald_test.",
+            remedy=words("Fit both with {0}, or use {1}.", _MARGINAL, _WALD),
         )
     if is_weighted(fit):
         raise InputError(
             "a fit has sampling weights or clusters (or was loaded from a file with robust errors, and may have them): "
             "its likelihood is not that of independent reports.",
-            remedy="Use wald_test, which takes them into account.",
+            remedy=words("Use {0}, which takes them into account.", _WALD),
         )
     if fit.covariance_kind == "none":
         raise InputError(
@@ -123,9 +127,8 @@ def is_weighted(fit: RowsFit) -> bool:
     """
     if fit.evidence is None:
         return fit.covariance_kind in ("robust", "cluster-robust", "stratified", "replicates")
-    return fit.covariance_kind == "cluster-robust" or any(
-        chunk.weights is not None or chunk.clusters is not None for chunk in fit.evidence.chunks
-    )
+    first = fit.evidence.head
+    return fit.covariance_kind == "cluster-robust" or first.weights is not None or first.clusters is not None
 
 
 def _require_same_data(full: RowsFit, restricted: RowsFit) -> None:

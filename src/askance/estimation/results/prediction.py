@@ -12,35 +12,26 @@ from askance._arrays import ArrayLike, FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError, ShapeError
 from askance.estimation.freedom import KnownTo, normal_quantile, quantile
+from askance.estimation.problems.basis import BasisEstimate
 from askance.estimation.results.effects import is_known, quadratic, with_digits
 from askance.estimation.results.results import POSTERIOR_WARNING, Posteriors, Predictions
 from askance.models.softmax import Covariates, Softmax
 
 
-def predict(
-    model: Softmax,
-    theta: FloatArray,
-    covariance: FloatArray,
-    x: Covariates,
-    confidence: float,
-    known: KnownTo = None,
-) -> Predictions:
+def predict(model: Softmax, at: BasisEstimate, x: Covariates, confidence: float) -> Predictions:
     """p_θ(y | x) of every row."""
-    scores = model.logits(theta, x)
-    spread = _spread_of_logits(covariance, x, len(model.outputs) - 1)
-    table = _with_intervals(scores, spread, partial(_quantiles, confidence, known, x))
+    spread = _spread_of_logits(at.covariance, x, len(model.outputs) - 1)
+    table = _with_intervals(model.logits(at.theta, x), spread, partial(_quantiles, confidence, at.freedom, x))
     return Predictions(tuple(model.outputs.labels), *table, confidence)
 
 
 def posterior(
     model: Softmax,
-    theta: FloatArray,
-    covariance: FloatArray,
+    at: BasisEstimate,
     x: Covariates,
     observed: ArrayLike,
     channel: FiniteChannel,
     confidence: float,
-    known: KnownTo = None,
 ) -> Posteriors:
     """P(y | x, o) ∝ p_θ(y | x) S(o | y) of every row."""
     likelihood = channel.log_likelihood(observed)
@@ -55,12 +46,12 @@ def posterior(
             f"observed[{first}] is {np.atleast_1d(np.asarray(observed))[first]!r}, which this design never produces.",
             remedy="Check the design, and how its reports are coded.",
         )
-    prior = model.probabilities(theta, x)
-    spread = _spread_of_logits(covariance, x, len(model.outputs) - 1)
-    scores = model.logits(theta, x) + likelihood
-    table = _with_intervals(scores, spread, partial(_quantiles, confidence, known, x))
+    prior = model.probabilities(at.theta, x)
+    spread = _spread_of_logits(at.covariance, x, len(model.outputs) - 1)
+    scores = model.logits(at.theta, x) + likelihood
+    table = _with_intervals(scores, spread, partial(_quantiles, confidence, at.freedom, x))
     level = channel.privacy_level
-    return Posteriors(tuple(model.outputs.labels), *table, prior, confidence, level, _message(level))
+    return Posteriors(tuple(model.outputs.labels), *table, confidence, prior, level, _message(level))
 
 
 def _message(level: float) -> str:

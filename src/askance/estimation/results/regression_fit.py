@@ -8,20 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from askance._arrays import ArrayLike, FloatArray, IntArray
+from askance._arrays import ArrayLike, FloatArray
 from askance._checks import shorten
 from askance._threads import one_thread
 from askance.channels.finite import FiniteChannel
 from askance.errors import AskanceWarning, InputError, UnmodelledGroupsWarning
-from askance.estimation.freedom import KnownTo
 from askance.estimation.problems.basis import Basis, BasisEstimate
+from askance.estimation.problems.held_sample import HeldSample
 from askance.estimation.problems.sample import (
     Sample,
     find_terms,
     group_rows,
     is_matrix,
     matrix_of,
-    without_covariates,
     without_intercept,
 )
 from askance.estimation.results import effects, prediction
@@ -30,6 +29,8 @@ from askance.estimation.results.results import MarginalEffects, Posteriors, Pred
 from askance.estimation.results.rows_fit import RowsFit
 from askance.estimation.results.variable_effects import variable_effects
 from askance.evidence.candidates import seen_through
+from askance.evidence.held import HeldResponses
+from askance.evidence.responses import Responses
 from askance.evidence.together import SEVERAL
 from askance.models.softmax import Covariates, Softmax
 from askance.tables import Table
@@ -72,6 +73,11 @@ class RegressionFit(RowsFit):
         """The coefficients, in a block per output when there are several; what was fitted to what and how; notes."""
         return regression_table(self, confidence)
 
+    @property
+    def trait(self) -> RegressionFit:
+        """What the survey is about, as a regression: the fit itself; where more is hidden, a part of it."""
+        return self
+
     def prevalence(
         self,
         x: Any = None,
@@ -103,29 +109,29 @@ class RegressionFit(RowsFit):
         sample, groups = self._grouped(x, by, weights)
         name = by if isinstance(by, str) else None
         self._warn_about_unmodelled(name)
-        theta, covariance, basis, known = self._in_basis()
-        again = self._replicates(x, basis) if population and self.covariance_kind == "replicates" else None
+        at = self._in_basis()
+        again = self._replicates(x, at.basis) if population and self.covariance_kind == "replicates" else None
         with one_thread:
-            return effects.prevalence(
-                self.model,
-                theta,
-                covariance,
-                sample,
-                groups,
-                name,
-                confidence=confidence,
-                population=population,
-                known=known,
-                again=again,
+            shares = effects.prevalence(
+                self.model, at, sample, groups, name, confidence=confidence, population=population, again=again
             )
+        return self._at_ends(shares, sample, groups[1], population)
 
-    def _grouped(self, x: Any, by: Any, weights: ArrayLike | None) -> tuple[Sample, tuple[tuple[Any, ...], IntArray]]:
+    def _at_ends(self, shares: Prevalence, sample: Sample, codes: Any, population: bool) -> Prevalence:
+        """The shares, with other intervals where some are near 0 or 1; here they are as they are."""
+        return shares
+
+    def _grouped(self, x: Any, by: Any, weights: ArrayLike | None) -> tuple[Sample, tuple[tuple[Any, ...], Any]]:
         """Respondents in the basis of θ̂, the labels of their groups, and the group of each."""
-        sample, data = self._sample(x, weights, "prevalence")
+        sample, data = self._sample(x, weights, "prevalence"), None if is_matrix(x) else x
+        if isinstance(sample, HeldSample):
+            with one_thread:
+                sample, of_blocks = sample.grouped(by, self.model)
+            return replace(sample, basis=self._in_basis().basis), of_blocks
         if x is None and isinstance(by, str) and by not in self.model.terms:
             sample, data = self._in_order_of_the_table(sample)
         groups = group_rows(sample, by, self.model, data, has_x=x is not None)
-        return replace(sample, basis=self._in_basis()[2]), groups
+        return replace(sample, basis=self._in_basis().basis), groups
 
     def marginal_effects(
         self,
@@ -156,7 +162,7 @@ class RegressionFit(RowsFit):
         """
         if terms is None and (table := self._table_of(x)) is not None:
             return self._variable_effects(table, x, weights, variables, confidence)
-        sample, _ = self._sample(x, weights, "marginal_effects")
+        sample = self._sample(x, weights, "marginal_effects")
         if variables is not None:
             raise InputError(
                 "variables are given with terms, or where x has no named columns; allowed: one of them, and variables "
@@ -171,14 +177,12 @@ class RegressionFit(RowsFit):
                 AskanceWarning,
                 stacklevel=2,
             )
-        reference = sample if self.evidence is None else Sample.of_evidence(self.evidence)
+        reference = sample if self.evidence is None else _respondents(self.evidence)
         columns = without_intercept(self.model, reference) if terms is None else find_terms(self.model, terms)
-        theta, covariance, basis, known = self._in_basis()
-        sample = replace(sample, basis=basis)
+        at = self._in_basis()
+        sample = replace(sample, basis=at.basis)
         with one_thread:
-            return effects.marginal_effects(
-                self.model, theta, covariance, sample, reference, columns, confidence=confidence, known=known
-            )
+            return effects.marginal_effects(self.model, at, sample, reference, columns, confidence=confidence)
 
     def _table_of(self, x: Any) -> Any:
         """The data with named columns that x is made of, where the fit knows the formula; None elsewhere."""
@@ -189,26 +193,23 @@ class RegressionFit(RowsFit):
     def _variable_effects(
         self, table: Any, x: Any, weights: ArrayLike | None, variables: Any, confidence: float
     ) -> MarginalEffects:
-        sample, _ = self._sample(x, weights, "marginal_effects")
+        sample = self._sample(x, weights, "marginal_effects")
         if x is None:
             sample, table = self._in_order_of_the_table(sample)
         names = self.design.columns if variables is None else [variables] if isinstance(variables, str) else variables
         steps = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names)
         if not steps:
             raise InputError("there is no variable to compute an effect of.", remedy="Take prevalence() instead.")
-        theta, covariance, basis, known = self._in_basis()
+        at = self._in_basis()
         with one_thread:
             changes = self.design.changes(table, steps)
-            return variable_effects(
-                self.model, theta, covariance, replace(sample, basis=basis), changes, confidence=confidence, known=known
-            )
+            return variable_effects(self.model, at, replace(sample, basis=at.basis), changes, confidence=confidence)
 
     def predict(self, x: Any, confidence: float = 0.95) -> Predictions:
         """p_θ̂(y | x) of every row of x, with delta-method intervals computed on the log-odds scale."""
-        theta, covariance, basis, known = self._in_basis()
-        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        rows = self._rows(x)
         with one_thread:
-            return prediction.predict(self.model, theta, covariance, rows, confidence, known)
+            return prediction.predict(self.model, self._in_basis(), rows, confidence)
 
     def posterior(self, x: Any, observed: ArrayLike, confidence: float = 0.95) -> Posteriors:
         """P(hidden answer = y | x, o) of every respondent: for analysis, not for publication.
@@ -224,18 +225,18 @@ class RegressionFit(RowsFit):
             observed: what each of them reported, labels out of the channel's observations.
             confidence: of the intervals, which describe the uncertainty of θ̂.
         """
-        theta, covariance, basis, known = self._in_basis()
-        rows = self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
+        rows = self._rows(x)
         with one_thread:
-            return prediction.posterior(
-                self.model, theta, covariance, rows, observed, self._channel(), confidence, known
-            )
+            return prediction.posterior(self.model, self._in_basis(), rows, observed, self._channel(), confidence)
 
-    def _in_basis(self) -> tuple[FloatArray, FloatArray, Basis | None, KnownTo]:
+    def _in_basis(self) -> BasisEstimate:
         """θ̂ and its covariance with their digits, the basis they are about, and how well the covariance is known."""
-        if self.in_basis is None:
-            return self.theta, self.covariance, None, self.freedom
-        return self.in_basis.theta, self.in_basis.covariance, self.in_basis.basis, self.in_basis.freedom
+        return self.in_basis or BasisEstimate(None, self.theta, self.covariance, self.freedom)
+
+    def _rows(self, x: Any) -> Covariates:
+        """Covariates in that basis."""
+        basis = self._in_basis().basis
+        return self._matrix(x) if basis is None else basis.covariates(self._matrix(x))
 
     def _channel(self) -> FiniteChannel:
         if self.channel.get("kind") == SEVERAL:
@@ -246,18 +247,11 @@ class RegressionFit(RowsFit):
             )
         return seen_through(self.channel) if self.evidence is None else self.evidence.channel
 
-    def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> tuple[Sample, Any]:
-        """The respondents, and the data with named columns that they came in, if any."""
-        if x is not None:
-            return Sample.of_matrix(self._matrix(x), weights), None if is_matrix(x) else x
-        if weights is not None:
-            raise InputError(
-                "weights are given without x; the stored reports keep their own weights.",
-                remedy="Give x with its weights, or leave weights out.",
-            )
-        if self.evidence is None:
-            raise without_covariates(asked, self.model, self.design)
-        return Sample.of_evidence(self.evidence), None
+    def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> Sample:
+        """Whom to average over, wherever their rows are."""
+        if x is None and weights is None and self.evidence is not None:
+            return _respondents(self.evidence)
+        return super()._sample(x, weights, asked)
 
     def _replicates(self, x: Any, basis: Basis | None) -> effects.Again:
         """θ̂ and the respondents with every set of replicate weights, which other respondents do not have."""
@@ -292,6 +286,11 @@ class RegressionFit(RowsFit):
 
     def _matrix(self, x: Any) -> Covariates:
         return matrix_of(x, self.model, self.design)
+
+
+def _respondents(evidence: Responses) -> Sample:
+    """Those who gave the reports, wherever their rows are."""
+    return HeldSample.of(evidence) if isinstance(evidence, HeldResponses) else Sample.of_evidence(evidence)
 
 
 def shared_variables(terms: Sequence[str], columns: Sequence[str]) -> list[str]:

@@ -51,19 +51,22 @@ def one_share_text(shares: Prevalence) -> str:
         [
             *(f"{name:<{width}}  {_share_and_interval(shares, j)}" for name, j in names.items()),
             _about(shares),
-            *shares.notes,
+            *(line for note in shares.notes for line in textwrap.wrap(note, WIDTH)),
         ]
     )
 
 
 def effects_table(effects: MarginalEffects) -> Table:
-    """Changes of the share of every answer in percentage points; of two answers the second."""
-    lower, upper = interval_columns(effects.confidence, "points", digits="error")
+    """Changes of the share of every answer in percentage points; of two answers the second; or of a mean."""
+    shares = len(effects.outputs) > 1
+    kind: Kind = "points" if shares else "number"
+    digits: Any = "error" if shares else 4
+    lower, upper = interval_columns(effects.confidence, kind, digits=digits)
     columns = (
         Column("term"),
         Column("change", align="right"),
-        Column("points", "points", "estimate", digits="error"),
-        error_column("spread", digits="error"),
+        Column("points" if shares else "of the mean", kind, "estimate", digits=digits),
+        error_column("spread" if shares else kind, digits=digits),
         p_value_column(of=_tested_by(effects)),
         lower,
         upper,
@@ -76,7 +79,8 @@ def effects_table(effects: MarginalEffects) -> Table:
         )
     ]
     title = _title("Average change of the share of {}", "Average changes of the shares of {} answers", effects.outputs)
-    return Table(*_by_answer(columns, rows, effects.outputs), title=f"{title}, in percentage points")
+    title = f"{title}, in percentage points" if shares else f"Average change of the mean of {effects.outputs[0]}"
+    return Table(*_by_answer(columns, rows, effects.outputs), title=title)
 
 
 def _tested_by(table: MarginalEffects | Contrasts) -> str:
@@ -123,13 +127,17 @@ def contrasts_table(contrasts: Contrasts) -> Table:
 
 def predictions_table(predictions: Predictions | Posteriors, condition: str = "", *notes: str) -> Table:
     """The probabilities of every row, counted from 0; of two answers the second."""
-    columns = (Column("row", align="left"), *estimate_columns(predictions.confidence, "probability", "percent"))
+    shares = len(predictions.outputs) > 1
+    kind: Kind = "percent" if shares else "number"
+    figures = estimate_columns(predictions.confidence, "probability" if shares else "mean", kind)
+    columns = (Column("row", align="left"), *figures)
     rows = [
-        (output, i, *figures)
+        (output, i, *values)
         for output, j in _shown_outputs(predictions.outputs)
-        for i, figures in enumerate(_figures(predictions, j))
+        for i, values in enumerate(_figures(predictions, j))
     ]
     title = _title("Probability of {}", "Probabilities of {} answers", predictions.outputs)
+    title = title if shares else f"Mean of {predictions.outputs[0]}"
     return Table(
         *_by_answer(columns, rows, predictions.outputs),
         title=f"{title}, {condition}" if condition else title,
@@ -173,7 +181,7 @@ def _by_answer(
     columns: Sequence[Column], rows: list[tuple[Any, ...]], outputs: Sequence[Any]
 ) -> tuple[Sequence[Column], list[tuple[Any, ...]]]:
     """Columns and rows, under a heading where there are several answers."""
-    if len(outputs) == 2:
+    if len(outputs) <= 2:
         return columns, [row[1:] for row in rows]
     return (Column("answer", "heading"), *columns), rows
 

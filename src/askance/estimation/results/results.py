@@ -168,28 +168,16 @@ class Predictions(Result, Tabulated):
 
 
 @dataclass(frozen=True, eq=False)
-class Posteriors(Result, Tabulated):
+class Posteriors(Predictions):
     """P(hidden answer = y | x, o) of every row; arrays of shape (n, m). Read `message` before using it.
 
     Attributes:
-        outputs: labels of the m outputs.
-        estimate: the probabilities given covariates and report.
-        standard_error: of the estimate, from the uncertainty of θ̂.
-        lower: lower ends of the intervals, computed on the log-odds scale.
-        upper: upper ends.
         prior: p_θ̂(y | x): the same without the report.
-        confidence: of the intervals.
         privacy_level: of the channel: a report changes the odds of two outputs by a factor of at most e^level.
         message: why these numbers need care.
     """
 
-    outputs: tuple[Any, ...]
-    estimate: FloatArray
-    standard_error: FloatArray
-    lower: FloatArray
-    upper: FloatArray
     prior: FloatArray
-    confidence: float
     privacy_level: float
     message: str
 

@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from askance._arrays import ArrayLike
+from askance.errors import InputError
+from askance.estimation.problems.sample import Sample, matrix_of, without_covariates
 from askance.estimation.results.fit import Fit
 from askance.estimation.results.likelihood_ratio import is_maximum_likelihood, likelihood_ratio_test
 from askance.estimation.results.results import LikelihoodRatioTest
@@ -23,6 +26,19 @@ class RowsFit(Fit):
 
     evidence: Responses | None = None
     design: Any = None
+
+    def _sample(self, x: Any, weights: ArrayLike | None, asked: str) -> Sample:
+        """Whom to average over: rows that are given, or those who gave the reports."""
+        if x is not None:
+            return Sample.of_matrix(matrix_of(x, self.model, self.design), weights)
+        if weights is not None:
+            raise InputError(
+                "weights are given without x; the stored reports keep their own weights.",
+                remedy="Give x with its weights, or leave weights out.",
+            )
+        if self.evidence is None:
+            raise without_covariates(asked, self.model, self.design)
+        return Sample.of_evidence(self.evidence)
 
     @property
     def aic(self) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.estimation.freedom import KnownTo
+from askance.estimation.problems.basis import BasisEstimate
 from askance.estimation.problems.sample import Sample
 from askance.estimation.results.effects import derivative, effects_of, group_means
 from askance.estimation.results.results import MarginalEffects
@@ -40,26 +40,19 @@ class Change:
 
 
 def variable_effects(
-    model: Softmax,
-    theta: FloatArray,
-    covariance: FloatArray,
-    sample: Sample,
-    changes: Sequence[Change],
-    *,
-    confidence: float,
-    known: KnownTo = None,
+    model: Softmax, at: BasisEstimate, sample: Sample, changes: Sequence[Change], *, confidence: float
 ) -> MarginalEffects:
     """Mean effect of every change, over the rows of the sample."""
-    found = [_effect(model, theta, sample, change) for change in changes]
+    found = [_effect(model, at.theta, sample, change) for change in changes]
     return effects_of(
         tuple(change.variable for change in changes),
         tuple(change.kind for change in changes),
-        model,
+        tuple(model.outputs.labels),
         np.array([value for value, _ in found]),
         np.array([slope for _, slope in found]),
-        covariance,
+        at.covariance,
         confidence,
-        known,
+        at.freedom,
     )
 
 

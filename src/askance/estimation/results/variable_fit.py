@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,9 +15,10 @@ from askance.estimation.problems.sample import Sample
 from askance.estimation.problems.share_average import ShareAverage
 from askance.estimation.results.boundary_intervals import PROFILED, boundary_intervals
 from askance.estimation.results.effects import Sampling
+from askance.estimation.results.fit import Fit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.results.results import Posteriors, Prevalence
-from askance.models.hidden import HiddenVariables
+from askance.models.hidden import Factor, HiddenVariables
 from askance.models.softmax import Covariates, Softmax
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class VariableFit(RegressionFit):
     @classmethod
     def of(cls, whole: HiddenFit, name: str) -> VariableFit:
         """The view of a variable that is softmax in its covariates."""
-        names = [factor.name for factor in whole.model.factors]
-        factor, block = whole.model.factors[names.index(name)], whole.model.blocks[names.index(name)]
+        factor, block = _part(whole, name)
         if factor.after or not np.array_equal(factor.table, np.eye(len(factor.outputs))[1:]) or factor.log_base.any():
             raise InputError(
                 f"{name!r} is no regression by itself: it depends on {', '.join(factor.after) or 'a law of its own'}.",
@@ -74,18 +74,19 @@ class VariableFit(RegressionFit):
         if places != list(range(len(whole.model.terms))):
             evidence = evidence and evidence.widened([chunk.x[:, places] for chunk in evidence.chunks])
             design = None if design is None else _SomeColumns(design, places)
-        kept = {field: getattr(whole, field) for field in _SHARED}
-        return cls(
-            model=Softmax(factor.outputs, factor.terms),
-            theta=whole.theta[block],
-            covariance=whole.covariance[block, block],
-            freedom=whole.freedom and whole.freedom.turned(np.eye(len(whole.theta))[block]),
-            evidence=evidence,
-            design=design,
-            whole=whole,
-            name=name,
-            **kept,
-        )
+        kept = {field.name: getattr(whole, field.name) for field in fields(Fit)}
+        own = {
+            "model": Softmax(factor.outputs, factor.terms),
+            "theta": whole.theta[block],
+            "covariance": whole.covariance[block, block],
+            "freedom": whole.freedom and whole.freedom.turned(np.eye(len(whole.theta))[block]),
+            "evidence": evidence,
+            "design": design,
+            "whole": whole,
+            "name": name,
+            "kept_tables": (),
+        }
+        return cls(**kept | own)
 
     @property
     def _is_maximum_likelihood(self) -> bool:
@@ -104,21 +105,11 @@ class VariableFit(RegressionFit):
             f"reports tell of all hidden variables at once, not of {self.name!r} alone.", remedy="Take predict(x)."
         )
 
-    def prevalence(
-        self,
-        x: Any = None,
-        by: Any = None,
-        weights: ArrayLike | None = None,
-        confidence: float = 0.95,
-        *,
-        population: bool = False,
-    ) -> Prevalence:
-        """As `RegressionFit.prevalence`; where shares are near 0 or 1, with intervals from the likelihood's profile."""
-        shares = super().prevalence(x, by, weights, confidence, population=population)
-        sample, (_, codes) = self._grouped(x, by, weights)
+    def _at_ends(self, shares: Prevalence, sample: Sample, codes: IntArray, population: bool) -> Prevalence:
+        """With intervals from the likelihood's profile."""
         lower, upper, told = shares.lower.copy(), shares.upper.copy(), []
         freedom = np.full(lower.shape, np.inf) if shares.degrees_of_freedom is None else shares.degrees_of_freedom
-        quantiles = quantile(confidence, freedom)
+        quantiles = quantile(shares.confidence, freedom)
         for g, group in enumerate(shares.groups):
             averages = self._averages(sample, codes == g)
             lower[g], upper[g], profiled = boundary_intervals(
@@ -131,21 +122,18 @@ class VariableFit(RegressionFit):
                 self._sampling(sample, codes == g) if population else None,
             )
             told += [str(group)] if profiled.any() else []
-        notes = () if not told else (PROFILED.format(self.name if told == ["all"] else ", ".join(told)),)
+        notes = () if not told else (PROFILED.format(", ".join(told)),)
         return replace(shares, lower=lower, upper=upper, notes=notes)
-
-    def _place(self) -> int:
-        return [factor.name for factor in self.whole.model.factors].index(self.name)
 
     def _averages(self, sample: Sample, rows: Any) -> list[ShareAverage]:
         """Of every value, over some respondents."""
-        factor, block = self.whole.model.factors[self._place()], self.whole.model.blocks[self._place()]
+        factor, block = _part(self.whole, self.name)
         alone, values = HiddenVariables([factor]), np.arange(len(factor.outputs))
         return [ShareAverage(alone, block, sample, rows, values == k) for k in values]
 
     def _sampling(self, sample: Sample, rows: Any) -> Callable[[FloatArray], FloatArray]:
         """Variances of the shares over samples of respondents, as a function of θ of the whole fit, (K,)."""
-        block = self.whole.model.blocks[self._place()]
+        _, block = _part(self.whole, self.name)
         codes: IntArray = np.asarray(~rows, dtype=np.int64)  # the group is 0, all others 1
 
         def variances(theta: FloatArray) -> FloatArray:
@@ -157,16 +145,7 @@ class VariableFit(RegressionFit):
         return variances
 
 
-#: What a view has of the whole fit.
-_SHARED = (
-    "n_observations",
-    "method",
-    "covariance_kind",
-    "converged",
-    "log_likelihood",
-    "raw_statistics",
-    "channel",
-    "privacy_level",
-    "diagnostics",
-    "alarm",
-)
+def _part(whole: HiddenFit, name: str) -> tuple[Factor, slice]:
+    """A variable of a model, and its parameters."""
+    place = whole.variables.index(name)
+    return whole.model.factors[place], whole.model.blocks[place]

@@ -16,13 +16,14 @@ from askance.estimation.solvers.newton import newton
 _MOST = 1e3
 # With fewer than these they tell nothing: what is still too far is so for other reasons.
 _FEWEST = 1e-12
-# Brackets of log κ grow by this, and by twice as much every time; ends are found to this share of z².
-_STEP = 1.0
-_EXACT = 1e-4
+# Brackets of log κ grow by this at least, and by twice as much every time; ends are found to this share of z².
+_STEP = 0.25
+_EXACT = 3e-4
 # A fall of the likelihood by less than this share of z² is rounding.
 _ROUNDING = 1e-6
-# Where the likelihood is flat, as far out, more Newton steps change nothing.
+# Where the likelihood is flat, as far out, more Newton steps change nothing. Searches begin within _FAR log-odds.
 _MOST_STEPS = 50
+_FAR = 8.0
 
 
 class Curved(NamedTuple):
@@ -84,7 +85,7 @@ def largest_share(
         scale: of what weights and clusters make of 2 (sup ℓ − ℓ) at θ: the ratio of variances of g.
     """
     likelihood, n, standard = problem.likelihood(), problem.n_observations, problem.standard
-    exact = 1e-9 / n
+    exact = 1e-4 / n
     top = min(
         newton(likelihood, theta, standard, tolerance=exact, max_iterations=_MOST_STEPS).value, likelihood.value(theta)
     )
@@ -92,40 +93,42 @@ def largest_share(
     def reached(log_kappa: float, start: FloatArray) -> _Reached:
         kappa = float(np.exp(log_kappa))
         tilted = _Tilted(likelihood, share, kappa)
-        end = newton(tilted, start, standard, tolerance=exact * max(kappa, 1.0), max_iterations=_MOST_STEPS).theta
-        excess = 2 * n * (likelihood.value(end) - top) - deviance * scale(end)
-        return _Reached(log_kappa, end, excess - _ROUNDING * deviance)
+        # Far out the slope is nearly 0 in every direction: whoever came there would not get back.
+        inner = standard.to_parameters(np.clip(standard.matrix @ start, -_FAR, _FAR))
+        end = newton(tilted, inner, standard, tolerance=exact * max(kappa, 1.0), max_iterations=_MOST_STEPS).theta
+        fall = 2 * n * (likelihood.value(end) - top) / (deviance * scale(end)) - _ROUNDING
+        return _Reached(log_kappa, end, float(np.log(max(fall, _ROUNDING))))
 
     inside = reached(float(np.log(deviance / n)), theta)
     while inside.excess > 0:  # with fewer imaginary respondents
         if inside.log_kappa < np.log(_FEWEST):
             return share(inside.theta).value
-        inside = reached(inside.log_kappa - 2 * _STEP, theta)
+        inside = reached(inside.log_kappa - max(inside.excess, 2.0), theta)
     outside, step = inside, _STEP
     while outside.excess <= 0:
         if outside.log_kappa > np.log(_MOST):
             return 1.0
-        inside, outside, step = outside, reached(outside.log_kappa + step, outside.theta), 2 * step
-    return share(_between(inside, outside, reached, _EXACT * deviance).theta).value
+        # The likelihood falls about as the square of κ.
+        log_kappa = outside.log_kappa + step - min(outside.excess / 2, 1.0)
+        inside, outside, step = outside, reached(log_kappa, outside.theta), 2 * step
+    return share(_between(inside, outside, reached).theta).value
 
 
 class _Reached(NamedTuple):
-    """Where a tilted likelihood is highest, and by how much it has fallen too far there."""
+    """Where a tilted likelihood is highest, and the logarithm of how many times too far it has fallen there."""
 
     log_kappa: float
     theta: FloatArray
     excess: float
 
 
-def _between(
-    inside: _Reached, outside: _Reached, reached: Callable[[float, FloatArray], _Reached], exact: float
-) -> _Reached:
+def _between(inside: _Reached, outside: _Reached, reached: Callable[[float, FloatArray], _Reached]) -> _Reached:
     """Where the excess is 0, by secants that keep an end on either side (Illinois)."""
     low, high = inside.excess, outside.excess
     while outside.log_kappa - inside.log_kappa > _EXACT:
         share = low / (low - high)
         at = reached(inside.log_kappa + share * (outside.log_kappa - inside.log_kappa), inside.theta)
-        if abs(at.excess) < exact:
+        if abs(at.excess) < _EXACT:
             return at
         if at.excess <= 0:
             inside, low, high = at, at.excess, high / 2

@@ -73,7 +73,7 @@ def newton(
         # The Hessian first: an objective that sums over rows has value and gradient from the same pass.
         hessian, gradient = standard.hessian(objective.hessian(theta)), standard.gradient(objective.gradient(theta))
         value = value if iteration else objective.value(start)
-        step, downhill = _descent(hessian, gradient)
+        step, downhill = descent(hessian, gradient)
         decrement = float(-gradient @ step)
         if decrement <= tolerance and downhill is not None:
             # A saddle, or the top of a ridge: the gradient vanishes, but one direction still leads down.
@@ -100,7 +100,7 @@ def newton(
     return Solution(theta, value, False, False, max_iterations)
 
 
-def _descent(hessian: FloatArray, gradient: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+def descent(hessian: FloatArray, gradient: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """−|H|⁻¹ g, floored curvatures, no longer than the longest step; and a direction of negative curvature, if any."""
     values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
     curvature = np.abs(values)
