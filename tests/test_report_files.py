@@ -367,7 +367,7 @@ def streamed(path: Path) -> Iterator[int]:
 @both_formats
 def test_memory_does_not_grow_with_reports(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_schema, "MOST_REPORTS", 1 << 10)
-    monkeypatch.setattr(report_lines, "MOST_REPORTS", 1 << 10)
+    monkeypatch.setattr(report_lines, "_COMPILED_FROM", 1 << 14)
     monkeypatch.setattr(report_lines, "_PIECE", 1 << 15)
     channel = PerValue(128, 4)
     piece = some_reports(channel, 1 << 11)

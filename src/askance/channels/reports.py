@@ -17,6 +17,7 @@ from askance.errors import InputError, ShapeError
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from askance.categories import Categories
     from askance.channels.finite import FiniteChannel
     from askance.channels.statistics.base import StatisticsChannel
 
@@ -93,6 +94,30 @@ class Column:
         return values.astype(self.dtype, copy=False)
 
 
+@dataclass(frozen=True)
+class LabelColumn:
+    """The column of noised answers that have names; held in memory as codes.
+
+    Attributes:
+        labels: the observations of the channel.
+        name: its name in files.
+    """
+
+    labels: Categories
+    name: str = "answer"
+
+
+def bytes_of(column: Column) -> int:
+    """How many bytes the bits of a report take."""
+    return -(-column.width // 8)
+
+
+def columns_in_files(channel: FiniteChannel | StatisticsChannel) -> tuple[Column | LabelColumn, ...]:
+    """The columns of a channel's reports as they stand in files: answers by their names, where they have some."""
+    labels: Categories | None = getattr(channel, "observations", None)
+    return channel.columns if labels is None or labels.are_codes else (LabelColumn(labels),)
+
+
 class Reports(Generic[C]):
     """What n respondents sent, by column: noised statistics, or noised answers as codes of the observations.
 
@@ -133,6 +158,42 @@ class Reports(Generic[C]):
         for part in parts[1:]:
             first.channel.require_same(part.channel)
         return cls(first.channel, {name: np.concatenate([p.columns[name] for p in parts]) for name in first.columns})
+
+    @staticmethod
+    def from_arrow(channel: OneChannel, data: Any) -> Reports[OneChannel]:
+        """Reports out of an Arrow table, or whatever gives one (Polars, DuckDB, …); columns of other names are ignored.
+
+        Bits are packed: bit j of a report is bit j mod 8, the lowest first, of byte j div 8; bits that are none of the
+        report's are 0. Labels stand by name. `askance.channels.arrow` has the types that are read.
+
+        >>> import pyarrow as pa
+        >>> from askance import PerValue, Reports
+        >>> packed = np.packbits([[0, 1, 1], [1, 0, 0]], axis=1, bitorder="little")
+        >>> table = pa.table({"bits": [row.tobytes() for row in packed], "day": ["mon", "tue"]})
+        >>> Reports.from_arrow(PerValue(3, 4), table).columns["bits"]
+        array([[6],
+               [1]], dtype=uint64)
+        """
+        import pyarrow as pa
+
+        from askance.channels import arrow
+
+        table, columns = pa.table(data), {}
+        for column in columns_in_files(channel):
+            kind = table.schema.field(column.name).type if table.column_names.count(column.name) == 1 else None
+            if kind is None or not arrow.is_readable(column, kind):
+                raise InputError(
+                    f"column {column.name!r} is {kind or 'not there, or twice'}; allowed: {arrow.arrow_type(column)}.",
+                    remedy="Give the columns of the channel by their names: docs/reports.md lists them.",
+                )
+            array = arrow.unpacked(column, table.column(column.name).combine_chunks())
+            wrong = arrow.unusable(column, array)
+            if not wrong:
+                columns[column.name] = arrow.from_arrow(column, array)
+                wrong = arrow.no_labels(column, columns[column.name], array)
+            for row, what in sorted(wrong.items()):
+                raise InputError(f"report {row}: {what}", remedy="It was damaged, or is no report; leave it out.")
+        return Reports(channel, columns)
 
     def for_purpose(self, purpose: str) -> Reports[C]:
         """These reports, of that question: where nothing says of which they are; refused where they are of another."""

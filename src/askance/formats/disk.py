@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -14,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from askance._checks import shown
 from askance.errors import FormatError, InputError
@@ -22,6 +23,7 @@ from askance.errors import FormatError, InputError
 # Files are read in pieces of this many bytes.
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
 _REMEDIES = {
     errno.ENOENT: "Choose a folder that exists.",
     errno.ENOTDIR: "Choose a folder that exists.",
@@ -128,8 +130,9 @@ class PackedError(FormatError):
 
 def cannot_read(path: object, error: OSError) -> FormatError:
     """The error for a file that the disk does not give."""
+    missing = isinstance(error, FileNotFoundError) and "there is no such file"
     return FormatError(
-        f"cannot read {path}: {error.strerror or error}.",
+        f"cannot read {path}: {error.strerror or missing or error}.",
         remedy="Give the path of a file that exists and that you may read.",
     )
 
@@ -175,9 +178,37 @@ class _Source(io.RawIOBase):
         super().close()
 
 
+def is_address(path: object) -> TypeGuard[str]:
+    """Whether a text is an address such as s3://bucket/reports.parquet, not a path.
+
+    >>> is_address("s3://bucket/a.parquet"), is_address("a/b.parquet")
+    (True, False)
+    """
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def file_system(address: str) -> tuple[Any, str]:
+    """What reads an address, and what it calls the place."""
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:  # a package is missing, or nobody reads such addresses
+        raise InputError(
+            f"cannot read {address}: {str(error).rstrip('.')}.",
+            remedy="Install what reads such addresses: s3fs for s3://, gcsfs for gs://.",
+        ) from None
+    return system, str(path)
+
+
+def _open_address(address: str) -> Any:
+    system, path = file_system(address)
+    return system.open(path, "rb")
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str], *, unpack: bool = True) -> Iterator[io.BufferedReader]:
-    """A file to be read once, from its beginning: it may be a pipe, and is unpacked where gzip packed it.
+    """A file to be read once, from its beginning: it may be a pipe, or at an address, and is unpacked.
 
     All that askance reads comes through here. `peek` shows the first 256 bytes, at least, before anything is read; what
     the disk says against the file, and what is wrong with its packing, is an error that names it.
@@ -188,9 +219,9 @@ def opened(path: str | os.PathLike[str], *, unpack: bool = True) -> Iterator[io.
     ...     file.peek(3)[:3], file.read()
     (b'ask', b'askance')
     """
-    source = as_path(path)
+    source = path if is_address(path) else as_path(path)
     try:
-        raw = source.open("rb", buffering=0)
+        raw: Any = source.open("rb", buffering=0) if isinstance(source, Path) else _open_address(source)
     except OSError as error:
         raise cannot_read(source, error) from None
     file: io.BufferedReader = io.BufferedReader(_Source(raw, str(source)))

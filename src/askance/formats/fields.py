@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from askance._checks import did_you_mean, shown
 from askance.channels.described import Described
+from askance.channels.registry import AnyChannel, build_channel
 from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 from askance.formats.disk import read_whole
 
@@ -110,6 +112,16 @@ class Fields:
 REWRITE = "Save it again with this version of askance."
 #: The way out where something else is given than a file of reports.
 NO_REPORTS = "Give a file as `askance randomize` writes it."
+
+
+def channel_of(specification: Mapping[str, Any]) -> AnyChannel:
+    """The channel that a file describes; built once for all files that describe it in the same words."""
+    return _built(json.dumps(specification))
+
+
+@lru_cache(maxsize=4)
+def _built(specification: str) -> AnyChannel:
+    return build_channel(json.loads(specification))
 
 
 def require_fingerprint(channel: Described, stated: str | None, name: str) -> None:

@@ -24,6 +24,7 @@ from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.linear_fit import LinearFit
 from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.results.rows_fit import RowsFit
 from askance.formats.fields import REWRITE, Fields, describing
 from askance.formats.model_json import FittedModel, model_from_json, model_to_json
 from askance.formats.table_json import table_to_json, tables_from_json
@@ -39,7 +40,7 @@ FIT_FORMAT = "fit/2"
 _FIELD_FORMAT = "field/1"
 FIT_FORMATS = ("fit/1", FIT_FORMAT, _FIELD_FORMAT)
 
-AnyFit: TypeAlias = DistributionFit | RegressionFit | HiddenFit | FieldFit | ConditionalFieldFit | LinearFit
+AnyFit: TypeAlias = DistributionFit | RegressionFit | HiddenFit | MeansFit | FieldFit | ConditionalFieldFit | LinearFit
 
 # Arrays of more numbers than this stand behind the header, in eight bytes a number.
 _LARGE, _BYTES = 10_000, 8
@@ -116,7 +117,7 @@ def _own_content(fit: AnyFit) -> dict[str, Any]:
     """What only fits of such a model have."""
     if isinstance(fit, DistributionFit):
         return {"raw_covariance": fit.raw_covariance}
-    if isinstance(fit, RegressionFit | HiddenFit):
+    if isinstance(fit, RowsFit):
         written, basis = getattr(fit.design, "to_json", None), getattr(fit, "in_basis", None)
         return {
             "in_basis": None if basis is None else _basis_content(basis),
@@ -145,9 +146,8 @@ def _freedom_content(fit: AnyFit) -> dict[str, Any]:
 
 
 def _basis_content(kept: BasisEstimate) -> dict[str, Any]:
-    basis = {"origin": kept.basis.origin, "matrix": kept.basis.matrix}
-    scale = {"anchor": kept.basis.anchor, "height": kept.basis.height}
-    return {**scale, **basis, "theta": kept.theta, "covariance": _known(kept.covariance)}
+    content = {name: getattr(kept.basis, name) for name in ("anchor", "height", "origin", "matrix")}
+    return {**content, "theta": kept.theta, "covariance": _known(kept.covariance)}
 
 
 # -- from a file -------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ figure img{display:block;width:100%;min-width:34rem;height:auto;background:#fff;
 table{border-collapse:collapse;min-width:min(100%,26rem);font-size:.92rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding-bottom:.3rem}
 th,td{padding:.28rem .9rem .28rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-th[scope=row]{font-weight:normal}
+th[scope=row]{font-weight:normal}td[style*=right]{white-space:nowrap}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:.5rem 1.5rem;
 margin:1.2rem 0}
 .figures figure{margin:0}.figures img{min-width:0}

@@ -3,15 +3,16 @@
     {"askance":"reports/1","channel":{"kind":"per-value", …},"fingerprint":"5b3f…"}
     {"id":"ab12","channel":"5b3fa0c1d2e3f405","bits":"09"}
 
-Lines as this module writes them (a blank after commas and colons is welcome) are taken apart by one regular expression
-for a whole piece of the file, and their columns are decoded together. Any other piece is read line by line as strict
-JSON: no NaN, no field twice. Both ways end in the same texts per column, so they cannot disagree on what a report says.
+Lines as this module writes them (a blank after commas and colons is welcome) are taken apart together, by a compiled
+loop that knows the steps of a line (`_kernels.report_lines`). Any other line, and all of a short piece, is read
+as strict JSON: no NaN, no field twice.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from io import BufferedReader
 from json.encoder import encode_basestring
 from typing import Any, BinaryIO
@@ -20,26 +21,28 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance._checks import shown
+from askance._kernels import report_lines as kernel
 from askance.errors import FormatError, InputError
 from askance.formats.fields import NO_REPORTS
+from askance.formats.report_ids import Ids
 from askance.formats.report_schema import (
     LONGEST_ID,
-    MOST_REPORTS,
     STRICT_JSON,
     TAG_DIGITS,
     Block,
     Header,
-    LabelColumn,
     Reason,
     Refusals,
     ReportSchema,
     json_line,
     require_id,
 )
-from askance.formats.report_texts import PLAIN_TEXT, text_of
+from askance.formats.report_texts import text_of
 
 # Bytes read at a time: less than `MOST_REPORTS` of the shortest possible reports.
 _PIECE = 1 << 21
+# Files of fewer bytes are read before the compiler is awake.
+_COMPILED_FROM = 1 << 18
 # Of a header, in bytes: room for the largest matrices, none for a device that never ends.
 _LONGEST_HEADER = 1 << 28
 
@@ -62,12 +65,6 @@ class _Line:
         self.schema = schema
         self._unnamed_tag = schema.channel.for_purpose("").fingerprint[:TAG_DIGITS]
         self.texts = {column.name: text_of(column) for column in schema.columns}
-        values = "".join(f', ?+"{name}": ?+{text.pattern}' for name, text in self.texts.items())
-        id = rf'(?:"id": ?+"({PLAIN_TEXT}{{1,{LONGEST_ID}}}+)", ?+)?+'
-        #: One report and the end of its line; the groups are the id, and the text of every column.
-        self.pattern = re.compile(rf'\{{{id}"channel": ?+"{schema.tag}"{values}\}}\r?+\n')
-        # Columns where a text may fit the pattern and mean nothing.
-        self._named = [(i, c.name) for i, c in enumerate(schema.columns) if isinstance(c, LabelColumn)]
         self._template = f'"channel":"{schema.tag}",' + ",".join(f'"{name}":%s' for name in self.texts) + "}\n"
 
     def write(self, columns: Mapping[str, AnyArray], ids: Sequence[str | None] | None) -> str:
@@ -79,20 +76,46 @@ class _Line:
         named = ["" if id is None else f'"id":{encode_basestring(require_id(id))},' for id in ids]
         return "".join(["{" + id + line for id, line in zip(named, lines, strict=True)])
 
-    def decode(self, texts: Sequence[Sequence[str]]) -> dict[str, AnyArray]:
-        """The columns of some reports, given the texts of each column."""
-        return {name: text.decode(column) for (name, text), column in zip(self.texts.items(), texts, strict=True)}
+    def gather(self, reports: Sequence[tuple[Any, ...]]) -> tuple[dict[str, AnyArray], Ids | None]:
+        """Columns and ids of reports as `read` gives them."""
+        ids, *values = ([report[i] for report in reports] for i in range(1 + len(self.texts)))
+        columns = {name: text.gather(column) for (name, text), column in zip(self.texts.items(), values, strict=True)}
+        return columns, Ids.of(ids) if any(ids) else None
 
-    def read(self, line: str) -> tuple[str, ...] | None:
-        """Id (or "") and texts of one line; None for what is no report but allowed between reports."""
-        match = self.pattern.fullmatch(line + "\n")
-        if match is not None:
-            groups = match.groups("")
-            if all(self.texts[name].knows(groups[1 + i]) for i, name in self._named):
-                return groups
-        return self._read_json(line)
+    @cached_property
+    def steps(self) -> tuple[AnyArray, AnyArray]:
+        """What a line consists of, and the bytes of its literals, for `_kernels.report_lines`."""
+        steps: list[tuple[int, int, int]] = []
+        literals = b""
 
-    def _read_json(self, line: str) -> tuple[str, ...] | None:
+        def expect(*texts: str) -> None:
+            nonlocal literals
+            for text in texts:  # a blank is welcome behind every one
+                steps.append((kernel.LITERAL, len(literals), len(literals) + len(text)))
+                literals += text.encode()
+                steps.append((kernel.BLANK, 0, 0))
+
+        expect("{")
+        steps[-1] = (kernel.ID, 0, 0)
+        expect('"channel":', f'"{self.schema.tag}",')
+        word = 0
+        for i, (name, text) in enumerate(self.texts.items()):
+            expect(*([","] if i else []), f'"{name}":')
+            steps.append((text.step[0], word, text.step[1]))
+            word += text.words
+        expect("}")
+        steps[-1] = (kernel.END, 0, 0)
+        return np.array(steps, dtype=np.int64), np.frombuffer(literals, dtype=np.uint8)
+
+    @cached_property
+    def labels(self) -> tuple[AnyArray, AnyArray]:
+        """The labels of answers, in the order of their bytes: all of them, and where each begins."""
+        known = [label for text in self.texts.values() for label in getattr(text, "in_order", ())]
+        ids = Ids.of_bytes(known)
+        return ids.letters, ids.bounds
+
+    def read(self, line: str) -> tuple[Any, ...] | None:
+        """Id (or "") and values of one line; None for what is no report but allowed between reports."""
         try:
             content = STRICT_JSON.decode(line)
         except RecursionError:
@@ -112,7 +135,7 @@ class _Line:
             raise _BadLineError(f"its channel is {shown(tag)}{named}; allowed: {self.schema.tag!r}.", "another channel")
         return self._read_fields(content)
 
-    def _read_fields(self, content: dict[str, Any]) -> tuple[str, ...]:
+    def _read_fields(self, content: dict[str, Any]) -> tuple[Any, ...]:
         id = ""
         if "id" in content:
             try:
@@ -124,13 +147,13 @@ class _Line:
             unknown = [name for name in content if name not in self.texts]
             what = f"no field {missing[0]!r}" if missing else f"an unknown field {shown(unknown[0])}"
             raise _BadLineError(f"it has {what}; allowed: id, channel, {', '.join(self.texts)}.")
-        texts = [id]
+        values: list[Any] = [id]
         for name, text in self.texts.items():
             try:
-                texts.append(text.read(content[name]))
+                values.append(text.read(content[name]))
             except ValueError as error:
                 raise _BadLineError(f"field {name!r} is {shown(content[name])}; allowed: {error}.") from None
-        return tuple(texts)
+        return tuple(values)
 
     def _read_another_header(self, content: dict[str, Any]) -> None:
         """A header among reports: files were concatenated; another channel's reports will tell so themselves."""
@@ -174,10 +197,13 @@ def read_lines(file: BufferedReader, refusals: Refusals, expected: ReportSchema 
     # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
     limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
     yield schema.empty()
-    number = 2
+    number, many = 2, False
     for piece in _pieces(file, limit):
-        yield from _blocks_of(piece, number, line, name, refusals)
-        number += piece.count(b"\n")
+        lines, many = _lines_in(piece), many or len(piece) >= _COMPILED_FROM
+        together, others = (_read_together if many else _none_together)(piece, lines, number, line)
+        last = None if piece.endswith(b"\n") else number + lines
+        yield from _with_others(together, others, last, line, name, refusals)
+        number += lines
 
 
 def _read_header(
@@ -205,18 +231,17 @@ def _read_header(
 
 def _pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
     """The rest of a file in pieces of whole lines; of a line beyond the limit only the beginning, no report."""
-    rest = b""
     while data := file.read(_PIECE):
-        data = rest + data
-        end = data.rfind(b"\n") + 1
-        if end:
-            yield data[:end]
-        rest = data[end:]
-        if len(rest) > limit:
-            yield rest[:limit] + (b"\n" if _skip_line(file) else b"")
-            rest = b""
-    if rest:
-        yield rest
+        if not data.endswith(b"\n"):
+            rest = file.readline(limit)
+            cut = len(rest) == limit and not rest.endswith(b"\n")
+            data += rest + (b"\n" if cut and _skip_line(file) else b"")
+        yield data
+
+
+def _lines_in(piece: bytes) -> int:
+    """How many lines end in a piece."""
+    return int(np.count_nonzero(np.frombuffer(piece, dtype=np.uint8) == 10))
 
 
 def _skip_line(file: BinaryIO) -> bool:
@@ -227,81 +252,77 @@ def _skip_line(file: BinaryIO) -> bool:
     return False
 
 
-def _blocks_of(piece: bytes, number: int, line: _Line, name: str, refusals: Refusals) -> Iterator[Block]:
-    """The reports of some whole lines, the first of which has that number."""
-    ends = piece.endswith(b"\n")
-    try:
-        text = piece.decode()
-    except UnicodeDecodeError:
-        lines = [_as_text(raw) for raw in piece.split(b"\n")]
-    else:
-        whole = text if ends else text + "\n"
-        block = _read_together(whole, number, line, name) if whole.count("\n") <= MOST_REPORTS else None
-        if block is not None:
-            yield block
-            return
-        lines = list(text.split("\n"))
-    if ends:
-        lines.pop()  # what follows the last newline
-    for start in range(0, len(lines), MOST_REPORTS):
-        some = lines[start : start + MOST_REPORTS]
-        last = len(some) - 1 if not ends and start + len(some) == len(lines) else None
-        yield from _read_one_by_one(some, number + start, last, line, name, refusals)
-
-
-def _as_text(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _read_together(text: str, number: int, line: _Line, name: str) -> Block | None:
-    """All lines at once; None where one of them is not written as this module writes it."""
-    # What is between reports, then the groups of a report, and so on: reports fill the text when nothing is between.
-    parts = line.pattern.split(text)
-    step = 2 + len(line.texts)
-    if any(parts[::step]):
-        return None
-    ids, *texts = (parts[i::step] for i in range(1, step))
-    try:
-        columns = line.decode(texts)
-    except KeyError:
-        return None
-    return Block(line.schema, columns, _ids(ids), np.arange(number, number + len(ids)), f"{name}, line")
-
-
-def _ids(ids: Sequence[str | None]) -> list[str | None] | None:
-    return [id or None for id in ids] if any(ids) else None
-
-
-def _read_one_by_one(
-    lines: Sequence[str | None], number: int, open_end: int | None, line: _Line, name: str, refusals: Refusals
+def _with_others(
+    together: Block, others: Sequence[tuple[int, bytes]], last: int | None, line: _Line, name: str, refusals: Refusals
 ) -> Iterator[Block]:
-    """The good lines, then a refusal of the bad ones; the first bad one is the last looked at unless they are skipped.
+    """Reports and those in other lines, which are read one by one; then a refusal of the bad ones.
 
-    `open_end` is the line that the file ends in, where no newline follows.
+    The first bad line is the last that is looked at unless they are skipped. `last` is the line that the file ends in,
+    where no newline follows.
     """
-    good: list[tuple[str, ...]] = []
+    good: list[tuple[Any, ...]] = []
     places: list[int] = []
-    bad: list[tuple[Reason, str, str, int]] = []
-    for i, text in enumerate(lines):
+    bad: list[tuple[int, _BadLineError]] = []
+    for place, data in others:
         try:
-            if text is None:
-                raise _BadLineError("it is not UTF-8 text.")
-            report = line.read(text) if text.strip(" \t\r") else None
+            report = line.read(_as_text(data)) if data.strip(b" \t\r") else None
         except _BadLineError as error:
-            cut = i == open_end and error.what.startswith("it is not JSON")
-            what = "it is truncated: the file ends within it." if cut else error.what
-            bad.append((error.reason, f"{name}, line {number + i}", what, error.reports))
+            bad.append((place, error))
             if not refusals.skip:
                 break
             continue
         if report is not None:
             good.append(report)
-            places.append(number + i)
+            places.append(place)
+    block = replace(together, where=f"{name}, line")
     if good:
-        ids, *texts = ([report[i] for report in good] for i in range(len(good[0])))
-        yield Block(line.schema, line.decode(texts), _ids(ids), np.array(places), f"{name}, line")
-    for refusal in bad:
-        refusals.refuse(*refusal)
+        columns, ids = line.gather(good)
+        block = block.joined(Block(line.schema, columns, ids, np.array(places)))
+    if bad and not refusals.skip:
+        block = block.take(block.places < bad[0][0])
+    if len(block.places):
+        yield block
+    for place, wrong in bad:
+        cut = place == last and wrong.what.startswith("it is not JSON")
+        what = "it is truncated: the file ends within it." if cut else wrong.what
+        refusals.refuse(wrong.reason, f"{name}, line {place}", what, wrong.reports)
+
+
+def _as_text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise _BadLineError("it is not UTF-8 text.") from None
+
+
+def _is_text(piece: bytes) -> bool:
+    try:
+        return piece.isascii() or bool(piece.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _none_together(piece: bytes, lines: int, number: int, line: _Line) -> tuple[Block, list[tuple[int, bytes]]]:
+    """As `_read_together`, before the compiler is awake: all lines are others."""
+    return line.schema.empty(), [*enumerate(piece.removesuffix(b"\n").split(b"\n"), number)]
+
+
+def _read_together(piece: bytes, lines: int, number: int, line: _Line) -> tuple[Block, list[tuple[int, bytes]]]:
+    """The reports of all lines that are written as this module writes them, and number and bytes of the others."""
+    whole = piece if piece.endswith(b"\n") else piece + b"\n"
+    data, lines = np.frombuffer(whole, dtype=np.uint8), lines + (whole is not piece)
+    shortest = len(line.steps[1])  # a line that fits is longer: there is no room for more of them
+    most = min(lines, len(data) // shortest)
+    values = np.zeros((most + 1, sum(text.words for text in line.texts.values())), dtype=np.uint64)
+    letters, bounds = np.empty(len(data), dtype=np.uint8), np.empty(most + 1, dtype=np.int64)
+    rows, odd = np.empty(most, dtype=np.int64), np.empty((lines, 3), dtype=np.int64)
+    reports, others = kernel.take_apart(
+        data, _is_text(piece), LONGEST_ID, *line.steps, *line.labels, values, letters, bounds, rows, odd
+    )
+    columns, word = {}, 0
+    for name, text in line.texts.items():
+        columns[name] = text.of_words(np.ascontiguousarray(values[:reports, word : word + text.words]))
+        word += text.words
+    ids = Ids(letters, bounds[: reports + 1]) if bounds[reports] else None
+    block = Block(line.schema, columns, ids, rows[:reports] + number)
+    return block, [(number + row, whole[start:end]) for row, start, end in odd[:others].tolist()]

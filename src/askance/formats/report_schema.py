@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -18,14 +18,15 @@ import numpy as np
 from askance._arrays import AnyArray, IntArray
 from askance._checks import as_column, shown
 from askance._words import Either, words
-from askance.categories import Categories, Label
+from askance.categories import Label
 from askance.channels.differences import differences, way_out
 from askance.channels.finite import FiniteChannel
-from askance.channels.registry import AnyChannel, build_channel
+from askance.channels.registry import AnyChannel
+from askance.channels.reports import Column, LabelColumn, Reports, bytes_of, columns_in_files, require_reports
 from askance.channels.statistics.base import StatisticsChannel
-from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.errors import FormatError, InputError
-from askance.formats.fields import Fields, describing, require_fingerprint
+from askance.formats.fields import Fields, channel_of, describing, require_fingerprint
+from askance.formats.report_ids import Ids
 
 REPORTS_FORMAT = "reports/1"
 #: Reports are read and written in pieces of at most this many …
@@ -48,19 +49,6 @@ _LINES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"askance"\s*:\s*"reports/')
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class LabelColumn:
-    """The column of noised answers that have names; held in memory as codes.
-
-    Attributes:
-        labels: the observations of the channel.
-        name: its name in files.
-    """
-
-    labels: Categories
-    name: str = "answer"
-
-
 class ReportSchema:
     """The columns of a channel's reports in files.
 
@@ -69,27 +57,23 @@ class ReportSchema:
         tag: the digits that every report repeats.
         columns: those of a channel on statistics, or the one of answers.
         purpose_of_unnamed: what reports without a purpose are taken to be for; "" where they are for none.
+        of_any_table: whether a Parquet file that names no channel is taken to hold such reports.
 
     >>> from askance import PerValue, Warner
     >>> ReportSchema(Warner("2/3")).columns[0].name, ReportSchema(PerValue(3, 2, l1_norm=1)).columns[0].name
     ('answer', 'bits')
     """
 
-    def __init__(self, channel: AnyChannel, purpose_of_unnamed: str = "") -> None:
+    def __init__(self, channel: AnyChannel, purpose_of_unnamed: str = "", *, of_any_table: bool = False) -> None:
         if not isinstance(channel, (FiniteChannel, StatisticsChannel)):
             raise InputError(
                 f"channel is {shown(channel)}; allowed: a channel.",
                 remedy="Build one, such as Warner('2/3') or PerValue(8, 1); `askance channels` lists all.",
             )
         self.channel: AnyChannel = channel
-        self.purpose_of_unnamed = purpose_of_unnamed
+        self.purpose_of_unnamed, self.of_any_table = purpose_of_unnamed, of_any_table
         self.tag = channel.fingerprint[:TAG_DIGITS]
-        self.columns: tuple[Column | LabelColumn, ...]
-        if isinstance(channel, StatisticsChannel):
-            self.columns = channel.columns
-        else:
-            labels = channel.observations
-            self.columns = channel.columns if labels.are_codes else (LabelColumn(labels),)
+        self.columns: tuple[Column | LabelColumn, ...] = columns_in_files(channel)
 
     @property
     def rows_at_a_time(self) -> int:
@@ -137,29 +121,54 @@ class ReportSchema:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """What a Parquet file announces.
+
+    Attributes:
+        rows: how many reports it holds.
+        row_groups: in how many pieces, which can be read one by one.
+        with_ids: whether reports may have ids.
+    """
+
+    rows: int
+    row_groups: int
+    with_ids: bool
+
+
+@dataclass(frozen=True)
 class Block:
     """Some reports as they stand in a file, not yet checked as a whole.
 
     Attributes:
         schema: of which channel.
         columns: {name: array}, shapes as of `Column.empty`; codes of answers that have names.
-        ids: one per report, None where it has none; None where none has.
+        ids: one per report; None where none has any.
         places: number of the line or row of every report, shape (n,).
         where: what the places are places of: the file, and "line" or "row".
+        extent: of the whole file, where it is known from the beginning.
     """
 
     schema: ReportSchema
     columns: Mapping[str, AnyArray]
-    ids: Sequence[str | None] | None
+    ids: Ids | None
     places: IntArray
     where: str = ""
+    extent: Extent | None = None
 
     def take(self, rows: slice | AnyArray) -> Block:
         """Some of the reports: a slice, or a mask."""
-        kept = np.arange(len(self.places))[rows]
-        ids = None if self.ids is None else [self.ids[i] for i in kept.tolist()]
+        ids = None if self.ids is None else self.ids.take(rows)
         columns = {name: values[rows] for name, values in self.columns.items()}
         return Block(self.schema, columns, ids, self.places[rows], self.where)
+
+    def joined(self, other: Block) -> Block:
+        """These reports and others of the same file, in the order of their places."""
+        order = np.argsort(np.concatenate([self.places, other.places]), kind="stable")
+        columns = {name: np.concatenate([values, other.columns[name]])[order] for name, values in self.columns.items()}
+        ids = None
+        if self.ids is not None or other.ids is not None:
+            ids = Ids.joined([block.ids or Ids.none(len(block.places)) for block in (self, other)]).take(order)
+        return replace(self, columns=columns, ids=ids, places=np.concatenate([self.places, other.places])[order])
 
     def place(self, row: int) -> str:
         """Where a report stands."""
@@ -216,7 +225,7 @@ class Header:
     def schema(self) -> ReportSchema:
         """The columns of the channel; refused when it does not have the fingerprint that is stated."""
         with describing(f"the header of {self.name}", "a channel"):
-            schema = ReportSchema(build_channel(self.specification))
+            schema = ReportSchema(channel_of(self.specification))
         require_fingerprint(schema.channel, self.fingerprint, self.name)
         return schema
 
@@ -247,7 +256,7 @@ class Header:
     def _difference(self, expected: ReportSchema) -> str:
         """What the two channels differ in; "" where this one cannot be built."""
         try:
-            channel = build_channel(self.specification)
+            channel = channel_of(self.specification)
             return f" {differences(channel, expected.channel)} {way_out(channel, expected.channel)}".rstrip()
         except InputError:
             return ""
@@ -366,8 +375,3 @@ def _value_schema(column: Column | LabelColumn) -> dict[str, Any]:
     if column.kind == "integer":
         return {**entry, **told}
     return {"type": "array", "items": entry, "minItems": column.width, "maxItems": column.width, **told}
-
-
-def bytes_of(column: Column) -> int:
-    """How many bytes the bits of a report take."""
-    return -(-column.width // 8)

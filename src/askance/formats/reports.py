@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from askance._checks import shown
+from askance._arrays import AnyArray
+from askance._checks import as_count, shown
 from askance._words import Part, Place
-from askance.channels.differences import differences, way_out
-from askance.channels.purposes import as_purpose
 from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.reports import Reports
-from askance.errors import FormatError, IncompatibleEvidenceError, InputError, ShapeError
+from askance.errors import FormatError, InputError, ShapeError
 from askance.evidence.tally import Tally
 from askance.formats.disk import as_path, opened, whole_file
-from askance.formats.files import load_opened
+from askance.formats.places import LINES, PARQUET
+from askance.formats.report_ids import MOST_PARTS, Ids, SeenIds
 from askance.formats.report_lines import LineWriter, read_lines
 from askance.formats.report_parquet import ParquetWriter, read_parquet
 from askance.formats.report_schema import AnyReports, Block, Refusals, ReportSchema, kind_of
-from askance.formats.source_digests import SeenSources, SourceDigest
 
 #: What report files add up to.
 Evidence: TypeAlias = Tally[Any]
@@ -35,10 +31,6 @@ Evidence: TypeAlias = Tally[Any]
 Chunk: TypeAlias = tuple[AnyReports, Sequence[str | None] | None]
 
 _Named = TypeVar("_Named")
-_LINES, _PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
-_ID_BYTES = 16
-# Long files tell how far they were read after this many reports.
-_TOLD_EVERY = 1 << 22
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -51,8 +43,8 @@ class ReportWriter:
         written: how many reports were written.
     """
 
-    def __init__(self, writer: LineWriter | ParquetWriter, schema: ReportSchema, *, with_ids: bool) -> None:
-        self._writer, self._schema, self._with_ids = writer, schema, with_ids
+    def __init__(self, writers: Sequence[LineWriter | ParquetWriter], schema: ReportSchema, *, with_ids: bool) -> None:
+        self._writers, self._schema, self._with_ids = writers, schema, with_ids
         self.written = 0
 
     def write(self, reports: AnyReports | Sequence[Any], ids: Sequence[str | None] | None = None) -> None:
@@ -69,23 +61,42 @@ class ReportWriter:
                 f"{len(ids)} ids are given for {n} reports{'' if self._with_ids else ' of a file without ids'}.",
                 remedy="Give one id per report, to a writer with ids=True.",
             )
+        if len(self._writers) == 1:
+            self._write_to(self._writers[0], columns, ids, n)
+        else:
+            parts = Ids.of(ids or [None] * n).parts(len(self._writers))
+            for part in np.unique(parts).tolist():
+                rows = np.flatnonzero(parts == part)
+                some = None if ids is None else [ids[row] for row in rows.tolist()]
+                own = {name: values[rows] for name, values in columns.items()}
+                self._write_to(self._writers[part], own, some, len(rows))
+        self.written += n
+
+    def _write_to(
+        self,
+        writer: LineWriter | ParquetWriter,
+        columns: Mapping[str, AnyArray],
+        ids: Sequence[str | None] | None,
+        n: int,
+    ) -> None:
         step = self._schema.rows_at_a_time
         for start in range(0, n, step):
             piece = slice(start, start + step)
-            self._writer.write(
-                {name: values[piece] for name, values in columns.items()}, None if ids is None else ids[piece]
-            )
-        self.written += n
+            writer.write({name: values[piece] for name, values in columns.items()}, None if ids is None else ids[piece])
 
 
 @contextmanager
-def report_writer(path: str | Path, channel: AnyChannel, *, ids: bool = False) -> Iterator[ReportWriter]:
+def report_writer(
+    path: str | Path, channel: AnyChannel, *, ids: bool = False, split: int | None = None
+) -> Iterator[ReportWriter]:
     """Write reports to a file in pieces; the file appears when all are written, or not at all.
 
     Args:
         path: .jsonl for lines of JSON, .parquet for Parquet.
         channel: what made the reports.
         ids: whether reports have ids.
+        split: into how many files (`split_names`) reports go by their id, so that ids can be compared file by file;
+            those without an id go to the first.
 
     >>> import tempfile
     >>> from askance import Warner
@@ -99,11 +110,29 @@ def report_writer(path: str | Path, channel: AnyChannel, *, ids: bool = False) -
     target = as_path(path)
     require_suffix(target)
     schema = ReportSchema(channel)
+    targets = [target] if split is None else split_names(target, split)
+    with ExitStack() as stack:
+        writers = [stack.enter_context(_open_writer(name, schema, with_ids=ids)) for name in targets]
+        yield ReportWriter(writers, schema, with_ids=ids)
+
+
+def split_names(path: Path, split: int) -> list[Path]:
+    """The names of files that are split by id into so many parts.
+
+    >>> [name.name for name in split_names(Path("monday.jsonl"), 2)]
+    ['monday.0-of-2.jsonl', 'monday.1-of-2.jsonl']
+    """
+    of = as_count(split, "split", minimum=1, maximum=MOST_PARTS)
+    return [path.with_name(f"{path.stem}.{part:0{len(str(of - 1))}d}-of-{of}{path.suffix}") for part in range(of)]
+
+
+@contextmanager
+def _open_writer(target: Path, schema: ReportSchema, *, with_ids: bool) -> Iterator[LineWriter | ParquetWriter]:
     with whole_file(target) as file:
-        lines = target.suffix.lower() in _LINES
-        writer = LineWriter(file, schema) if lines else ParquetWriter(file, schema, with_ids=ids)
+        lines = target.suffix.lower() in LINES
+        writer = LineWriter(file, schema) if lines else ParquetWriter(file, schema, with_ids=with_ids)
         try:
-            yield ReportWriter(writer, schema, with_ids=ids)
+            yield writer
         except BaseException:
             with suppress(Exception):  # nothing of it stays; it only must not stay open
                 writer.close()
@@ -113,9 +142,9 @@ def report_writer(path: str | Path, channel: AnyChannel, *, ids: bool = False) -
 
 def require_suffix(path: Path) -> None:
     """Refuse a name that does not say how reports are written."""
-    if path.suffix.lower() not in (*_LINES, *_PARQUET):
+    if path.suffix.lower() not in (*LINES, *PARQUET):
         raise InputError(
-            f"{path} is of no known kind of report file; allowed: {', '.join((*_LINES, *_PARQUET))}.",
+            f"{path} is of no known kind of report file; allowed: {', '.join((*LINES, *PARQUET))}.",
             remedy="Call it reports.jsonl or reports.parquet.",
         )
 
@@ -156,52 +185,36 @@ def write_reports(
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-class _SeenIds:
-    """Ids that were met, as digests of 128 bits: what grows with the number of reports that have one."""
-
-    def __init__(self) -> None:
-        self._digests: set[bytes] = set()
-
-    def repeated(self, ids: Sequence[str | None]) -> list[int]:
-        """Positions of ids that were met before; all others are remembered."""
-        digests = [hashlib.blake2b(id.encode(), digest_size=_ID_BYTES).digest() for id in ids if id]
-        fresh = set(digests)
-        if len(fresh) == len(digests) and self._digests.isdisjoint(fresh):
-            self._digests |= fresh
-            return []
-        places = []
-        for i, digest in zip((i for i, id in enumerate(ids) if id), digests, strict=True):
-            if digest in self._digests:
-                places.append(i)
-            self._digests.add(digest)
-        return places
-
-
-def _blocks(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None) -> Iterator[Block]:
+def blocks_of(
+    file: BufferedReader, refusals: Refusals, expected: ReportSchema | None, row_groups: range | None = None
+) -> Iterator[Block]:
+    """The reports of an open file, or of some row groups of it, in blocks: see `read_lines` and `read_parquet`."""
     kind = kind_of(file)
     if kind == "other":
         raise FormatError(
             f"{file.name} is no file of reports.",
             remedy="Give a file as write_reports or `askance randomize` writes it.",
         )
-    return (read_lines if kind == "lines" else read_parquet)(file, refusals, expected)
+    if kind == "parquet":
+        return read_parquet(file, refusals, expected, row_groups)
+    if row_groups is not None:
+        raise InputError(f"{file.name} has no row groups.", remedy="Give a Parquet file, or read the file whole.")
+    return read_lines(file, refusals, expected)
 
 
-def _sound(block: Block, refusals: Refusals, seen: _SeenIds) -> tuple[Reports[AnyChannel], Sequence[str | None] | None]:
+def sound_reports(block: Block, refusals: Refusals, seen: SeenIds) -> tuple[Reports[AnyChannel], Ids | None]:
     """The reports of a block that a respondent could have sent, each once; the others are refused."""
     try:
         reports = block.schema.assemble(block.columns)
     except InputError:
         block = _without_impossible(block, refusals)
         reports = block.schema.assemble(block.columns)
-    repeated = [] if block.ids is None else seen.repeated(block.ids)
-    if repeated:
+    repeated = np.zeros(0, dtype=bool) if block.ids is None else seen.repeated(block.ids)
+    if repeated.any():
         assert block.ids is not None
-        for i in repeated:
+        for i in np.flatnonzero(repeated).tolist():
             refusals.refuse("duplicate id", block.place(i), f"its id {shown(block.ids[i])} was seen before.")
-        kept = np.ones(len(block.places), dtype=bool)
-        kept[repeated] = False
-        block = block.take(kept)
+        block = block.take(~repeated)
         reports = block.schema.assemble(block.columns)
     return reports, block.ids
 
@@ -237,11 +250,11 @@ def iterate_reports(path: str | Path) -> Iterator[Chunk]:
 
     The first piece is empty: it tells the channel even where there are no reports. A bad report is an error.
     """
-    refusals, seen = Refusals(skip=False), _SeenIds()
+    refusals, seen = Refusals(skip=False), SeenIds()
     with opened(path) as file:
-        for block in _blocks(file, refusals, None):
-            reports, ids = _sound(block, refusals, seen)
-            yield _as_told(reports), ids
+        for block in blocks_of(file, refusals, None):
+            reports, ids = sound_reports(block, refusals, seen)
+            yield _as_told(reports), None if ids is None else list(ids)
 
 
 def _as_told(reports: Reports[AnyChannel]) -> AnyReports:
@@ -267,130 +280,3 @@ def read_reports(path: str | Path) -> AnyReports:
     if statistics:
         return Reports.join(statistics)
     return np.concatenate([part for part in parts if not isinstance(part, Reports)])
-
-
-# -- adding up ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Aggregation:
-    """What files of reports, and states, add up to.
-
-    Attributes:
-        evidence: the sums of all good reports: a `Tally`; `save` keeps it, with the
-            digests of the files of reports (`evidence.sources`).
-        refused: how many reports were left out, by reason.
-        first_refused: the first one of each reason: where it is and what is wrong.
-    """
-
-    evidence: Evidence
-    refused: Mapping[str, int]
-    first_refused: Mapping[str, str]
-
-
-def aggregate(
-    paths: str | Path | Iterable[str | Path],
-    skip_bad: bool = False,
-    *,
-    purpose_of_unnamed: str = "",
-    doing: Callable[[str], None] = lambda _: None,
-) -> Aggregation:
-    """Add up files of reports and state files, all of one channel; every split of the reports gives the same sums.
-
-    A report is bad when it comes from another channel, is for another purpose, repeats an id, or is malformed. Ids are
-    compared among all files of one call. States keep no ids, but the digests of the files that were added up: a file
-    that is in a state already is refused, and so are two states that share one. (A single report that comes again in
-    another file cannot be recognised.)
-
-    Args:
-        paths: files of reports (`write_reports`, `askance randomize`) and states (`save`, `askance aggregate`).
-        skip_bad: leave bad reports out and count them, instead of stopping at the first.
-        purpose_of_unnamed: what reports and states without a purpose are for.
-        doing: is told what is being read.
-
-    >>> import tempfile
-    >>> from askance import Warner
-    >>> folder, channel = Path(tempfile.mkdtemp()), Warner("2/3")
-    >>> write_reports(folder / "a.jsonl", ["yes", "no"], channel=channel, ids=["1", "2"])
-    >>> write_reports(folder / "b.jsonl", ["no", "no"], channel=channel, ids=["2", "3"])
-    >>> found = aggregate([folder / "a.jsonl", folder / "b.jsonl"], skip_bad=True)
-    >>> found.evidence.counts, found.refused
-    (array([2, 1]), {'duplicate id': 1})
-    """
-    purpose_of_unnamed = as_purpose(purpose_of_unnamed)
-    evidence: Evidence | None = None
-    refusals, seen, sources = Refusals(skip=skip_bad), _SeenIds(), SeenSources()
-    for path in listed_paths(paths):
-        doing(f"reading {path}")
-        with opened(path) as file:
-            if kind_of(file) == "other":
-                evidence = _with_state(evidence, file, purpose_of_unnamed, sources)
-                continue
-            read, told, before, digest = 0, _TOLD_EVERY, evidence, SourceDigest()
-            expected = None if evidence is None else ReportSchema(evidence.channel, purpose_of_unnamed)
-            for block in _blocks(file, refusals, expected):
-                digest.add(block)
-                reports, _ = _sound(block, refusals, seen)
-                if evidence is None:
-                    evidence = Tally(_for_purpose(reports.channel, purpose_of_unnamed))
-                evidence = evidence.add(_for_purpose(reports, evidence.channel.purpose))
-                read += len(block.places)
-                if read >= told:
-                    doing(f"reading {path}: {read:,} reports")
-                    told += _TOLD_EVERY
-            assert evidence is not None
-            if evidence.n_observations > (before.n_observations if before else 0):
-                sources.add({digest.digest()}, path, "its reports")
-            elif read:  # all were left out; in another call they would not be
-                sources.remember(digest.digest(), path)
-    assert evidence is not None
-    return Aggregation(evidence.from_sources(sources.all()), refusals.counts, refusals.first)
-
-
-def listed_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """One or several paths as a list; one that comes twice is refused."""
-    listed = [as_path(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
-    if not listed:
-        raise InputError("no files are given.", remedy="Give at least one file of reports, or state.")
-    met: set[Path] = set()
-    for path in listed:
-        if path.resolve() in met:
-            raise InputError(f"{path} is given twice.", remedy="Name every file once: its reports would count twice.")
-        met.add(path.resolve())
-    return listed
-
-
-def _for_purpose(thing: _Named, purpose: str) -> _Named:
-    """A channel, a state or reports for that purpose, where they are for none."""
-    known: Any = thing
-    return thing if getattr(known, "channel", known).purpose or not purpose else known.for_purpose(purpose)
-
-
-def _refuse_headless(file: BufferedReader) -> None:
-    """Say what is wrong with the likeliest files that are neither reports nor states."""
-    beginning = file.peek(256)[:256]
-    if not beginning.strip():
-        raise FormatError(f"{file.name} is empty.", remedy="Leave it out.")
-    if re.match(rb'\s*\{\s*"(id|channel)"', beginning):
-        raise FormatError(
-            f"{file.name} holds reports without the header that says which channel made them.",
-            remedy="Put the line that `askance randomize KIND … --header` prints in front.",
-        )
-
-
-def _with_state(
-    evidence: Evidence | None, file: BufferedReader, purpose_of_unnamed: str, sources: SeenSources
-) -> Evidence:
-    _refuse_headless(file)
-    state = load_opened(file)
-    if not isinstance(state, Tally):
-        raise FormatError(f"{file.name} holds a fit; allowed: reports, and states of them.", remedy="Leave it out.")
-    sources.add(state.sources, Path(file.name), "the reports of files in it")
-    state = _for_purpose(state, purpose_of_unnamed).from_sources(frozenset())
-    if evidence is None or evidence.channel.fingerprint == state.channel.fingerprint:
-        return state if evidence is None else evidence.merge(state)
-    raise IncompatibleEvidenceError(
-        f"{file.name} is a state of another channel: {state.channel!r} ({state.channel.fingerprint[:16]}), not "
-        f"{evidence.channel!r} ({evidence.channel.fingerprint[:16]}). {differences(state.channel, evidence.channel)}",
-        remedy=way_out(state.channel, evidence.channel) or "Keep one state per channel.",
-    )

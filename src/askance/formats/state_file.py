@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from askance.channels.registry import build_answer_channel, build_channel
+from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.errors import FormatError, InputError
 from askance.evidence.tally import Tally, of_statistics
-from askance.formats.fields import REWRITE, Fields, describing, require_fingerprint
+from askance.formats.fields import REWRITE, Fields, channel_of, describing, require_fingerprint
 from askance.formats.source_digests import with_sources, without_sources
 
-STATE_FORMATS = ("tally/1", "tally/2", "statistics/1", "statistics/2")
+STATE_FORMATS = tuple(f"{kind}/{version}" for kind in ("tally", "statistics") for version in (1, 2, 3))
 
 _WIDTHS = (1, 2, 4, 8)
 
@@ -58,7 +58,9 @@ def state_from_parts(header: dict[str, Any], payload: bytes, name: str) -> Tally
             remedy=REWRITE,
         )
     with describing(name, "a tally" if is_tally else "sums of reports"):
-        channel = (build_answer_channel if is_tally else build_channel)(specification)
+        channel = channel_of(specification)
+        if is_tally and not isinstance(channel, FiniteChannel):
+            raise InputError(f"{channel.kind} noises statistics, not answers.", remedy=REWRITE)
         if not is_tally and not isinstance(channel, StatisticsChannel):
             raise InputError(f"{channel.kind} noises answers, not statistics.", remedy=REWRITE)
         sums = np.frombuffer(payload, dtype=f"<{'u' if is_tally else 'i'}{width}")

@@ -9,8 +9,9 @@ from askance.channels.differences import between_purposes, way_out
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.evidence.pooled import pool
 from askance.evidence.tally import Tally, of_answers
+from askance.formats.aggregation import Evidence
 from askance.formats.files import load
-from askance.formats.reports import Evidence, listed_paths
+from askance.formats.places import Place, RowGroups, listed_places
 from askance.formats.source_digests import SeenSources
 
 
@@ -32,17 +33,18 @@ def read_states(paths: str | Path | Iterable[str | Path], *, purpose_of_unnamed:
     >>> read_states([folder / "2", folder / "3"]).n_observations
     10
     """
-    listed, sources = listed_paths(paths), SeenSources()
+    listed, sources = [file for file in listed_places(paths) if not isinstance(file, RowGroups)], SeenSources()
     states = [_read_state(path, purpose_of_unnamed) for path in listed]
     for path, state in zip(listed, states, strict=True):
         sources.add(state.sources, path, "the reports of files in it")
+        sources.add_parts(state.sources.id_parts, path)
         _require_together(listed[0], states[0], path, state)
     if len(states) == 1:
         return states[0]
     return pool(states) if of_answers(states[0]) else sum(states[1:], states[0])
 
 
-def _read_state(path: Path, purpose_of_unnamed: str) -> Evidence:
+def _read_state(path: Place, purpose_of_unnamed: str) -> Evidence:
     state = load(path)
     if not isinstance(state, Tally):
         raise InputError(
@@ -51,7 +53,7 @@ def _read_state(path: Path, purpose_of_unnamed: str) -> Evidence:
     return state if state.channel.purpose else state.for_purpose(purpose_of_unnamed)
 
 
-def _require_together(start: Path, first: Evidence, path: Path, state: Evidence) -> None:
+def _require_together(start: Place, first: Evidence, path: Place, state: Evidence) -> None:
     """Refuse states that no estimate can be made from together, by their names."""
     one, other = first.channel, state.channel
     if of_answers(first) != of_answers(state):

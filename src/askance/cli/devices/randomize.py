@@ -18,7 +18,7 @@ from askance.channels.registry import AnyChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.cli.devices.channel_commands import ChannelTask, add_channel_commands
 from askance.cli.devices.channel_options import CHANNEL_SECTIONS
-from askance.cli.devices.noising import REPORTS, noise_table
+from askance.cli.devices.noising import REPORTS, SPLIT, noise_table
 from askance.cli.devices.randomize_planned import randomize_records, randomize_release
 from askance.cli.shared.guided import GuidedGroup
 from askance.cli.shared.options import FILE, json_option, option
@@ -81,7 +81,7 @@ def _randomize(channel: AnyChannel, record: str | None, input: Path | None, head
         if flags["output"] is None:
             raise InputError("-o is not given.", remedy="Say where the reports go: -o reports.jsonl.")
         names = flags["columns"].split(",") if flags["columns"] is not None else None
-        _noise_table(channel, input, flags["output"], names, flags["id_column"])
+        _noise_table(channel, input, flags["output"], names, flags["id_column"], flags["split"])
 
 
 # -- one record --------------------------------------------------------------------------------------------------------
@@ -145,7 +145,12 @@ def _named(names: Sequence[str] = ()) -> Spelling:
 
 
 def _noise_table(
-    channel: AnyChannel, path: Path, output: Path, names: Sequence[str] | None, id_column: str | None
+    channel: AnyChannel,
+    path: Path,
+    output: Path,
+    names: Sequence[str] | None,
+    id_column: str | None,
+    split: int | None,
 ) -> None:
     """Noise the rows of a table into a file of reports.
 
@@ -168,7 +173,7 @@ def _noise_table(
 
     # Labels that are texts are compared as texts: "1.10" is no number, and "NA" may be a country.
     texts = labels is not None and all(isinstance(label, str) for label in labels)
-    noise_table(path, output, choose, noiser, id_column=id_column, texts=texts)
+    noise_table(path, output, choose, noiser, id_column=id_column, split=split, texts=texts)
 
 
 def _chosen(
@@ -246,6 +251,7 @@ add_channel_commands(
             option("--input FILE", "a table, one row per respondent (.csv, .tsv, .parquet, .dta, .sav)", FILE),
             option("--columns A,B,…", "with --input: the columns that are noised  [default: all but the ids]"),
             option("--id-column NAME", "with --input: the column of ids"),
+            SPLIT,
             option("-o, --output FILE", "with --input: where reports go (.jsonl, .parquet)", REPORTS),
             option("--header", "print the line that a file of single reports must begin with, and stop"),
             json_option("with --input: print the summary as JSON"),
@@ -253,11 +259,11 @@ add_channel_commands(
         file_help="Noise records through the channel that the TOML file PATH describes, such as one of "
         f"`askance optimal -o`.\n\n{_SOURCE}",
         file_examples=["--record yes", "--input people.csv -o reports.jsonl"],
-        needs={"id": ("record",), **dict.fromkeys(("columns", "id_column", "output"), ("input",))},
+        needs={"id": ("record",), **dict.fromkeys(("columns", "id_column", "split", "output"), ("input",))},
         note=_SOURCE,
         section=(
             "What is noised, and where it goes",
-            ("purpose", "record", "id", "input", "columns", "id_column", "output", "header", "as_json"),
+            ("purpose", "record", "id", "input", "columns", "id_column", "split", "output", "header", "as_json"),
         ),
         example="--input people.csv -o reports.jsonl",
     ),

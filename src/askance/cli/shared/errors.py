@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 
 from askance._checks import did_you_mean
-from askance._words import Either, Part, Place
+from askance._words import Either, Part, Place, Spelling, Words
 from askance.cli import NO_MEMORY
 from askance.cli.shared.options import flag_of
 from askance.cli.shared.process import flush_output, stop, stop_for_output
@@ -30,6 +30,8 @@ _FLAGS = {
     "may_miscount": "--miscounts",
     "format": "--to",
 }
+#: Before the names of options that are parameters of designs.
+OF_DESIGN = "of_design_"
 # Where a command has words of its own for one.
 _OF_COMMANDS = {
     "plan survey": {"Share(output)": "--share"},
@@ -41,9 +43,10 @@ _OF_COMMANDS = {
 
 
 def flags_of(command: click.Command, path: str = "") -> dict[str, str]:
-    """What a command calls the arguments that it has flags for."""
+    """What a command calls the arguments that it has flags for, those of designs included."""
     flags = {str(param.name): flag_of(param) for param in command.params if isinstance(param, click.Option)}
     others = {name: flag for name, flag in _FLAGS.items() if flag in flags.values()}
+    others |= {name.removeprefix(OF_DESIGN): flag for name, flag in flags.items() if name.startswith(OF_DESIGN)}
     return others | flags | _OF_COMMANDS.get(path.partition(" ")[2], {})
 
 
@@ -54,6 +57,18 @@ def in_flags(error: _Error, flags: Mapping[str, str]) -> _Error:
     >>> print(in_flags(InputError(argument="trials", got="0", allowed="1 or more"), {"trials": "--trials"}))
     --trials is 0; allowed: 1 or more.
     """
+    return error.spelled(_spelling(flags))
+
+
+def notes_in_flags(notes: Iterable[str]) -> tuple[str, ...]:
+    """What a reader should know, with the flags of the command that runs in place of arguments."""
+    context = click.get_current_context()
+    spelling = _spelling(flags_of(context.command, context.command_path))
+    return tuple(str(Words(note).spelled(spelling)) for note in notes)
+
+
+def _spelling(flags: Mapping[str, str]) -> Spelling:
+    """What the command line writes for the parts of a text."""
 
     def spelling(part: Part) -> str | None:
         if isinstance(part, Either):
@@ -65,7 +80,7 @@ def in_flags(error: _Error, flags: Mapping[str, str]) -> _Error:
             return None
         return f"{flags[name]}{bracket}{position} {part.value if part.value not in ('True', '…') else ''}".rstrip()
 
-    return error.spelled(spelling)
+    return spelling
 
 
 def the_one(what: str, values: Mapping[str, object], remedy: str) -> str:
