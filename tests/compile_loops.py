@@ -1,8 +1,8 @@
 """Compiles the loops of `askance._kernels` once: `python -m tests.compile_loops`, before tests run side by side.
 
 Each process of the tests would compile its own otherwise. Numba keeps the result on disk. Every channel draws, sums and
-weighs as many reports as it takes for compiled loops to be used; taggers of all kinds learn from a few sentences. A
-loop that none of this compiles is an error: loops are listed from the code.
+weighs as many reports as it takes for compiled loops to be used, and a file of them is read; taggers of all kinds learn
+from a few sentences. A loop that none of this compiles is an error: loops are listed from the code.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import time
 import warnings
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import numpy as np
@@ -24,6 +26,7 @@ from askance.channels.statistics import HasReportLikelihood
 from askance.estimation.problems.conditional import COMPILED_FROM
 from askance.experiments import beam
 from askance.experiments.beam import BeamLikelihood
+from askance.formats import aggregate, report_writer
 from askance.text import Corpus, CountTagger, Region, RegionCounts
 from askance.text.counts.likelihood import CountLikelihood, Method
 from askance.text.tagger.options import TaggerMethod
@@ -72,6 +75,17 @@ def fit_regression() -> None:
     estimate(Softmax(2, ["one", "a"]), Responses(channel).add(x, reports), "moments")
 
 
+def read_reports() -> None:
+    """Lines of reports with ids: as many as it takes for compiled loops to be used."""
+    channel, n = RandomizedResponse.for_privacy_level(3, outputs=2), 2 * COMPILED_PAYS_FROM
+    reports = channel.simulate(np.arange(n) % 2, np.random.default_rng(0))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.jsonl"
+        with report_writer(path, channel, ids=True) as writer:
+            writer.write(reports, [f"device {place}" for place in range(n)])
+        assert aggregate(path).evidence.n_observations == n
+
+
 def loops() -> Iterator[tuple[str, Compiled[Any]]]:
     """Every compiled loop, and where it is written."""
     kernels = pkgutil.iter_modules(_kernels.__path__, f"{_kernels.__name__}.")
@@ -98,6 +112,7 @@ def main() -> int:
         draw_reports()
         train_taggers()
         fit_regression()
+        read_reports()
     listed = dict(loops())
     used = {helper for loop in listed.values() if loop.machine.signatures for helper in callees(loop)}
     missing = [name for name, loop in listed.items() if loop not in used]

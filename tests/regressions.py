@@ -79,3 +79,34 @@ def bare(model: Softmax, theta: FloatArray, channel: FiniteChannel, **changes: A
         ),
         **changes,
     )
+
+
+def surveyed(
+    people: int = 5 * 8192 + 77,
+    outputs: int = 2,
+    *,
+    arms: int = 1,
+    weighted: bool = False,
+    clusters: int = 0,
+    years: bool = False,
+) -> tuple[Softmax, Responses]:
+    """Evidence of several blocks of rows, with continuous covariates."""
+    rng = np.random.default_rng(7)
+    labels = ["no", "yes", "never"][:outputs]
+    x = np.column_stack([np.ones(people), rng.normal(size=(people, 3))])
+    x[:, 2] = x[:, 2] > 0
+    if years:
+        x[:, 1] = 2000 + np.round(5 * x[:, 1])
+        x[:, 2] = x[:, 1] ** 2
+    model = Softmax(labels, ["Intercept", "a", "b", "c"])
+    high = rng.random(people) < 1 / (1 + np.exp(1 - 0.5 * x[:, 3]))
+    truth = np.array(labels)[np.where(high, 1 + rng.integers(0, outputs - 1, people), 0)]
+    channels = [RandomizedResponse.for_privacy_level(level, outputs=labels) for level in (2, 3)][:arms]
+    named = dict(zip("ab", channels, strict=False))
+    arm = np.array(list(named))[rng.integers(0, arms, people)]
+    said = np.select([arm == name for name in named], [own.simulate(truth, rng) for own in channels], truth)
+    own: dict[str, Any] = {"weights": rng.gamma(2.0, 1.0, people)} if weighted else {}
+    own |= {"clusters": rng.integers(0, clusters, people)} if clusters else {}
+    if arms == 1:
+        return model, Responses(channels[0]).add(x, said, **own)
+    return model, Responses(named).add(x, said, arm=arm, **own)

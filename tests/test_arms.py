@@ -311,7 +311,6 @@ yes = "1/6"
 
 [direct]
 kind = "direct"
-outputs = ["no", "yes"]
 
 [cards]
 kind = "crosswise"

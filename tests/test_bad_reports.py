@@ -233,6 +233,10 @@ BAD_ROWS: dict[str, tuple[AnyChannel, str, Any, str]] = {
     "out of range": (CODES, "answer", pa.array([0, 4, 3], pa.int64()), "0 to 3"),
     "below zero": (CODES, "answer", pa.array([0, -1, 3], pa.int8()), "0 to 3"),
     "beyond 63 bits": (CODES, "answer", pa.array([0, 2**63 + 1, 3], pa.uint64()), "0 to 3"),
+    "too few bytes": (BITS, "bits", pa.array([b"\0", b"", b"\1"], pa.binary()), "0 bytes in column 'bits'"),
+    "bytes beyond": (BITS, "bits", pa.array([b"\0", b"\0\1", b"\1\0"], pa.large_binary()), "2 bytes in column 'bits'"),
+    "fixed bytes beyond": (BITS, "bits", pa.array([b"\0\0", b"\0\1", b"\1\0"], pa.binary(2)), "2 bytes in"),
+    "a list too long": (HYBRID, "coordinates", pa.array([[0, 1], [0, 1, 2], [0, 2]]), "3 numbers in column"),
     "impossible": (SUBSET, "subset", pa.array([b"\1", b"\x0f", b"\2"], pa.binary(1)), "row 2"),
     "an empty id": (BITS, "id", pa.array(["a", "", "b"]), "an id is ''"),
     "no list": (
@@ -270,8 +274,6 @@ def test_bad_rows(channel: AnyChannel, name: str, values: Any, words: str, tmp_p
         (lambda table: table.drop_columns("bits"), "no column 'bits'"),
         (with_column("age", pa.array([1, 2, 3])), "unknown column 'age'"),
         (with_column("id", pa.array([1, 2, 3])), "'id'"),
-        (with_column("bits", pa.array([b"\0", b"\1", b"\2"], pa.binary())), "fixed_size_binary[1]"),
-        (with_column("bits", pa.array([b"\0\0", b"\1\0", b"\2\0"], pa.binary(2))), "fixed_size_binary[1]"),
         (with_column("bits", pa.array([1, 2, 3])), "fixed_size_binary[1]"),
     ],
 )
@@ -339,7 +341,7 @@ def test_tables_of_others_are_no_reports(tmp_path: Path) -> None:
             aggregate(path, skip_bad=True)
     with pytest.raises(FormatError, match="cannot read"):
         aggregate(tmp_path / "missing.jsonl")
-    with pytest.raises(FormatError, match="cannot read"):
+    with pytest.raises(FormatError, match=r"no 'askance'|not JSON|\[\]"):
         aggregate(tmp_path)
 
 

@@ -18,13 +18,18 @@ from askance import (
     estimate,
     regress,
 )
-from askance._arrays import AnyArray
+from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError
+from askance.estimation.problems.cluster_spread import mean_spread
+from askance.estimation.problems.conditional import Block
 from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.sample import Sample
 from askance.estimation.problems.share_average import ShareAverage
+from askance.estimation.results.boundary_intervals import _ratio_at_end
 from askance.models.hidden import Factor, HiddenVariables
 from askance.models.softmax import Softmax
+
+from .cr2 import by_cluster
 
 CDM, Z = CheatingDetection(["1/5", "7/10"]), 1.959964
 
@@ -78,7 +83,7 @@ def test_shares_that_are_seen_have_the_interval_of_the_binomial_likelihood(yes: 
     else:
         assert ends == pytest.approx([0.0, 1 - np.exp(-(Z**2) / (2 * n))], rel=3e-4)
     np.testing.assert_allclose([share.lower[0], share.upper[0]], 1 - ends[::-1], rtol=1e-12)
-    assert "from the profile of the likelihood" in share.summary()
+    assert "hold every share that the likelihood does not reject" in share.summary()
 
 
 def test_without_covariates_the_profile_is_that_of_the_parameter() -> None:
@@ -125,6 +130,36 @@ def test_the_profile_of_an_average_is_a_constrained_maximum() -> None:
     assert share.lower[1] == pytest.approx(float(end.fun), abs=2e-3)
 
 
+def test_a_nuisance_that_was_at_its_end_can_come_back_from_there() -> None:
+    """A larger share of the trait needs cheaters, of whom the highest likelihood has none: compared with a search."""
+    from scipy.optimize import minimize
+
+    seen = {1: {0.0: [265, 235], 1.0: [217, 283]}, 2: {0.0: [88, 412], 1.0: [73, 427]}}
+    evidence, tables = Responses(CDM.arms), {group: channel.matrix for group, channel in CDM.arms.items()}
+    for group, cells in seen.items():
+        for female, counts in cells.items():
+            said = np.repeat(CDM.arms[group].observations.labels, counts)
+            evidence = evidence.add(np.tile([1.0, female], (len(said), 1)), said, arm=group)
+    fit: HiddenFit = quiet(lambda: estimate(CDM.model(["Intercept", "female"]), evidence))
+
+    def fall(shares: AnyArray) -> float:
+        """−ℓ of shares of the trait among men and women, and of cheaters."""
+        total = 0.0
+        for female in (0, 1):
+            law = np.outer([1 - shares[female], shares[female]], [1 - shares[2], shares[2]]).ravel()
+            total -= sum(float(np.array(seen[group][female]) @ np.log(tables[group] @ law)) for group in seen)
+        return float(total)
+
+    def least(**options: Any) -> float:
+        starts = [[0.3, 0.5, 0.01], [0.4, 0.6, 0.05], [0.5, 0.5, 0.1]]
+        bounds = [(1e-6, 1 - 1e-6)] * 2 + [(1e-12, 0.5)]
+        return min(float(minimize(fall, start, bounds=bounds, method="SLSQP", **options).fun) for start in starts)
+
+    upper = float(fit.shares("trait").upper[1])
+    at_end = least(constraints={"type": "ineq", "fun": lambda shares: (shares[0] + shares[1]) / 2 - upper})
+    assert 2 * (at_end - least()) == pytest.approx(Z**2, abs=0.02)
+
+
 def test_derivatives_of_an_average() -> None:
     rng = np.random.default_rng(2)
     model = HiddenVariables(
@@ -153,6 +188,43 @@ def test_clusters_widen_the_profile() -> None:
     twice = quiet(lambda: estimate(CDM.model(["Intercept"]), evidence))
     assert twice.shares("cheats").upper[1] == pytest.approx(once.shares("cheats").upper[1], rel=0.03)
     assert twice.shares("cheats").lower[1] == pytest.approx(once.shares("cheats").lower[1], abs=1e-3)
+
+
+def clustered_at_end(repeats: int, clusters: int | None) -> HiddenFit:
+    """More say yes than if nobody cheats; everybody so many times, all copies in one cluster."""
+    evidence = Responses(CDM.arms)
+    for group, own in {1: [270, 230], 2: [90, 410]}.items():
+        said = np.repeat(np.repeat(["no", "yes"], own), repeats)
+        person = np.random.default_rng(group).permutation(500).repeat(repeats) + (0 if clusters else 500 * group)
+        names = None if repeats == 1 and not clusters else person % clusters if clusters else person
+        evidence = evidence.add(np.ones((len(said), 1)), said, arm=group, clusters=names)
+    fit: HiddenFit = quiet(lambda: estimate(CDM.model(["Intercept"]), evidence))
+    assert fit.repaired
+    return fit
+
+
+def test_clusters_widen_the_profile_at_an_end() -> None:
+    """Everybody twice, as clusters of two, is everybody once, but for the quantile of t and 1000/999."""
+    once, twice = clustered_at_end(1, None), clustered_at_end(2, None)
+    for name in ("trait", "cheats"):
+        assert twice.shares(name).upper[1] == pytest.approx(once.shares(name).upper[1], rel=3e-3)
+    # Twelve clusters of people who have nothing in common are about as wide, with t of 11 degrees of freedom.
+    few = clustered_at_end(1, 12)
+    assert few.evidence is not None
+    problem, along = HiddenProblem(few.model, few.evidence), np.array([0.3, 1.0])
+    ratio, freedom = _ratio_at_end(problem, few.theta, along)
+    parts: list[FloatArray] = []
+
+    def kept(block: Block) -> tuple[FloatArray, ...]:
+        parts.append(problem.scores(block, few.theta, 0) @ along)
+        return (np.zeros(1),)
+
+    problem.rows.total(kept)
+    scores = np.concatenate(parts)
+    names: AnyArray = np.concatenate([np.asarray(chunk.clusters) for chunk in problem.evidence.chunks])
+    apart, sizes = by_cluster(scores - scores.mean(), names), by_cluster(np.ones(1000), names)
+    assert ratio == pytest.approx(float((apart**2 / (1 - sizes / 1000)).sum()) / scores.var() / 1000, rel=1e-6)
+    assert freedom == pytest.approx(mean_spread(sizes)[1], rel=1e-9)
 
 
 def test_few_clusters_of_nobody_alike_leave_the_profile_about_as_wide() -> None:

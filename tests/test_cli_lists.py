@@ -47,5 +47,36 @@ def test_laws(table: Path) -> None:
 
 def test_refusals(table: Path) -> None:
     short = [*DESIGN[:3], "2", *DESIGN[4:]]
-    assert_one_line(call("fit", str(table), "--formula", "n ~ x", *short), ("'n'", "holds 3", "0, 1, 2"))
+    said = ("'n' holds 3 in group 0, without", "from 0 to 2", "Correct --items (the counts speak of 3)")
+    assert_one_line(call("fit", str(table), "--formula", "n ~ x", *short), said)
+    swapped = call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--groups", "1,0")
+    assert_one_line(swapped, ("holds 4 in group '1'", "name it last in --groups", "correct --items"))
+    named = call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--groups", "a,b")
+    assert_one_line(named, ("'treated' holds 0, 1;", "by --groups"))
     assert_one_line(call("fit", str(table), "--formula", "n ~ x", *DESIGN, "--method", "one-step"), ("one-step",))
+
+
+def test_counts_that_do_not_go_with_the_list_are_told(table: Path) -> None:
+    long = [*DESIGN[:3], "6", *DESIGN[4:], "--method", "linear", "--json"]
+    told = parsed(call("fit", str(table), "--formula", "n ~ 1", *long))["messages"]
+    assert "nobody counted more than 3 of 6 items: is --items right?" in told
+    few = table.with_name("few.csv")
+    few.write_text("n,treated\n" + "3,0\n2,0\n" * 30 + "1,1\n2,1\n" * 30, encoding="utf-8")
+    found = parsed(call("fit", str(few), "--formula", "n ~ 1", *DESIGN, "--method", "linear", "--json"))["messages"]
+    assert any("fewer items than the control group, 1.50 against 2.50 on average: are the --groups" in m for m in found)
+    assert not any("nobody counted" in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("list", "list-experiment"), ("CDM", "cheating-detection"), ("mirrored", "warner")]
+)
+def test_names_of_r_are_answered_with_ours(table: Path, kind: str, name: str) -> None:
+    assert_one_line(call("fit", str(table), "--formula", "n ~ 1", "--design", kind), (f"{kind} is {name} here",))
+
+
+@pytest.mark.parametrize(
+    ("design", "told"), [("list-experiment:items=3", "2 v + π"), ("cheating-detection", "Simulate")]
+)
+def test_designs_with_groups_are_not_planned(design: str, told: str) -> None:
+    words = ("plan", "survey", "--prevalence", "0.2", "--design", design, "--standard-error", "0.02")
+    assert_one_line(call(*words), ("asks groups in different ways", told))

@@ -346,14 +346,14 @@ TESTED = ["--prevalence", "0.2", "--null", "0.1", "--alternative", "greater", "-
 
 
 def test_power_prints_what_python_returns() -> None:
-    found = parsed(*TESTED, "--power", "0.9", "--test", "exact", "--questions", "2")
+    found = parsed(*TESTED, "--power", "0.9", "--test", "exact", "--hypotheses", "2")
     guess = guess_survey(0.2)
     expected = plan_survey(
         guess.model, textbook_design("forced-response"), guess.theta, guess.x, target=Share("yes"), power=0.9,
-        null=0.1, alternative="greater", test="exact", questions=2,
+        null=0.1, alternative="greater", test="exact", hypotheses=2,
     )  # fmt: skip
     assert found == {"prevalence": 0.2, **as_printed(expected)}
-    assert found["test"] == {"null": 0.1, "alternative": "greater", "level": 0.025, "rule": "exact", "questions": 2}
+    assert found["test"] == {"null": 0.1, "alternative": "greater", "level": 0.025, "rule": "exact", "hypotheses": 2}
     assert found["designs"][0]["counted"]["size"] <= 0.025
     assert found["designs"][0]["counted"]["power"] >= 0.9
     assert parsed(*TESTED)["wanted"] == 0.8  # the goal where a test is all that is given
@@ -406,7 +406,7 @@ def test_tests_of_other_plans() -> None:
         (["--null", "2"], "--null is 2"),
         (["--null", "0.1", "--alternative", "up"], "--alternative is 'up'"),
         (["--null", "0.1", "--test", "t"], "--test is 't'"),
-        (["--null", "0.1", "--questions", "0"], "--questions is 0"),
+        (["--null", "0.1", "--hypotheses", "0"], "--hypotheses is 0"),
         (["--against", "1.5"], "--against is 1.5"),
         (["--against", "0.3", "--test", "exact"], "--test is exact"),
         (["--against-design", "direct", "--respondents", "9"], "--against-design is given without --against"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from askance import Direct, ForcedResponse, regress
+from askance import Direct, Drawn, ForcedResponse, regress
 from askance.errors import FormatError, InputError, LabelError
 from askance.survey import Codebook, Question, read_codebook, read_table
 
@@ -51,7 +51,6 @@ truth = "2/3"
 yes = "1/6"
 [questions.said.designs.2]
 kind = "direct"
-outputs = ["no", "yes"]
 [questions.listed]
 treated = "long"
 design = {kind = "list-experiment", items = 2}
@@ -158,15 +157,24 @@ def test_arms_and_lists(tmp_path: Path) -> None:
 
 def test_the_question_may_stand_right_of_the_tilde(tmp_path: Path) -> None:
     codebook = read_codebook(written(tmp_path / "a.toml"))
-    assert codebook.options("civic ~ age + hidden(cheated)")["channel"] == DESIGN
-    assert codebook.options("civic ~ hidden(cheated ~ age)")["channel"] == DESIGN
-    assert codebook.options("`cheated` ~ age")["weights"] == "wgt"
-    both = read_codebook(written(tmp_path / "b.toml", STUDY + SECOND)).options("civic ~ hidden(cheated) + hidden(lied)")
-    assert {name: design.kind for name, design in both["channel"].items()} == {
-        "cheated": "forced-response",
-        "lied": "warner",
-    }
-    assert sorted(both) == ["channel", "cluster", "weights"]
+    assert codebook.asked("civic ~ age + hidden(cheated)")[0] == DESIGN
+    assert codebook.asked("civic ~ hidden(cheated ~ age)")[0] == DESIGN
+    assert codebook.asked("`cheated` ~ age")[1].column == "Q7"
+    assert codebook.drawn == Drawn(weights="wgt", cluster="school")
+    both: Any = read_codebook(written(tmp_path / "b.toml", STUDY + SECOND)).asked(
+        "civic ~ hidden(cheated) + hidden(lied)"
+    )
+    assert {name: design.kind for name, design in both[0].items()} == {"cheated": "forced-response", "lied": "warner"}
+
+
+def test_a_codebook_says_all_of_how_people_were_drawn(tmp_path: Path) -> None:
+    said = 'weights = "w"\nreplicates = ["a", "b"]\nreplicate_kind = "JKn"\nreplicate_scale = 1\n'
+    path = written(tmp_path / "a.toml", "codebook = 1\n" + said + "replicate_scales = [0.5, 0.75]\n[questions]\n")
+    assert read_codebook(path).drawn == Drawn(
+        weights="w", replicates=["a", "b"], replicate_kind="JKn", replicate_scale=1, replicate_scales=[0.5, 0.75]
+    )
+    with pytest.raises(FormatError, match=r"field 'fay' of .* is 'half'; allowed: a number"):
+        read_codebook(written(tmp_path / "b.toml", 'codebook = 1\nfay = "half"\n[questions]\n'))
 
 
 def test_a_hidden_cause_by_the_codebook(codebook: Codebook) -> None:

@@ -8,10 +8,13 @@ import pytest
 from askance import Factor, ForcedResponse, HiddenVariables, MatrixChannel, Outcome, Responses, Warner, estimate
 from askance._arrays import AnyArray, FloatArray
 from askance.errors import InputError, NotIdentifiedError
-from askance.estimation.checks.hausman import hausman_test
+from askance.estimation.checks.hausman import against_zero, hausman_test
+from askance.estimation.freedom import Freedom
+from askance.estimation.problems.cluster_spread import cluster_spread
 from askance.estimation.problems.corrected_score import StackedOutcomes
 from askance.estimation.problems.hidden_problem import HiddenPass, HiddenProblem
 
+from .cr2 import by_cluster
 from .test_outcomes import MODELS, NO_YES, TERMS, TRAIT, seen
 
 DESIGN = ForcedResponse("2/3", "1/6")
@@ -61,10 +64,10 @@ def survey(n: int, seed: int) -> tuple[FloatArray, FloatArray, AnyArray, np.rand
 @pytest.mark.parametrize("weighted", [False, True])
 def test_numbers_are_one_linear_solve(weighted: bool) -> None:
     """On rows stacked over h with weights β, and a sandwich of their scores, sampling weights and clusters."""
-    x, trait, said, rng = survey(1500, 5)
+    x, trait, said, rng = survey(2200, 5)
     y = 10 + x[:, 1] + 2 * trait + rng.exponential(size=len(x))
     weights = rng.uniform(0.5, 2, len(x)) if weighted else np.ones(len(x))
-    clusters = np.arange(len(x)) // 10
+    clusters = np.arange(len(x)) // 2
     model = HiddenVariables([TRAIT], [Outcome("y", "number", TERMS, after=["trait"])])
     evidence = Responses(DESIGN).add(
         np.column_stack([x, y]), said, weights=weights if weighted else None, clusters=clusters if weighted else None
@@ -79,9 +82,9 @@ def test_numbers_are_one_linear_solve(weighted: bool) -> None:
     np.testing.assert_allclose(fit.theta[2:5], gamma, rtol=1e-7)
     scores = sum((weights * beta[h] * (y - z[h] @ gamma))[:, None] * z[h] for h in (0, 1))
     if weighted:
-        sums = np.array([scores[clusters == c].sum(axis=0) for c in range(150)])
+        sums = np.array([scores[clusters == c].sum(axis=0) for c in range(1100)])  # so many are taken as they are
         centred = sums - sums.mean(axis=0)
-        meat = centred.T @ centred * 150 / 149
+        meat = centred.T @ centred * 1100 / 1099
     else:
         meat = scores.T @ scores
     bread = np.linalg.inv(left)
@@ -105,6 +108,39 @@ def test_what_is_hidden_stands_beside_it() -> None:
         z = np.column_stack([x, np.full(len(x), h)])
         left += z.T @ (beta * (children - np.exp(z @ fit.theta[2:])))
     np.testing.assert_allclose(left, 0, atol=1e-6)
+
+
+def test_few_clusters_have_cr2() -> None:
+    """Scores of the hidden answer and of the count stacked, with their products and slopes, all by hand."""
+    x, trait, said, rng = survey(600, 6)
+    children = rng.poisson(np.exp(0.5 + 0.2 * x[:, 1] + 0.7 * trait))
+    clusters = np.repeat(np.arange(9), [120, 120, 90, 90, 60, 60, 30, 20, 10])
+    model = HiddenVariables([TRAIT], [Outcome("children", "count", TERMS, after=["trait"])])
+    evidence = Responses(DESIGN).add(np.column_stack([x, children]), said, clusters=clusters)
+    fit = estimate(model, evidence, "moments")
+    yes = np.asarray(said == "yes")
+    p = 1 / (1 + np.exp(-x @ fit.theta[:2]))
+    q, slope = (1 + 4 * p) / 6, 4 / 6 * p * (1 - p)
+    scores, slopes = np.zeros((600, 5)), np.zeros((600, 5, 5))
+    scores[:, :2] = x * (slope * np.where(yes, 1 / q, -1 / (1 - q)))[:, None]
+    outer = x[:, :, None] * x[:, None, :]
+    slopes[:, :2, :2] = outer * (slope**2 / (q * (1 - q)))[:, None, None]
+    guess = (yes - 1 / 6) * 1.5
+    for h, beta in ((0.0, 1 - guess), (1.0, guess)):
+        z = np.column_stack([x, np.full(600, h)])
+        mean = np.exp(z @ fit.theta[2:])
+        scores[:, 2:] += z * (beta * (children - mean))[:, None]
+        slopes[:, 2:, 2:] += z[:, :, None] * z[:, None, :] * (beta * mean)[:, None, None]
+    products = scores[:, :, None] * scores[:, None, :]
+    expected = cluster_spread(*(by_cluster(part, clusters) for part in (scores, products, slopes)))
+    posterior = np.where(yes, 5 / 6 * p / q, 1 / 6 * p / (1 - q))
+    observed = slopes.sum(axis=0)
+    observed[:2, :2] = (outer * (p * (1 - p) - posterior * (1 - posterior))[:, None, None]).sum(axis=0)
+    bread = np.linalg.inv(observed)
+    np.testing.assert_allclose(fit.covariance, bread @ expected.squares @ bread, rtol=1e-6)
+    assert expected.freedom is not None
+    np.testing.assert_allclose(fit.degrees_of_freedom, expected.freedom.of(np.eye(5)), rtol=1e-6)
+    assert (fit.degrees_of_freedom < 8).all()
 
 
 def test_skewed_errors_mislead_the_likelihood_only() -> None:
@@ -144,6 +180,22 @@ def test_where_the_law_holds_both_agree() -> None:
     assert likelihood.standard_errors[4] < 1.1 * corrected.standard_errors[4]
     spread = np.sqrt(test.covariance[0, 0]) * problem.units.factors[4]
     assert 0 < spread < likelihood.standard_errors[4] + corrected.standard_errors[4]
+
+
+def test_what_is_the_same_by_construction_is_not_tested() -> None:
+    """Directions without a spread do not count: neither in the statistic nor in its degrees of freedom."""
+    spread = np.array([[2.0, 1.0, 3.0], [1.0, 1.0, 2.0], [3.0, 2.0, 5.0]])  # the third is the sum of the others
+    away = np.array([1.0, 2.0, 3.0 + 1e-9])
+    plain = against_zero(away, spread, np.ones(3), None)
+    assert plain.degrees_of_freedom == 2
+    assert plain.statistic == pytest.approx(away[:2] @ np.linalg.solve(spread[:2, :2], away[:2]), rel=1e-6)
+    few = against_zero(away, spread, np.ones(3), Freedom(7.0))
+    assert few.statistic == pytest.approx(plain.statistic * 6 / 14, rel=1e-12)
+    assert few.denominator == 6
+    assert few.p_value > plain.p_value
+    assert "F = " in few.text
+    assert np.isnan(against_zero(away, spread, np.ones(3), Freedom(1.0)).p_value)
+    assert against_zero(away, 0 * spread, np.ones(3), None).p_value == 1
 
 
 def test_designs_without_unbiased_guesses_are_refused() -> None:

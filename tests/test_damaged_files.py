@@ -235,7 +235,7 @@ READERS: dict[str, Reader] = {
     "askance.formats.field_fit_file.field_for": Reader(_whole_field, _one("field.toml", of_toml, _FIELD)),
     "askance.formats.reports.read_reports": Reader(read_reports, _reports),
     "askance.formats.reports.iterate_reports": Reader(lambda path: list(iterate_reports(path)), _reports),
-    "askance.formats.reports.aggregate": Reader(
+    "askance.formats.aggregation.aggregate": Reader(
         lambda path: aggregate(path, skip_bad=True),
         lambda folder: [*_reports(folder), *_golden(".tally", ".statistics")],
     ),
@@ -421,7 +421,7 @@ def test_files_that_were_seen(what: str, tmp_path: Path) -> None:
 
 #: Commands and the readers whose files they are given in place of FILE.
 COMMANDS: dict[str, str] = {
-    "aggregate FILE -o out.state": "askance.formats.reports.aggregate",
+    "aggregate FILE -o out.state": "askance.formats.aggregation.aggregate",
     "estimate FILE": "askance.formats.files.load",
     "synth FILE -n 3 --seed 1 -o out.csv": "askance.formats.field_fit_file.read_field_fit",
     "certify file FILE": "askance.formats.channel_file.read_answer_channel",

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from askance import Direct, ForcedResponse, RegressionFit, Responses, Softmax, estimate, load, regress, save
+from askance import (
+    Direct,
+    ForcedResponse,
+    ListExperiment,
+    RegressionFit,
+    Responses,
+    Softmax,
+    estimate,
+    load,
+    regress,
+    save,
+)
 from askance._arrays import FloatArray, IntArray
 from askance.errors import InputError
 from askance.estimation.problems.cluster_spread import cluster_spread
@@ -216,3 +227,71 @@ def test_hidden_variables_have_them_too() -> None:
     np.testing.assert_allclose(hidden.degrees_of_freedom, plain.degrees_of_freedom, rtol=1e-6)
     one, other = hidden.shares("trait"), plain.prevalence()
     np.testing.assert_allclose([one.lower, one.upper], [other.lower[0], other.upper[0]], rtol=1e-5)
+
+
+def test_equations_that_are_no_scores_by_enumeration() -> None:
+    """ψ_i = a_i (y_i − b_i·θ), another a than b: both figures from all pairs of independent errors of 16 rows.
+
+    The estimate of the covariance is a form in the errors, Σ H_ij e_i e_j of every contrast: it is unbiased where
+    tr H is the variance, and has the degrees of freedom (tr H)² / tr H².
+    """
+    rng = np.random.default_rng(3)
+    n, clusters = 16, np.repeat([0, 1, 2, 3, 4], [2, 2, 3, 4, 5])
+    a = np.column_stack([np.ones(n), rng.normal(size=n)])
+    b = a + 0.5 * rng.normal(size=(n, 2))
+    A = a.T @ b
+    V = by_cluster(a[:, :, None] * a[:, None, :], clusters)
+    slopes = by_cluster(a[:, :, None] * b[:, None, :], clusters)
+    left = np.eye(n) - b @ np.linalg.inv(A) @ a.T  # what is left of the errors
+
+    def squares(e: FloatArray) -> FloatArray:
+        return cluster_spread(by_cluster(a * (left @ e)[:, None], clusters), V, slopes).squares
+
+    freedom = cluster_spread(np.zeros((5, 2)), V, slopes).freedom
+    assert freedom is not None
+    unit = np.eye(n)
+    np.testing.assert_allclose(sum(squares(e) for e in unit), V.sum(axis=0), rtol=1e-9)
+    for c in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -2.0]]):
+        u = np.linalg.solve(A.T, c)
+        alone = np.array([u @ squares(e) @ u for e in unit])
+        both = np.array([[u @ squares(e + f) @ u for e in unit] for f in unit])
+        H = (both - alone[:, None] - alone) / 2
+        assert np.trace(H) == pytest.approx(c @ np.linalg.inv(A) @ V.sum(axis=0) @ np.linalg.inv(A).T @ c, rel=1e-9)
+        assert float(freedom.of(c)) == pytest.approx(np.trace(H) ** 2 / np.trace(H @ H), rel=1e-9)
+
+
+def test_scores_are_equations_whose_slopes_are_their_covariances() -> None:
+    scores, informations, _, _ = of_least_squares()
+    one, other = cluster_spread(scores, informations), cluster_spread(scores, informations, informations)
+    np.testing.assert_allclose(other.squares, one.squares, rtol=1e-9)
+    assert one.freedom is not None
+    assert other.freedom is not None
+    np.testing.assert_allclose(other.freedom.of(np.eye(3)), one.freedom.of(np.eye(3)), rtol=1e-9)
+    assert other.freedom.joint(np.eye(3)) == pytest.approx(one.freedom.joint(np.eye(3)), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["linear", "least-squares"])
+def test_a_difference_in_means_of_clusters_of_one_size(method: str) -> None:
+    """Villages of 20 where all have one list: Σ (ȳ_g − ȳ)² / (G (G − 1)) of both groups, Welch's degrees of freedom."""
+    village, i = np.repeat(np.arange(9), 20), np.arange(180)
+    treated = (village >= 5).astype(np.int64)
+    count = (i * i + 3 * village) % 4 % 3 + ((i * 7 + village) % 5 < 1 + village % 2) * treated
+    fit = regress(
+        "n ~ 1", {"n": count, "t": treated, "v": village}, ListExperiment(3), treated="t", method=method, cluster="v"
+    )
+    means = count.reshape(9, 20).mean(axis=1)
+    variance, working, groups = 0.0, [], (means[:5], means[5:])
+    for own, rows in zip(groups, (count[:100], count[100:]), strict=True):
+        variance += own.var(ddof=1) / len(own)
+        working.append(rows.var() / len(rows))
+    found = fit.shares("trait")
+    assert found.estimate[1] == pytest.approx(groups[1].mean() - groups[0].mean(), rel=1e-9)
+    assert found.standard_error[1] == pytest.approx(np.sqrt(variance), rel=1e-7)
+    welch = sum(working) ** 2 / (working[0] ** 2 / 4 + working[1] ** 2 / 3)
+    assert fit.degrees_of_freedom[0] == pytest.approx(welch, rel=1e-7)
+    if method == "linear":
+        from scipy.stats import t
+
+        reach = t.ppf(0.975, welch) * np.sqrt(variance)
+        assert found.upper[1] == pytest.approx(found.estimate[1] + reach, rel=1e-7)
+    assert any("CR2, 9 clusters by v" in message for message in fit.messages)

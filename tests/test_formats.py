@@ -279,7 +279,7 @@ FOREIGN: dict[str, tuple[Callable[[], bytes], str]] = {
     "appended byte": (lambda: repacked(small_tally()) + b"\0", "truncated or padded"),
     "appended line": (lambda: repacked(small_tally()) + b"\n", "truncated or padded"),
     "two files in one": (lambda: 2 * repacked(small_tally()), "truncated or padded"),
-    "the next version": (lambda: pack({"askance": "tally/3"}), "'tally/3'"),
+    "the next version": (lambda: pack({"askance": "tally/4"}), "'tally/3'"),
     "another kind": (lambda: pack({"askance": "forest/1"}), "'forest/1'"),
     "no version": (lambda: pack({"askance": None}), "None"),
     "swapped channel": (lambda: repacked(small_tally(), channel=Warner("3/4").specification()), "thresholds"),

@@ -70,6 +70,8 @@ def test_designs_by_flags(kind: str, example: Example, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit: Any = regress("said ~ old", data, design, arm="group")
+    assert design.law in json.loads(told.out)["messages"]
+    assert design.law in fit.messages
     ours = {row["name"]: row["estimate"] for row in json.loads(told.out)["coefficients"]}
     assert ours == pytest.approx(dict(zip(fit.parameter_names, fit.theta.tolist(), strict=True)), rel=1e-9)
 

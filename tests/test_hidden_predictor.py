@@ -138,6 +138,19 @@ def test_what_a_column_holds(values: list[Any], family: str, codes: list[float])
     np.testing.assert_array_equal(outcome.values, codes)
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([1, 2, 2], 'is read as a number, though it holds 1 and 2 alone: outcome="category" reads them as two answers'),
+        ([0, 3, 1], 'is read as a count, for it holds whole numbers from 0 on; outcome="number" reads it otherwise'),
+        ([1, 2, 3], 'is read as a number; outcome="category" takes its values for answers'),
+        ([value / 7 for value in range(20)], "is read as a number"),
+    ],
+)
+def test_a_note_says_how_an_outcome_is_read(values: list[Any], told: str) -> None:
+    assert read_outcome(Columns.of({"y": values})["y"]).note == f"outcome 'y' {told}"
+
+
 # -- fits --------------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +260,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     shown = call("fit", str(path), "--formula", "children ~ hidden(said)", "--outcome", "number", *design)
     assert "children:log deviation" in shown.out
     assert "Hausman test" in shown.out
+    guessed = parsed(call("fit", str(path), "--formula", "children ~ hidden(said)", *design, "--json"))["messages"]
+    assert any("--outcome number reads it otherwise" in message for message in guessed)
     refused = call("fit", str(path), "--formula", "votes ~ age:hidden(said)", *design)
     assert_one_line(refused, ("interaction", "hidden(column)"))
 

@@ -152,7 +152,57 @@ def test_on_the_boundary_there_is_no_chi_square(tmp_path: Any) -> None:
 def test_means_are_printed_with_the_design_effect_alone() -> None:
     data = {"n": [0, 1, 2, 0, 1, 3] * 40, "treated": [0, 0, 0, 1, 1, 1] * 40, "person": [*range(120)] * 2}
     fit = regress("n ~ 1", data, ListExperiment(2), arm="treated", method="linear")
-    assert [message.split(":")[0] for message in fit.messages] == ["no law is assumed", "design-effect test (trait)"]
-    clustered = regress("n ~ 1", data, ListExperiment(2), arm="treated", cluster="person")
-    assert not any("design-effect" in message for message in clustered.messages)
-    assert any("Hausman" in message for message in clustered.messages)
+    assert [message.split(":")[0] for message in fit.messages] == [
+        "no law is assumed",
+        "design-effect test (trait)",
+        "the method marginal has a Hausman test of the likelihood against these means",
+    ]
+    data["village"] = [*range(12)] * 20
+    clustered = regress("n ~ 1", data, ListExperiment(2), arm="treated", cluster="village")
+    assert "no design-effect test: 12 clusters say too little of how cells vary together" in clustered.messages
+    assert any("the law of the items is not tested" in message for message in clustered.messages)
+    assert any(message.startswith("Hausman") for message in clustered.messages)
+    assert any("F = " in message or "both are the same" in message for message in clustered.messages)
+
+
+def counted(control: list[int], treated: list[int], times: int = 1) -> dict[str, Any]:
+    counts = np.repeat(np.concatenate([np.arange(len(control)), np.arange(len(treated))]), [*control, *treated])
+    group = np.repeat([0, 1], [sum(control), sum(treated)])
+    return {"n": np.repeat(counts, times), "treated": np.repeat(group, times), "w": np.ones(len(counts) * times)}
+
+
+def test_weights_and_clusters_have_a_design_effect_test() -> None:
+    """Equal weights and everybody once: the same covariance; everybody twice in clusters of two: nearly that, too."""
+    design, single = ListExperiment(2), counted([25, 50, 35], [40, 47, 28, 3])
+    (plain,) = list_checks(regress("n ~ 1", single, design, arm="treated", method="linear"), design).design_effect
+    weighted = regress("n ~ 1", single, design, arm="treated", method="linear", weights="w")
+    (same,) = list_checks(weighted, design).design_effect
+    np.testing.assert_allclose(same.shares, plain.shares, atol=1e-12)
+    np.testing.assert_allclose(same.errors, plain.errors, rtol=1e-9)
+    assert same.p_all == pytest.approx(plain.p_all, rel=1e-6)
+    double = counted([25, 50, 35], [40, 47, 28, 3], 2)
+    double["pair"] = np.arange(len(double["n"])) // 2
+    pairs = regress("n ~ 1", double, design, arm="treated", method="linear", cluster="pair")
+    (few,) = list_checks(pairs, design).design_effect
+    np.testing.assert_allclose(few.errors, plain.errors * np.sqrt(228 / 227), rtol=1e-9)
+    # Whole weights are repetitions, in shares and not in errors.
+    single["w"] = np.where(single["n"] == 1, 2.0, 1.0)
+    heavy = regress("n ~ 1", single, design, arm="treated", method="linear", weights="w")
+    (test,) = list_checks(heavy, design).design_effect
+    np.testing.assert_allclose(test.shares, design_effect_test([25, 100, 35], [40, 94, 28, 3]).shares, atol=1e-12)
+    F, w = np.array([25, 125, 160]) / 160, np.repeat([1.0, 2.0, 1.0], [25, 50, 35])
+    below = np.repeat([0, 1, 2], [25, 50, 35]) <= 0
+    control = (w**2 * (below - F[0]) ** 2).sum() / 160**2
+    G, v = 40 / 165, np.repeat([1.0, 2.0, 1.0, 1.0], [40, 47, 28, 3])
+    treated = (v**2 * ((np.repeat([0, 1, 2, 3], [40, 47, 28, 3]) <= 0) - G) ** 2).sum() / 165**2
+    assert test.errors[0] == pytest.approx(np.sqrt(control + treated), rel=1e-9)
+
+
+def test_a_direct_question_leaves_the_test_of_counts() -> None:
+    design, data = ListExperiment(2, direct="asked"), counted([25, 50, 35], [40, 47, 28, 3])
+    data["asked"] = np.where((np.arange(len(data["n"])) % 5 == 0) & (data["n"] > 0), "yes", "no")
+    fit = regress("n ~ 1", data, design, arm="treated", method="moments")
+    (test,) = list_checks(fit, design).design_effect
+    alone = design_effect_test([25, 50, 35], [40, 47, 28, 3])
+    np.testing.assert_allclose(test.shares, alone.shares, atol=1e-12)
+    assert test.p_value == pytest.approx(alone.p_value, rel=1e-9)

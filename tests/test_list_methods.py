@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askance import ListExperiment, Responses, estimate, load, regress, save
+from askance import ListExperiment, Responses, compare_fits, estimate, load, regress, save
 from askance.errors import AskanceWarning, InputError, LabelError, NotIdentifiedError
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.means_fit import MeansFit
 from askance.models.count_means import CountMeans
+from askance.survey import fit_results, nonresponse_bounds, report_page
 
 # Numbers of controls and of treated by their counts, where x is 0 and where it is 1.
 CONTROL = {0: [10, 20, 30, 40], 1: [25, 25, 25, 25]}
@@ -69,7 +70,7 @@ def test_with_one_binary_covariate_every_cell_has_its_difference(method: str) ->
 
 
 def test_weights_and_clusters() -> None:
-    """Doubled rows in pairs: the errors of single rows, but for the correction for few clusters; weights double too."""
+    """Doubled rows in pairs: the errors of single rows, each over √(1 − 1/100) of its cell; weights double too."""
     design, single, double = ListExperiment(3), survey(), survey(times=2)
     n = len(single["n"])
     order = np.argsort(np.repeat(np.arange(n), 2), kind="stable")
@@ -78,7 +79,7 @@ def test_weights_and_clusters() -> None:
     plain = regress("n ~ x", single, design, arm="treated", method="least-squares")
     paired = regress("n ~ x", double, design, arm="treated", method="least-squares", cluster="pair")
     np.testing.assert_allclose(paired.theta, plain.theta, atol=1e-9)
-    np.testing.assert_allclose(paired.covariance, plain.covariance * n / (n - 1), rtol=1e-8)
+    np.testing.assert_allclose(paired.covariance, plain.covariance * 100 / 99, rtol=1e-8)
     single["w"] = np.where(single["n"] == 2, 2.0, 1.0)
     rows = np.repeat(np.arange(n), np.where(single["n"] == 2, 2, 1))
     repeated = {name: column[rows] for name, column in single.items()}
@@ -86,6 +87,26 @@ def test_weights_and_clusters() -> None:
         weighted = regress("n ~ x", single, design, arm="treated", method=method, weights="w")
         longer = regress("n ~ x", repeated, design, arm="treated", method=method)
         np.testing.assert_allclose(weighted.theta, longer.theta, atol=1e-9)
+
+
+def test_means_name_no_law_and_have_bounds() -> None:
+    fit = regress("n ~ x", survey(), ListExperiment(3), arm="treated", method="linear")
+    law = regress("n ~ x", survey(), ListExperiment(3), arm="treated")
+    for shown in (str(compare_fits([fit])), report_page(fit)):
+        assert "control law" not in shown
+        assert "dependent" not in shown
+    assert "control law" in str(compare_fits([law]))
+    share = fit.shares("trait").estimate[1]
+    assert nonresponse_bounds(fit, 0).lowest[0, 1] == pytest.approx(share, rel=1e-12)
+
+
+def test_means_have_results_of_their_own() -> None:
+    fit = regress("n ~ x", survey(), ListExperiment(3), arm="treated", method="linear")
+    results = fit_results(fit)
+    assert (list(results.nuisances), list(results.prevalence), results.test) == (["trait"], [], None)
+    assert [table.title for table in results.kept.kept_tables] == ["Shares of trait"]
+    with pytest.raises(InputError, match=r"method=\"linear\"\), which have no law for predictions, effects"):
+        fit_results(fit, effects=True)
 
 
 def test_means_are_saved(tmp_path: Path) -> None:
@@ -96,8 +117,8 @@ def test_means_are_saved(tmp_path: Path) -> None:
     assert again.summary() == fit.summary()
     table = {"x": [0, 1]}
     np.testing.assert_array_equal(again.shares("trait", table).estimate, fit.shares("trait", table).estimate)
-    with pytest.raises(InputError, match="no likelihood"):
-        fit.profile_interval("trait:x")
+    with pytest.raises(InputError, match="'trait' is known by means alone"):
+        _ = again.trait
     with pytest.raises(InputError, match="variable is 'items'"):
         fit.shares("items")
 
@@ -114,7 +135,7 @@ def test_a_share_below_0_has_no_log_odds() -> None:
 def test_counts_that_a_list_cannot_have_are_named() -> None:
     data = survey()
     data["n"][0] = 9  # a control
-    with pytest.raises(LabelError, match=r"holds 9; the reports of the design are 0, 1, 2, 3"):
+    with pytest.raises(LabelError, match=r"holds 9 in group 0, .* items has counts from 0 to 3 there"):
         regress("n ~ x", data, ListExperiment(3), arm="treated")
 
 
@@ -232,4 +253,18 @@ def test_a_row_that_fits_itself_has_no_error(year: float) -> None:
     assert "method marginal" in str(caught.value)
     kind[np.flatnonzero(data["treated"])[1]] = "c"
     fit = regress("n ~ old + C(kind)", given, ListExperiment(3), arm="treated", method="linear")
+    assert np.isfinite(fit.standard_errors).all()
+
+
+def test_a_row_that_fits_itself_has_no_error_by_logistic_means_either() -> None:
+    """The control group of the category counts 1.5 on average, its only treated 2: a share of one half, by one row."""
+    data = {name: column.tolist() for name, column in survey().items()}
+    for count, treated in [(1, 0), (2, 0), (2, 1)]:
+        for name, value in {"n": count, "x": 2, "treated": treated}.items():
+            data[name].append(value)
+    with pytest.raises(NotIdentifiedError, match=r"one row alone tells of 'trait:C\(x\)\[T.2\]': its error"):
+        regress("n ~ C(x)", data, ListExperiment(3), arm="treated", method="least-squares")
+    for name, value in {"n": 1, "x": 2, "treated": 1}.items():
+        data[name] += [value, value + (name == "n")]
+    fit = regress("n ~ C(x)", data, ListExperiment(3), arm="treated", method="least-squares")
     assert np.isfinite(fit.standard_errors).all()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from askance import Enumerated, ForcedResponse, ListExperiment, RandomizedResponse, Tally, estimate, regress
 from askance.errors import InputError
@@ -56,6 +56,47 @@ def test_intervals_hold_wherever_the_share_is(confidence: float) -> None:
             truth = bounds.lowest[-1, 1] + place * m
             inside = norm.cdf((truth - bounds.lower[-1, 1]) / low) - norm.cdf((truth - bounds.upper[-1, 1]) / high)
             assert inside >= confidence - 1e-6
+
+
+def test_few_clusters_have_the_quantiles_of_t() -> None:
+    """Where everybody answered the interval is that of the share, of nine clusters."""
+    rng = np.random.default_rng(2)
+    village = np.repeat(np.arange(9), 60)
+    said = DESIGN.simulate(np.where(rng.random(540) < 0.25 + 0.2 * (village % 3 == 0), "yes", "no"), rng)
+    fit: Any = regress("said ~ 1", {"said": said, "village": village}, DESIGN, cluster="village")
+    table = fit.prevalence(population=True)
+    reach = t.ppf(0.975, table.degrees_of_freedom[0, 1]) * table.standard_error[0, 1]
+    bounds = nonresponse_bounds(fit, 0)
+    assert bounds.upper[0, 1] == pytest.approx(table.estimate[0, 1] + reach, rel=1e-9)
+    assert bounds.upper[1, 1] == pytest.approx(bounds.upper[0, 1], rel=1e-6)
+    # The share who did not answer is known better than that: its part adds to the degrees of freedom.
+    errors = bounds.upper[1, 1] - bounds.highest[1, 1]
+    assert errors > norm.ppf(0.975) * table.standard_error[0, 1]
+
+
+def test_the_missing_count_by_their_weights() -> None:
+    rng = np.random.default_rng(3)
+    data = {"said": DESIGN.simulate(np.where(np.arange(400) % 4 == 0, "yes", "no"), rng), "w": 1.0 + np.arange(400) % 2}
+    fit: Any = regress("said ~ 1", data, DESIGN, weights="w")
+    table = shares_of(fit)
+    assert table is not None
+    missing = np.repeat([1.0, 5.0], 50)  # 300 of 900
+    share, (low, high) = table.estimate[1], (0.0, 1.0)
+    bounds = nonresponse_bounds(fit, missing)
+    assert bounds.missing == 100
+    np.testing.assert_allclose([bounds.lowest[1, 1], bounds.highest[1, 1]], [2 / 3 * share, 2 / 3 * share + 1 / 3])
+    every = np.concatenate([data["w"], missing])
+    gone = np.arange(500) >= 400
+    variance = (every**2 * (gone - 1 / 3) ** 2).sum() / 900**2
+    errors = [np.sqrt((2 / 3 * table.standard_error[1]) ** 2 + (r - share) ** 2 * variance) for r in (low, high)]
+    below, above = bounds.lowest[1, 1] - bounds.lower[1, 1], bounds.upper[1, 1] - bounds.highest[1, 1]
+    assert below / errors[0] == pytest.approx(above / errors[1], rel=1e-9)
+    assert norm.cdf(below / errors[0] + 1 / 3 / max(errors)) - norm.cdf(-below / errors[0]) == pytest.approx(0.95)
+    # A number: they weigh as much as those who answered, 1.5 on average.
+    plain = nonresponse_bounds(fit, 100)
+    assert plain.highest[1, 1] - plain.lowest[1, 1] == pytest.approx(0.2)
+    with pytest.raises(InputError, match="weights of a fit without any"):
+        nonresponse_bounds(fitted(), [1.0, 2.0])
 
 
 def test_nobody_refused() -> None:

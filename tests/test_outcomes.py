@@ -105,7 +105,7 @@ def test_what_stands_for_the_expected_information_is_made_of_scores(name: str) -
     model = MODELS[name]
     theta, x, channel, reports = seen(model)
     problem = HiddenProblem(model, Responses(channel).add(x, reports))
-    scores = np.vstack([problem.scores(block, theta, 0) for block in problem.rows.blocks()])
+    scores = np.vstack(problem.rows.total(lambda block: [problem.scores(block, theta, 0)], list.__add__))
     np.testing.assert_allclose(
         problem.likelihood().expected_information(theta), scores.T @ scores / len(x), rtol=1e-9, atol=1e-12
     )

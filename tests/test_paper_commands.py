@@ -134,6 +134,16 @@ def test_hypotheses(folder: Path) -> None:
     assert "χ²" in call("test", folder / "full.fit", "--zero", "age").out
 
 
+def test_notes_of_a_test_speak_of_commands(folder: Path, tmp_path: Path) -> None:
+    for name, formula in (("full", FULL), ("small", SMALL)):
+        words = ("fit", folder / "survey.csv", "--formula", formula, *FORCED[:-1], "one-step")
+        assert call(*words, "--save", tmp_path / f"{name}.fit").code == 0
+    printed = parsed(call("test", tmp_path / "full.fit", "--against", tmp_path / "small.fit", "--json"))["notes"]
+    assert any("`askance fit --method marginal` gives the exact one" in note for note in printed)
+    test = fit_in(tmp_path / "full.fit").likelihood_ratio_test(fit_in(tmp_path / "small.fit"))
+    assert any('method="marginal" gives the exact one' in note for note in test.notes)
+
+
 def test_contrasts_of_groups(folder: Path) -> None:
     words = ("fit", folder / "survey.csv", "--formula", FULL, *FORCED, "--by", "region", "--contrasts")
     fit = regress(FULL, read_table(folder / "survey.csv"), DESIGN, method="marginal")
@@ -273,7 +283,9 @@ def test_a_report_shows_the_probabilities_of_the_design(folder: Path) -> None:
     assert ">0.8333<" in page
     assert "e^1.609 = 5 times as likely" in page
     assert len(hidden.channel["parts"]) == 2
-    assert other.count("Probability of every report") == 2
+    assert other.count("Probability of every report, by trait &amp; honest (in columns)") == 2
+    assert "<dd>trait (&#x27;no&#x27;, &#x27;yes&#x27;); honest (&#x27;no&#x27;, &#x27;yes&#x27;)</dd>" in other
+    assert "<li>Assumed: everybody with the trait admits it with the same probability" in other
     assert "<dd>stochastic-lie-detector: truth (1/5, 4/5), groups (1, 2)</dd>" in other
     assert "<h3>Group 2</h3>" in other
     assert "`&lt;age&gt;`" in other

@@ -293,9 +293,9 @@ def test_the_privacy_level_for_a_power() -> None:
     assert again.designs[0].power == pytest.approx(row.power, abs=1e-9)
 
 
-def test_several_questions_share_a_level() -> None:
+def test_several_hypotheses_share_a_level() -> None:
     one = planned(0.2, null=0.1, n=500, confidence=0.99)
-    five = planned(0.2, null=0.1, n=500, confidence=0.95, questions=5)
+    five = planned(0.2, null=0.1, n=500, confidence=0.95, hypotheses=5)
     assert one.test is not None
     assert five.test is not None
     assert five.test.level == pytest.approx(one.test.level, rel=1e-12)
@@ -333,7 +333,7 @@ def test_worked_out_adjustments() -> None:
         ({"null": 0.3, "alternative": "greater", "n": 9}, "is not greater than the null value 0.3"),
         ({"null": 0.1, "alternative": "upper", "n": 9}, "two-sided, greater, less"),
         ({"null": 0.1, "test": "t", "n": 9}, "score, wald, exact"),
-        ({"null": 0.1, "questions": 0, "n": 9}, "questions is 0"),
+        ({"null": 0.1, "hypotheses": 0, "n": 9}, "hypotheses is 0"),
         ({"effect": 0.3, "alternative": "greater", "n": 9}, "below 0.2"),
         ({"against": 1.2, "n": 9}, "against is 1.2"),
         ({"against": 0.2}, "detects that"),
@@ -375,7 +375,7 @@ def test_other_models_are_planned_by_wald_tests() -> None:
 
 
 def test_a_text_for_a_preregistration() -> None:
-    found = planned(0.2, null=0.1, alternative="greater", power=0.9, questions=2)
+    found = planned(0.2, null=0.1, alternative="greater", power=0.9, hypotheses=2)
     text, row = found.text(), found.designs[0]
     assert isinstance(row, PlannedDesign)
     assert row.counted is not None

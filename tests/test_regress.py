@@ -433,3 +433,12 @@ def test_the_hidden_answer_explains_nothing() -> None:
         regress("age ~ said", DATA, DESIGN)
     with pytest.raises(LabelError, match="column 'age' holds"):
         regress("age ~ region", DATA, DESIGN)
+
+
+def test_reports_that_explain_a_column_of_0_and_1_are_noticed() -> None:
+    """Both columns can be read as reports; those of the design as they are written stand where they explain."""
+    table = {**DATA, "quit": [place % 5 < 2 for place in range(len(DATA["said"]))]}
+    told = regress("quit ~ said", table, DESIGN).messages
+    assert any("write quit ~ hidden(said)" in message for message in told)
+    for formula in ("quit ~ age", "said ~ quit"):
+        assert not any("hidden(" in message for message in regress(formula, table, DESIGN).messages)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from askance import Direct, ForcedResponse, load, regress, save
+from askance import Direct, Drawn, ForcedResponse, load, regress, save
 from askance.cli import command
 from askance.errors import InputError, NotIdentifiedError
 
@@ -31,6 +31,9 @@ R_ERRORS: dict[str, tuple[dict[str, Any], list[float], int]] = {
 }
 
 
+JACKKNIFE = Drawn(weights="w", replicates="jk1_*", replicate_kind="JK1")
+
+
 def survey() -> dict[str, Any]:
     i, g = np.arange(120), np.repeat(np.arange(1, 13), [4] * 4 + [8] * 4 + [16] * 3 + [24])
     z, w, h = (g % 3 == 0).astype(np.float64), 1 + (i % 5) / 2, g % 4
@@ -46,8 +49,8 @@ def survey() -> dict[str, Any]:
 
 
 def fitted(**options: Any) -> Any:
-    chosen = {"method": "marginal", "weights": "w", **options}
-    return regress("y ~ x + z", survey(), Direct(["no", "yes"]), **chosen)
+    drawn = Drawn(**{"weights": "w", **options})
+    return regress("y ~ x + z", survey(), Direct(["no", "yes"]), method="marginal", drawn=drawn)
 
 
 @pytest.mark.parametrize("kind", list(R_ERRORS))
@@ -63,7 +66,7 @@ def test_errors_are_those_of_r(kind: str) -> None:
 def test_they_are_fits_with_other_weights(method: str) -> None:
     """JK1 by hand, through a noisy channel: every replicate is a fit to the rows that it keeps."""
     table, design = survey(), ForcedResponse("3/4", "1/8")
-    fit: Any = regress("y ~ x", table, design, weights="w", method=method, replicates="jk1_*", replicate_kind="JK1")
+    fit: Any = regress("y ~ x", table, design, method=method, drawn=JACKKNIFE)
     by_hand = "moments" if method == "moments" else "marginal"
     alone = []
     for r in range(1, 13):
@@ -82,9 +85,9 @@ def test_they_are_fits_with_other_weights(method: str) -> None:
 def test_arms_keep_the_weights_of_their_rows() -> None:
     table, direct = survey(), Direct(["no", "yes"])
     table["arm"] = np.where(np.arange(120) % 2, "a", "b")
-    options = {"weights": "w", "replicates": "jk1_*", "replicate_kind": "JK1", "method": "marginal"}
-    both = regress("y ~ x + z", table, {"a": direct, "b": direct}, arm="arm", **options)
-    np.testing.assert_allclose(both.standard_errors, fitted(**options).standard_errors, rtol=1e-8)
+    both = regress("y ~ x + z", table, {"a": direct, "b": direct}, arm="arm", method="marginal", drawn=JACKKNIFE)
+    alone = fitted(replicates="jk1_*", replicate_kind="JK1")
+    np.testing.assert_allclose(both.standard_errors, alone.standard_errors, rtol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -109,17 +112,14 @@ def test_what_is_refused(options: dict[str, Any], said: str) -> None:
 
 def test_hidden_answers_as_causes_have_none() -> None:
     with pytest.raises(InputError, match="where more is hidden than the answer"):
-        regress("x ~ hidden(y)", survey(), Direct(["no", "yes"]), weights="w", replicates="jk1_*", replicate_kind="JK1")
+        regress("x ~ hidden(y)", survey(), Direct(["no", "yes"]), drawn=JACKKNIFE)
 
 
 def test_a_replicate_without_an_estimate_is_named() -> None:
     table = survey()
     table["one"] = ((table["g"] == 2) & (np.arange(120) % 2 == 0)).astype(float)
     with pytest.raises(NotIdentifiedError, match="replicate 2 "):
-        regress(
-            "y ~ one", table, Direct(["no", "yes"]), weights="w", replicates="jk1_*", replicate_kind="JK1",
-            method="marginal",
-        )  # fmt: skip
+        regress("y ~ one", table, Direct(["no", "yes"]), method="marginal", drawn=JACKKNIFE)
 
 
 def test_saved_fits_know_no_replicate_weights(tmp_path: Path) -> None:

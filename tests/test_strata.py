@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from askance import Direct, ForcedResponse, ListExperiment, regress
+from askance import Direct, Drawn, ForcedResponse, ListExperiment, regress
 from askance.cli import command
 from askance.errors import InputError
 from askance.survey import read_codebook
@@ -36,7 +36,8 @@ def survey() -> dict[str, Any]:
 
 
 def fitted(**options: Any) -> Any:
-    return regress("y ~ x + z", survey(), Direct(["no", "yes"]), weights="w", method="marginal", **options)
+    drawn = Drawn(weights="w", **options)
+    return regress("y ~ x + z", survey(), Direct(["no", "yes"]), method="marginal", drawn=drawn)
 
 
 @pytest.mark.parametrize(
@@ -87,17 +88,66 @@ def test_the_command_line_has_strata(tmp_path: Any) -> None:
 
 
 def test_the_noise_of_a_device_does_not_shrink_with_the_share_drawn() -> None:
+    drawn = Drawn(strata="h", cluster="g", fpc="N")
     with pytest.raises(InputError, match="fpc is given where answers came through a device"):
-        regress("y ~ x", survey(), ForcedResponse("2/3", "1/6"), strata="h", cluster="g", fpc="N")
+        regress("y ~ x", survey(), ForcedResponse("2/3", "1/6"), drawn=drawn)
     data = survey() | {"N": np.where(survey()["h"] == 0, 0.5, 40.0)}
     with pytest.raises(InputError, match="shares beside numbers"):
-        regress("y ~ x", data, Direct(["no", "yes"]), strata="h", cluster="g", fpc="N")
+        regress("y ~ x", data, Direct(["no", "yes"]), drawn=drawn)
 
 
-def test_least_squares_of_lists_do_not_know_strata() -> None:
-    data = survey() | {"n": np.arange(120) % 3, "t": np.arange(120) % 2}
+def test_least_squares_of_lists_vary_within_strata() -> None:
+    """The difference in means, from sums of clusters less the mean of their stratum."""
+    data = survey() | {"n": (np.arange(120) ** 2 + survey()["g"]) % 4 % 3, "t": np.arange(120) % 2}
+    fit = regress("n ~ 1", data, ListExperiment(3), treated="t", method="linear", drawn=Drawn(strata="h", cluster="g"))
+    treated, n = data["t"] == 1, data["n"]
+    moves = np.where(treated, (n - n[treated].mean()) / treated.sum(), -(n - n[~treated].mean()) / (~treated).sum())
+    variance = 0.0
+    for h in np.unique(data["h"]):
+        own = data["h"] == h
+        sums = np.array([moves[own & (data["g"] == g)].sum() for g in np.unique(data["g"][own])])
+        variance += len(sums) * sums.var(ddof=1)
+    assert fit.shares("trait").standard_error[1] == pytest.approx(np.sqrt(variance), rel=1e-9)
+    assert fit.degrees_of_freedom.tolist() == [8.0, 8.0]
+    direct = data | {"said": np.where(np.arange(120) % 5 == 0, "yes", "no")}
     with pytest.raises(InputError, match="strata are not offered"):
-        regress("n ~ 1", data, ListExperiment(3), treated="t", method="linear", strata="h", cluster="g")
+        regress(
+            "n ~ 1", direct, ListExperiment(3, direct="said"), treated="t", method="moments", drawn=Drawn(strata="h")
+        )
+
+
+@pytest.mark.parametrize("outcome", ["category", "number"])
+def test_a_hidden_cause_has_strata(outcome: str) -> None:
+    """Through the direct question, what explains another is seen: R's errors, of a regression on it."""
+    data = survey()
+    direct, columns = Direct(["no", "yes"]), {"y": data["y"], "z": (data["x"] > 0) * 1.0}
+    if outcome == "number":
+        columns["z"] = columns["z"] + data["x"] ** 3
+    data |= columns
+    fit = regress("z ~ hidden(y)", data, direct, drawn=Drawn(strata="h", cluster="g", weights="w"), outcome=outcome)
+    yes, w = columns["y"] == "yes", data["w"] / data["w"].mean()
+    x, z = np.column_stack([np.ones(120), yes]), columns["z"]
+    if outcome == "number":
+        theta = np.linalg.solve(x.T @ (w[:, None] * x), x.T @ (w * z))
+        mean, curve = x @ theta, np.ones(120)
+    else:
+        shares = np.array([(w * z * (yes == k)).sum() / (w * (yes == k)).sum() for k in (0, 1)])
+        mean = shares[yes.astype(int)]
+        curve, theta = mean * (1 - mean), np.array([np.log(shares[0] / (1 - shares[0])), 0.0])
+        theta[1] = np.log(shares[1] / (1 - shares[1])) - theta[0]
+    np.testing.assert_allclose(fit.theta[1:3], theta, atol=1e-6)
+    scores, meat = x * (w * (z - mean))[:, None], np.zeros((2, 2))
+    for h in np.unique(data["h"]):
+        own = data["h"] == h
+        sums = np.array([scores[own & (data["g"] == g)].sum(axis=0) for g in np.unique(data["g"][own])])
+        meat += len(sums) * np.cov(sums.T)
+    bread = np.linalg.inv(x.T @ ((w * curve)[:, None] * x))
+    np.testing.assert_allclose(fit.covariance[1:3, 1:3], bread @ meat @ bread, rtol=1e-5)
+    assert fit.covariance_kind == "stratified"
+    assert any("in 4 strata by h, t with 8 degrees of freedom" in message for message in fit.messages)
+    drawn = Drawn(strata="h", cluster="g", fpc="N")
+    with pytest.raises(InputError, match="noise does not shrink"):
+        regress("z ~ hidden(y)", data, ForcedResponse("2/3", "1/6"), drawn=drawn, outcome=outcome)
 
 
 def test_strata_of_a_codebook_count(tmp_path: Path) -> None:

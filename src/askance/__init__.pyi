@@ -23,6 +23,7 @@ from askance.channels import NoisyLabels as NoisyLabels
 from askance.channels import PerValue as PerValue
 from askance.channels import QuadraticRelease as QuadraticRelease
 from askance.channels import RandomizedResponse as RandomizedResponse
+from askance.channels import Reports as Reports
 from askance.channels import ScalePilot as ScalePilot
 from askance.channels import StochasticLieDetector as StochasticLieDetector
 from askance.channels import SubsetSelection as SubsetSelection
@@ -87,8 +88,10 @@ from askance.planning import OtherArm as OtherArm
 from askance.planning import Share as Share
 from askance.planning import plan as plan
 from askance.planning import plan_survey as plan_survey
+from askance.survey import Drawn as Drawn
 from askance.survey import arm_agreement as arm_agreement
 from askance.survey import association as association
+from askance.survey import group_agreement as group_agreement
 from askance.survey import list_checks as list_checks
 from askance.survey import regress as regress
 from askance.text import CountTagger as CountTagger

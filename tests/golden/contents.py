@@ -28,6 +28,7 @@ from askance.channels import AnyChannel, Reports
 from askance.channels.statistics.base import StatisticsChannel
 from askance.estimation import Diagnostics, DistributionFit, LocalMaximum
 from askance.estimation.results.field_fit import FieldDiagnostics
+from askance.evidence.sources import Sources
 from askance.formats import write_reports
 
 FOLDER = Path(__file__).parent
@@ -53,7 +54,7 @@ def golden_tallies() -> dict[str, Tally]:
         "randomized_response.tally": Tally(RandomizedResponse.for_privacy_level(1, outputs=4), [4, 3, 2, 1]),
         "forced_response.tally": Tally(ForcedResponse("2/3", "1/6"), [10**12, 0]),
         "strange_labels.tally": Tally(strange_labels(), [1, 2, 3]),
-        "named.tally": Tally(NAMED, [300, 4], sources=frozenset({bytes(range(16)), bytes(16)})),
+        "named.tally": Tally(NAMED, [300, 4], sources=Sources(frozenset({bytes(range(16)), bytes(16)}))),
     }
 
 
@@ -113,7 +114,7 @@ def golden_states() -> dict[str, Tally[StatisticsChannel]]:
             PerValue(3, 2).for_purpose("crashed,dark_mode,beta"),
             [5, 0, 260],
             300,
-            sources=frozenset({bytes(range(16))}),
+            sources=Sources(frozenset({bytes(range(16))})),
         ),
     }
 

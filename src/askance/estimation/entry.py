@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from askance._arrays import FloatArray
 from askance._checks import did_you_mean, instance, shown
 from askance._threads import one_thread
+from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.moment_release import MomentRelease
@@ -53,6 +54,8 @@ from askance.estimation.results.mean_statistics import MeanStatistics, means_of
 from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.candidates import Candidates
+from askance.evidence.held import HeldResponses, on_engine
+from askance.evidence.protocols import Engine
 from askance.evidence.responses import Responses
 from askance.evidence.tally import Tally, of_answers
 from askance.evidence.together import Together, whole_of
@@ -171,7 +174,9 @@ def estimate(
 ) -> Fit: ...
 
 
-def estimate(model: Any, evidence: Any, method: str | None = None, **options: Any) -> Any:
+def estimate(
+    model: Any, evidence: Any, method: str | None = None, *, engine: Engine | None = None, **options: Any
+) -> Any:
     """Estimate θ from evidence.
 
     Args:
@@ -182,6 +187,8 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
             outputs themselves were seen) or "projection". A `RandomField` has methods of its own: see `estimate_field`.
             Linear regression has one: see `estimate_linear`.
             Its model is a `LinearModel`, or the `MomentRelease` that devices had.
+        engine: of `askance.scale`, which holds the rows of `Responses` and sums over them, here or on other machines;
+            bits do not depend on it. Default: sums run over the rows in memory.
         options: passed to the method; see `fit_one_step`, `fit_moments`, `fit_marginal`, `fit_supervised`,
             `fit_projection`, `estimate_field`, `estimate_linear`.
 
@@ -202,9 +209,20 @@ def estimate(model: Any, evidence: Any, method: str | None = None, **options: An
     >>> bool(lower[0] < -1.0 < upper[0])
     True
     """
-    solved = solve(model, evidence, method, **options)
+    solved = solve(model, evidence if engine is None else _on_engine(evidence, engine), method, **options)
     tell(solved.notices)
     return solved.fit
+
+
+def _on_engine(evidence: Any, engine: Engine) -> HeldResponses[Any]:
+    """Rows with covariates; of all else there is little, and no sum over rows."""
+    rows = whole_of(evidence)
+    if not isinstance(rows, Responses) or not all(isinstance(channel, FiniteChannel) for channel in rows.channels):
+        raise InputError(
+            f"evidence is {shown(rows)}; allowed with an engine: Responses of answers.",
+            remedy="Leave the engine out: what tallies hold does not grow with the number of reports.",
+        )
+    return on_engine(rows, engine)
 
 
 class Solved(NamedTuple):

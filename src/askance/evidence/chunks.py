@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
@@ -33,6 +34,7 @@ class Chunk(Generic[C]):
         channel: how these rows were seen; `Responses` of one channel fills it in.
         arm: the name of that way among those of the survey, for two arms may have the same channel; None: not said.
         replicates: replicate weights, shape (n, R); None: there are none.
+        labels: of groups that shares are asked of, shape (n,), where an engine holds the rows.
     """
 
     x: Covariates
@@ -43,6 +45,7 @@ class Chunk(Generic[C]):
     channel: C = None  # type: ignore[assignment]
     arm: Any = None
     replicates: FloatArray | None = None
+    labels: AnyArray | None = None
 
     @property
     def codes(self) -> CodeArray:
@@ -68,9 +71,10 @@ class Chunk(Generic[C]):
     def take(self, rows: slice | AnyArray) -> Chunk[C]:
         """Some of the rows: a slice, or their places; slices share the arrays."""
         x = _view(self.x, rows) if isinstance(rows, slice) else self.x[rows]
-        own = (self.multiplicity, self.weights, self.clusters, self.replicates)
-        count, weights, clusters, replicates = (None if part is None else part[rows] for part in own)
-        return Chunk(x, _some(self.reports, rows), count, weights, clusters, self.channel, self.arm, replicates)
+        own = (self.multiplicity, self.weights, self.clusters, self.replicates, self.labels)
+        count, weights, clusters, replicates, labels = (None if part is None else part[rows] for part in own)
+        reports = _some(self.reports, rows)
+        return Chunk(x, reports, count, weights, clusters, self.channel, self.arm, replicates, labels)
 
     def through(self, channel: Any) -> Chunk[Any]:
         """The same rows, taken as having come through another channel."""
@@ -99,6 +103,35 @@ def collapsed(chunks: tuple[Chunk[C], ...]) -> tuple[Chunk[C], ...]:
     _, first, place = np.unique(_as_bytes(rows), return_index=True, return_inverse=True)
     folded = np.asarray(np.bincount(place, weights=multiplicity), dtype=np.float64)
     return (Chunk(x[first], codes[first], folded, channel=chunks[0].channel, arm=chunks[0].arm),)
+
+
+def joined_by_arm(chunks: Sequence[Chunk[C]]) -> list[Chunk[C]]:
+    """Chunks of plain codes as one of every arm, arms in the order in which they come."""
+    by_arm: dict[Any, list[Chunk[C]]] = {}
+    for chunk in chunks:
+        by_arm.setdefault((chunk.channel.fingerprint, chunk.arm), []).append(chunk)
+    return [own[0] if len(own) == 1 else _joined(own) for own in by_arm.values()]
+
+
+def _joined(chunks: Sequence[Chunk[C]]) -> Chunk[C]:
+    def whole(name: str) -> Any:
+        parts = [getattr(chunk, name) for chunk in chunks]
+        return None if parts[0] is None else np.concatenate(parts)
+
+    if isinstance(chunks[0].x, np.ndarray):
+        x = whole("x")
+    else:
+        from scipy.sparse import vstack
+
+        x = vstack([chunk.x for chunk in chunks], format="csr")
+    names = ("reports", "multiplicity", "weights", "clusters")
+    return replace(chunks[0], x=x, **{name: whole(name) for name in names})
+
+
+def thin(chunk: Chunk[C], share: int) -> list[Chunk[C]]:
+    """One row in `share` of a block, drawn at random: always the same places."""
+    places = np.random.default_rng(0).choice(len(chunk), size=max(1, len(chunk) // share), replace=False)
+    return [chunk.take(np.sort(places))] if len(chunk) else []
 
 
 def _some(reports: Any, rows: slice | AnyArray) -> Any:

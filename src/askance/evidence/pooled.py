@@ -17,6 +17,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.matrix import MatrixChannel
 from askance.channels.table import MOST_ENTRIES
 from askance.errors import EmptyDataError, IncompatibleEvidenceError, InputError
+from askance.evidence.sources import Sources
 from askance.evidence.tally import Tally, of_answers
 
 
@@ -141,7 +142,11 @@ def pool(tallies: Sequence[Tally]) -> Tally:
     if len(kept) == 1:
         return kept[0]
     channel = PooledChannel.of([tally.channel for tally in kept], [tally.n_observations for tally in kept])
-    sources = frozenset[bytes]().union(*(tally.sources for tally in kept))
+    sources = Sources(
+        frozenset().union(*(tally.sources.files for tally in kept)),
+        frozenset().union(*(tally.sources.row_groups for tally in kept)),
+        frozenset().union(*(tally.sources.id_parts for tally in kept)),
+    )
     return Tally(channel, np.concatenate([tally.counts for tally in kept]), sources=sources)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from askance._arrays import IntArray
+from askance._arrays import AnyArray, IntArray
 from askance.channels.registry import AnyChannel
 
 
@@ -40,6 +40,28 @@ class Evidence(Seen, Protocol):
         self,
         f: Callable[[Any], Any],
         merge: Callable[[Any, Any], Any] = ...,
-        by: Callable[[Any], IntArray] | None = None,
+        by: Callable[[Any], AnyArray] | None = None,
     ) -> Any:
         """f of every block of rows, merged in one order; see `askance.evidence.totals.total`."""
+
+
+class Held(Protocol):
+    """Parts of data where an engine keeps them."""
+
+    def total(self, f: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """f of every part, merged."""
+
+
+class Engine(Protocol):
+    """Where sums over parts of data run: see `askance.scale`.
+
+    Parts are small things that say where data are (a file and some of its rows). Functions are sent to where parts are
+    read; they are small and picklable. Results are merged in any order: `merge` gives the same bits in every one, as
+    sums of integers and `askance.evidence.totals.grafted` do.
+    """
+
+    def fold(self, parts: Sequence[Any], work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """`work` of every part, of which there is at least one, merged."""
+
+    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Held:
+        """What `load` makes of every part (a tuple of arrays), kept for several passes, or loaded for each."""

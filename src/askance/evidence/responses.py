@@ -6,7 +6,8 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import is_
+from functools import partial
+from operator import add, is_
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, cast
 
 import numpy as np
@@ -30,11 +31,13 @@ from askance.evidence import totals
 from askance.evidence.chunks import (
     Chunk,
     collapsed,
+    joined_by_arm,
     names_of,
     read_clusters,
     read_covariates,
     read_weights,
     require_same_kind,
+    thin,
 )
 from askance.evidence.replication import Replication
 from askance.evidence.strata import Strata
@@ -105,6 +108,28 @@ class Responses(Generic[C]):
     def n_observations(self) -> int:
         """The number of reports."""
         return sum(chunk.n_observations for chunk in self.chunks)
+
+    @property
+    def head(self) -> Chunk[C]:
+        """Rows that show what all chunks hold: the first chunk."""
+        return self.chunks[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows, equal ones that were folded counted once."""
+        return sum(map(len, self.chunks))
+
+    @property
+    def weighing(self) -> tuple[int, float]:
+        """e with the largest sampling weight between ½ and 1 times 2^e, and Σ of all, in units of 2^e.
+
+        Only proportions matter, and sums of weights near the ends of what numbers can hold would not be numbers.
+        """
+        weights = [chunk.weights for chunk in self.chunks if chunk.weights is not None]
+        if not weights:
+            return 0, 0.0
+        exponent = math.frexp(max(float(part.max(initial=0.0)) for part in weights))[1]
+        return exponent, float(self.total(partial(_weight, exponent=exponent))[0])
 
     @property
     def sums(self) -> IntArray:
@@ -260,7 +285,7 @@ class Responses(Generic[C]):
         self,
         f: Callable[[Chunk[C]], Any],
         merge: Callable[[Any, Any], Any] = totals.add,
-        by: Callable[[Chunk[C]], IntArray] | None = None,
+        by: Callable[[Chunk[C]], AnyArray] | None = None,
     ) -> Any:
         """f of every block of rows, put together in one order: the only loop over rows.
 
@@ -290,15 +315,17 @@ class Responses(Generic[C]):
         folded = [collapsed(chunks) for chunks in of_arm]
         return self if all(map(is_, folded, of_arm)) else self._with(sum(folded, ()), self.terms)
 
+    def mapped(self, change: Callable[[Chunk[C]], Chunk[C]]) -> Self:
+        """The same rows, changed row by row."""
+        return self._with(list(map(change, self.chunks)), self.terms)
+
     def widened(self, x: Sequence[Covariates]) -> Self:
         """The same reports with other covariates, one array for every chunk; they have no names."""
         return self._with([replace(chunk, x=own) for chunk, own in zip(self.chunks, x, strict=True)], None)
 
     def thinned(self, share: int) -> Self:
-        """One row in `share` of every chunk, drawn at random: a sample for a first look, not for results."""
-        rng = np.random.default_rng(0)
-        rows = (np.sort(rng.choice(len(c), size=max(1, len(c) // share), replace=False)) for c in self.chunks)
-        return self._with([chunk.take(some) for chunk, some in zip(self.chunks, rows, strict=True)], self.terms)
+        """One row in `share` of every block, drawn at random: a sample for a first look, not for results."""
+        return self._with(joined_by_arm(self.total(partial(thin, share=share), add)), self.terms)
 
     def joined(self) -> tuple[FloatArray, Reports[C]]:
         """All rows of x (n, p) and their `Reports`, of one channel, in the order in which they were added."""
@@ -369,6 +396,13 @@ def joined_arms(parts: Sequence[Responses[C]]) -> Responses[C]:
             named = (replace(chunk, arm=names[chunk.channel.fingerprint]) for chunk in part.chunks)
             whole = whole._with((*whole.chunks, *named), terms)
     return whole
+
+
+def _weight(chunk: Chunk[Any], exponent: int) -> tuple[FloatArray]:
+    """Σ of the sampling weights of a block, in units of 2^exponent."""
+    assert chunk.weights is not None
+    shares = np.ldexp(chunk.weights, -exponent)
+    return (np.asarray((shares if chunk.multiplicity is None else shares * chunk.multiplicity).sum()),)
 
 
 def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:

@@ -13,7 +13,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import Averaging, StatisticsChannel
 from askance.channels.statistics.reports import Reports
 from askance.errors import EmptyDataError, InputError, ShapeError
-from askance.evidence.sources import Sources, joined
+from askance.evidence.sources import NO_SOURCES, Sources
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -39,7 +39,7 @@ class Tally(Generic[C]):
         channel: how outputs, or statistics, were seen.
         sums: what the channel sums over reports: of answers one count per observation, shape (k,).
         n_observations: the number of reports; counts tell it themselves.
-        sources: digests of the files of reports that were added up, where they are known. They are no part of the
+        sources: which files of reports were added up, where that is known. They are no part of the
             value (equal sums are equal), but no file counts twice.
 
     >>> from askance import PerValue, RandomizedResponse
@@ -61,7 +61,7 @@ class Tally(Generic[C]):
         sums: ArrayLike | None = None,
         n_observations: int | None = None,
         *,
-        sources: Sources = frozenset(),
+        sources: Sources = NO_SOURCES,
     ) -> None:
         if not isinstance(channel, (FiniteChannel, StatisticsChannel)):
             raise InputError(
@@ -131,7 +131,9 @@ class Tally(Generic[C]):
                 f"other is {shown(other)}; allowed: a Tally.", remedy="Add up with Tally(channel).add(reports) first."
             )
         self.channel.require_same(other.channel)
-        return self._with(other.sums, other.n_observations, joined(self.sources, other.sources))
+        parts = [part for part in (self, other) if part.n_observations or part.sources != NO_SOURCES]
+        sources = parts[0].sources.joined(parts[1].sources) if len(parts) == 2 else (parts or [self])[0].sources
+        return self._with(other.sums, other.n_observations, sources)
 
     # -- counts of answers -----------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from askance._arrays import FloatArray, IntArray
+from askance._arrays import AnyArray, FloatArray, IntArray
 from askance.errors import InputError
 
 #: Rows of a block: with ten covariates, about half a megabyte, which stays in the processor's cache.
@@ -16,12 +17,14 @@ BLOCK = 8192
 
 Rows = TypeVar("Rows")
 Part = TypeVar("Part")
+#: Sums of stretches of blocks, by (level, place): of the 2^level blocks from place · 2^level on.
+Branches: TypeAlias = dict[tuple[int, int], Any]
 
 
 class KeyedSums(NamedTuple):
     """Keys in order, shape (g,), and the sums of the rows of each, shape (g, d)."""
 
-    keys: IntArray
+    keys: AnyArray
     sums: FloatArray
 
 
@@ -43,14 +46,14 @@ def total(
 
 
 @overload
-def total(blocks: Iterable[Rows], f: Callable[[Rows], FloatArray], *, by: Callable[[Rows], IntArray]) -> KeyedSums: ...
+def total(blocks: Iterable[Rows], f: Callable[[Rows], FloatArray], *, by: Callable[[Rows], AnyArray]) -> KeyedSums: ...
 
 
 def total(
     blocks: Iterable[Rows],
     f: Callable[[Rows], Any],
     merge: Callable[[Any, Any], Any] = add,
-    by: Callable[[Rows], IntArray] | None = None,
+    by: Callable[[Rows], AnyArray] | None = None,
 ) -> Any:
     """f of every block, merged along an aligned binary tree: like the carries of a binary counter.
 
@@ -75,21 +78,73 @@ def total(
     KeyedSums(keys=array([0, 1]), sums=array([[-2.], [-4.]]))
     """
     if by is not None:
-        keys = by
-        return total(blocks, lambda block: keyed_sums(keys(block), f(block)), merge_keyed)
-    waiting: list[tuple[int, Any]] = []
-    for block in blocks:
-        level, part = 0, f(block)
-        while waiting and waiting[-1][0] == level:
-            level, part = level + 1, merge(waiting.pop()[1], part)
-        waiting.append((level, part))
-    part = waiting.pop()[1]
-    while waiting:
-        part = merge(waiting.pop()[1], part)
-    return part
+        return total(blocks, Keyed(f, by), merge_keyed)
+    return trunk(branches(enumerate(blocks), f, merge), merge)
 
 
-def keyed_sums(keys: IntArray, values: FloatArray) -> KeyedSums:
+def branches(
+    blocks: Iterable[tuple[int, Rows]], f: Callable[[Rows], Any], merge: Callable[[Any, Any], Any]
+) -> Branches:
+    """What some blocks bring to a total: as much of the tree as they hold by themselves.
+
+    Args:
+        blocks: each with its number among all.
+        f: what is summed, as in `total`.
+        merge: puts parts together, as in `total`.
+
+    >>> branches(enumerate("bcdef", 1), str.upper, lambda earlier, later: f"({earlier}{later})")
+    {(0, 1): 'B', (1, 1): '(CD)', (1, 2): '(EF)'}
+    """
+    tree: Branches = {}
+    for number, block in blocks:
+        _graft(tree, (0, number), f(block), merge)
+    return tree
+
+
+def grafted(one: Branches, other: Branches, merge: Callable[[Any, Any], Any]) -> Branches:
+    """What two sets of blocks bring to a total. Every order in which sets are put together gives the same bits.
+
+    Parts of both may be overwritten.
+
+    >>> grafted({(0, 1): "B", (1, 1): "(CD)"}, {(0, 0): "A"}, lambda earlier, later: f"({earlier}{later})")
+    {(2, 0): '((AB)(CD))'}
+    """
+    tree = dict(one)
+    for branch, part in other.items():
+        _graft(tree, branch, part, merge)
+    return tree
+
+
+def _graft(tree: Branches, branch: tuple[int, int], part: Any, merge: Callable[[Any, Any], Any]) -> None:
+    level, place = branch
+    while (level, place ^ 1) in tree:
+        beside = tree.pop((level, place ^ 1))
+        part = merge(beside, part) if place & 1 else merge(part, beside)
+        level, place = level + 1, place >> 1
+    tree[level, place] = part
+
+
+def trunk(tree: Branches, merge: Callable[[Any, Any], Any]) -> Any:
+    """The total, from what all blocks, 0 to the last, bring to it."""
+    *earlier, whole = [tree[branch] for branch in sorted(tree, key=lambda branch: branch[1] << branch[0])]
+    for part in reversed(earlier):
+        whole = merge(part, whole)
+    return whole
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A function of blocks: values of rows, f, added up by their keys."""
+
+    f: Callable[[Any], FloatArray]
+    keys: Callable[[Any], Any]
+
+    def __call__(self, block: Any) -> KeyedSums:
+        """Of one block."""
+        return keyed_sums(self.keys(block), self.f(block))
+
+
+def keyed_sums(keys: AnyArray, values: FloatArray) -> KeyedSums:
     """Of the keys that occur: values, shape (n, d), added up by key.
 
     >>> keyed_sums(np.array([7, 2, 7]), np.array([[1.0], [2.0], [3.0]]))

@@ -1,0 +1,73 @@
+"""On this machine: one part after the other, or several at a time in threads or processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from askance._checks import as_count
+from askance.errors import InputError
+from askance.scale.shipping import Kept, Room, Sender, Unread, put_together, run
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+class Here(Sender):
+    """Reads parts one after the other; between passes it keeps what there is room for, and reads the others again.
+
+    What other engines send to other machines is packed here too: what works here works there.
+
+    Args:
+        threads: how many parts at a time, in this process.
+        processes: how many parts at a time, each in a process of its own, which keeps nothing; 0: in this one.
+        room: bytes of parts that are kept between passes.
+
+    >>> Here().fold([3, 4, 5], abs, max)
+    5
+    """
+
+    def __init__(self, threads: int = 1, processes: int = 0, room: int = 1 << 29) -> None:
+        self.threads, self.processes = as_count(threads, "threads", minimum=1), as_count(processes, "processes")
+        self._pool: Executor | None = None
+        self._room = as_count(room, "room")
+
+    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+        """Parts that are loaded in every pass, but for those that are kept."""
+        sent, room = self._packed(load), Room(self._room)
+        return Kept(self, [Unread(sent, part, room) for part in parts])
+
+    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
+        from concurrent.futures import BrokenExecutor
+
+        whole, job = b"", partial(run, work)
+        if self._pool is None:
+            self._pool = self._started()
+        try:
+            results: Iterable[bytes] = map(job, parts) if self._pool is None else self._pool.map(job, parts)
+            for result in results:
+                whole = put_together(merge, whole, result) if whole else result
+        except BrokenExecutor:
+            self.close()
+            raise InputError(
+                "a process that read a part was ended from outside.",
+                remedy="Look whether memory was short; fewer processes need less of it.",
+            ) from None
+        return whole
+
+    def _started(self) -> Executor | None:
+        if self.processes:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            return ProcessPoolExecutor(self.processes, mp_context=get_context("spawn"))
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

@@ -1,0 +1,124 @@
+"""On Dask: parts are held by workers, θ is sent to them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from askance._checks import shown
+from askance._cores import processors
+from askance.errors import AskanceWarning, InputError
+from askance.scale import shipping
+from askance.scale.shipping import Kept, Sender, put_together, run
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# So many results are merged by one task.
+_MERGED = 16
+# Without these, workers give memory back to the system after every block and ask for it again: twice the time.
+_ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "33554432"}
+
+
+class Dask(Sender):
+    """Work on a cluster of Dask. Workers open files themselves, and hold the rows of a regression between passes.
+
+    A worker that is killed changes no bit: what it held is read again by others. Whoever may connect to a cluster may
+    run any code on it: see "Past one machine" in the documentation for TLS.
+
+    Args:
+        client: a `distributed.Client`, or the address of a scheduler ("tcp://host:8786"); None: a cluster of local
+            processes is started, one for every core.
+    """
+
+    def __init__(self, client: Client | str | None = None) -> None:
+        distributed = _imported()
+        self._own = client is None or isinstance(client, str)
+        if client is None:
+            client = distributed.Client(_local_cluster(distributed))
+        elif isinstance(client, str):
+            try:
+                client = distributed.Client(client)
+            except (OSError, TimeoutError, ValueError) as error:
+                raise InputError(
+                    f"no scheduler of Dask answers at {client} ({error}).",
+                    remedy="Start one with `dask scheduler`, and workers with `dask worker --nthreads 1`.",
+                ) from None
+        if not isinstance(client, distributed.Client):
+            raise InputError(
+                f"client is {shown(client)}; allowed: a distributed.Client, or the address of a scheduler.",
+                remedy='Give Client("tcp://host:8786"), or nothing for a cluster of local processes.',
+            )
+        self.client: Any = client
+        _warn_of_workers(self.client)
+
+    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+        """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
+        sent = self._packed(load)
+        return Kept(self, [self.client.submit(shipping.load, sent, part, pure=False) for part in parts])
+
+    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
+        submit = self.client.submit
+        results = [submit(run, work, part, pure=False) for part in parts]
+        while len(results) > 1:
+            groups = (results[start : start + _MERGED] for start in range(0, len(results), _MERGED))
+            results = [submit(put_together, merge, *group, pure=False) for group in groups]
+        return bytes(results[0].result())
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends."""
+        if self._own:
+            cluster = self.client.cluster
+            self.client.close()
+            if cluster is not None:
+                cluster.close()
+
+
+def _imported() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("Dask is not installed.", remedy="Install it: pip install 'askance[dask]'.") from None
+    return distributed
+
+
+def _local_cluster(distributed: Any) -> Any:
+    """Processes of one thread each, with an allocator that keeps its memory; both through Dask's configuration."""
+    import dask
+
+    settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in _ALLOCATOR.items()}
+    with dask.config.set(settings):
+        return distributed.LocalCluster(
+            n_workers=processors(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
+        )
+
+
+def _facts() -> tuple[str, str]:
+    """Of a worker: its allocator, and for which kind of processor its linear algebra was chosen."""
+    from threadpoolctl import threadpool_info
+
+    kinds = {str(library.get("architecture")) for library in threadpool_info() if library["user_api"] == "blas"}
+    return os.environ.get("MALLOC_TRIM_THRESHOLD_", ""), ", ".join(sorted(kinds))
+
+
+def _warn_of_workers(client: Any) -> None:
+    """Say what makes workers slow, or their last digits differ."""
+    threads = {info["nthreads"] for info in client.scheduler_info(n_workers=-1)["workers"].values()}
+    facts = list(client.run(_facts).values())
+    if threads - {1}:
+        _warn(f"workers have {max(threads)} threads, which wait for each other", "dask worker --nthreads 1")
+    if any(trim and int(trim) < 1 << 20 for trim, _ in facts):
+        settings = ", ".join(f"{name}: {value}" for name, value in _ALLOCATOR.items())
+        _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {{{settings}}}")
+    if len({kinds for _, kinds in facts}) > 1:
+        _warn("workers have different kinds of processors: last digits may depend on who does what", "one kind")
+
+
+def _warn(what: str, remedy: str) -> None:
+    warnings.warn(f"Dask: {what}; better: {remedy}", AskanceWarning, stacklevel=4)

@@ -1,0 +1,165 @@
+"""What travels to other processes and back: small functions, parts by name, and results as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from askance._threads import one_thread
+from askance.errors import InputError
+
+# θ and a few matrices of the size of θ are sent with every pass; what is larger holds rows.
+_LARGEST = 4 << 20
+_DIGEST = 16
+
+
+def packed(function: Callable[..., Any]) -> bytes:
+    """A function as it is sent: it holds θ and little else. Rows that it captured, and lambdas, are refused.
+
+    >>> len(packed(np.add)) < 200
+    True
+    """
+    try:
+        sent = pickle.dumps(function, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"{function!r} cannot be sent to another process ({error}).",
+            remedy="Give a function of a module, or a functools.partial of one.",
+        ) from None
+    if len(sent) > _LARGEST:
+        raise InputError(
+            f"a function of {len(sent):,} bytes is to be sent to other processes with every pass; allowed: "
+            f"{_LARGEST:,}.",
+            remedy="It has captured rows: functions hold parameters, and are given the rows where these are.",
+        )
+    return own_digest() + sent
+
+
+@lru_cache(maxsize=16)
+def unpacked(sent: bytes) -> Callable[..., Any]:
+    """What `packed` packed, in a process that has the same askance; others refuse."""
+    if sent[:_DIGEST] != own_digest():
+        raise InputError(
+            "a worker has another askance than the process that sends it work: sums would mean other things.",
+            remedy="Install the same version everywhere, and restart the workers.",
+        )
+    function: Callable[..., Any] = pickle.loads(sent[_DIGEST:])
+    return function
+
+
+@lru_cache(maxsize=1)
+def own_digest() -> bytes:
+    """Of the source of this package: equal where functions of the same name do the same."""
+    package, content = Path(__file__).parents[1], hashlib.blake2b(digest_size=_DIGEST)
+    for path in sorted(package.rglob("*.py")):
+        content.update(str(path.relative_to(package)).encode() + path.read_bytes())
+    return content.digest()
+
+
+class Sender:
+    """What engines share: `fold`, from which totals over what they hold follow.
+
+    Attributes:
+        largest_sent: the size of the largest function that was sent, in bytes.
+    """
+
+    largest_sent = 0
+
+    def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """`work` of every part, merged; in which order makes no difference, if `merge` is such."""
+        return pickle.loads(self._fold(parts, self._packed(work), self._packed(merge)))
+
+    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Leave what was started."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _packed(self, function: Callable[..., Any]) -> bytes:
+        sent = packed(function)
+        self.largest_sent = max(self.largest_sent, len(sent))
+        return sent
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Parts that an engine holds, in its own way."""
+
+    engine: Sender
+    parts: Any
+
+    def total(self, f: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """f of every part, merged: one pass."""
+        return self.engine.fold(self.parts, f, merge)
+
+
+@dataclass
+class Room:
+    """How many bytes may still be kept."""
+
+    left: int
+
+
+@dataclass
+class Unread:
+    """A part that is loaded when it is needed, and kept in the process that has room for it."""
+
+    load: bytes
+    part: Any
+    room: Room
+    kept: Any = None
+
+    def read(self) -> Any:
+        """What is held of the part."""
+        if self.kept is not None:
+            return self.kept
+        held = load(self.load, self.part)
+        size = sum(piece.nbytes for piece in held if isinstance(piece, np.ndarray)) if isinstance(held, tuple) else 0
+        if size <= self.room.left:
+            self.kept = held
+            self.room.left -= size
+        return held
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Other processes load it for themselves."""
+        return {"load": self.load, "part": self.part, "room": Room(0), "kept": None}
+
+
+def run(work: bytes, part: Any) -> bytes:
+    """A function of a part, which is given by name, or held; the result as bytes, which nobody overwrites."""
+    function = unpacked(work)
+    if isinstance(part, Unread):
+        part = part.read()
+    with one_thread:
+        return pickle.dumps(function(aligned(part)), protocol=5)
+
+
+def load(sent: bytes, part: Any) -> Any:
+    """What is held of a part."""
+    with one_thread:
+        return unpacked(sent)(part)
+
+
+def put_together(merge: bytes, *results: bytes) -> bytes:
+    """Results of `run`, merged."""
+    return pickle.dumps(reduce(unpacked(merge), map(pickle.loads, results)), protocol=5)
+
+
+def aligned(part: Any) -> Any:
+    """Arrays that moved between processes begin anywhere in memory: sums over them are slow, and have other bits."""
+    if not isinstance(part, tuple):
+        return part
+    return tuple(np.require(piece, None, ["C", "A"]) if isinstance(piece, np.ndarray) else piece for piece in part)

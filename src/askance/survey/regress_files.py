@@ -1,0 +1,256 @@
+"""Regression on rows that stay in files: read in passes, here or where an engine works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import numpy as np
+
+from askance._arrays import AnyArray, IntArray
+from askance._checks import one_of
+from askance._words import words
+from askance.categories import Label
+from askance.channels.armed_design import ArmedDesign
+from askance.channels.finite import FiniteChannel
+from askance.errors import InputError, NotIdentifiedError
+from askance.estimation.entry import solve
+from askance.estimation.outcome import tell
+from askance.estimation.results.regression_fit import RegressionFit
+from askance.evidence.chunks import Chunk, collapsed, read_weights
+from askance.evidence.held import HeldPart, HeldResponses
+from askance.evidence.protocols import Engine
+from askance.formats.places import Places, RowGroups, listed_places
+from askance.models.softmax import Softmax
+from askance.survey.answers import read_reports
+from askance.survey.arms import read_armed_reports, read_arms
+from askance.survey.drawn import Drawn
+from askance.survey.file_parts import FilePart, first_of, parts_of, require_columns
+from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.learned_rows import Learned, Uses, both, design_of, learned, shown_column
+from askance.survey.saved_design import design_from_json
+from askance.survey.tables import Column, Columns, are_files
+
+#: Nothing is said of how respondents were drawn.
+EVERYBODY = Drawn()
+# Rows that tell which columns hold texts, before the formula is read.
+_HEAD = 100
+# Rows of a piece that are looked at first.
+_LOOKED_AT = 64
+# Passes before those over rows in blocks: which files there are, their columns, and what a formula learns.
+_BEFORE = 1
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Makes rows of a part: what is held of it. It travels, and what it has of the formula is no code.
+
+    Attributes:
+        uses: what columns are for.
+        design: as a file of a fit keeps it.
+        codes: of every value of the column of reports, by the place of its arm.
+        arms: places of arms by the value of their column; empty where there is one way of asking.
+        weights: name of a column.
+        cluster: name of a column.
+        labels: name of a column of groups that shares are asked of.
+    """
+
+    uses: Uses
+    design: str
+    codes: Mapping[tuple[int, Any], int]
+    arms: Mapping[Any, int]
+    weights: str | None
+    cluster: str | None
+    labels: str | None = None
+
+    def __call__(self, part: FilePart) -> tuple[Any, ...]:
+        """A `HeldPart`."""
+        also = () if self.labels is None else (self.labels,)
+        table, kept = self.uses.complete(part, also)
+        x = _design(self.design).matrix(table) if len(kept) else np.zeros((0, len(_design(self.design).terms)))
+        x = x if isinstance(x, np.ndarray) else x.toarray()
+        arm = np.zeros(len(kept), dtype=np.int64)
+        if self.uses.arm is not None:
+            arm = _mapped(table[self.uses.arm].values, self.arms)
+        codes = np.zeros(len(kept), dtype=np.int64)
+        for place in np.unique(arm).tolist():
+            own = {value: code for (of, value), code in self.codes.items() if of == place}
+            codes[arm == place] = _mapped(table[self.uses.answer].values[arm == place], own)
+        weights = None if self.weights is None else read_weights(table[self.weights].values, len(kept))
+        clusters, labels = (None if n is None else _plain(table[n]) for n in (self.cluster, self.labels))
+        rows = HeldPart(np.zeros((0, 4), dtype=np.int64), x, codes, None, weights, clusters, labels)
+        return tuple(_in_blocks(rows, part.blocks()[kept], arm))
+
+
+def _in_blocks(rows: HeldPart, block: IntArray, arm: IntArray) -> HeldPart:
+    """Rows by block and arm, equal ones of a piece folded into one where it pays."""
+    chunk: Chunk[Any] = Chunk(rows.x, rows.codes, None, rows.weights, rows.clusters, labels=rows.labels)
+    keys = np.column_stack([block, arm])
+    if arm.any():  # rows of one arm are in the order of their blocks already
+        order = np.lexsort((arm, block))
+        chunk, keys = chunk.take(order), keys[order]
+    starts = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)][: len(keys)])
+    stops = np.r_[starts[1:], len(keys)][: len(starts)]
+    cut = [chunk.take(slice(start, stop)) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+    folded = [_folded(piece) for piece in cut]
+    if all(own.multiplicity is None for own in folded):
+        pieces = np.column_stack([keys[starts], starts, stops])
+        return HeldPart(pieces, chunk.x, chunk.codes, None, chunk.weights, chunk.clusters, chunk.labels)
+    ends = np.cumsum([0, *map(len, folded)])
+    pieces = np.column_stack([keys[starts], ends[:-1], ends[1:]])
+    counts = [np.ones(len(own)) if own.multiplicity is None else own.multiplicity for own in folded]
+    x, codes = (np.concatenate(parts) for parts in ([own.x for own in folded], [own.codes for own in folded]))
+    return HeldPart(pieces, x, codes, np.concatenate(counts))
+
+
+def _folded(piece: Chunk[Any]) -> Chunk[Any]:
+    """Equal rows as one, where there are some among the first."""
+    if piece.weights is not None or piece.clusters is not None or piece.labels is not None:
+        return piece
+    few = piece.x[:_LOOKED_AT]
+    return piece if len(np.unique(few, axis=0)) == len(few) else collapsed((piece,))[0]
+
+
+@lru_cache(maxsize=4)
+def _design(text: str) -> FormulaDesign:
+    return design_from_json(json.loads(text), "what was sent")
+
+
+def _mapped(values: AnyArray, codes: Mapping[Any, int]) -> IntArray:
+    """The code of every value, shape (n,)."""
+    if values.dtype == object:
+        return np.fromiter(map(codes.__getitem__, values.tolist()), dtype=np.int64, count=len(values))
+    different, place = np.unique(values, return_inverse=True)
+    return np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place.reshape(-1)]
+
+
+def _plain(column: Column) -> AnyArray:
+    """Labels without objects, which engines cannot measure: texts, or numbers."""
+    values = column.values
+    return np.array([str(value) for value in values.tolist()]) if values.dtype == object else values
+
+
+def regress_files(
+    formula: str,
+    data: Places,
+    arms: Mapping[Any, FiniteChannel] | FiniteChannel,
+    engine: Engine,
+    drawn: Drawn = EVERYBODY,
+    *,
+    arm: str | None = None,
+    method: str | None = None,
+    positive: Any = None,
+    missing: Literal["error", "drop"] = "error",
+    **options: Any,
+) -> RegressionFit:
+    """`regress` on rows of Parquet files, none of which is kept here: `regress` has the arguments.
+
+    A first pass learns what the formula remembers (levels of categories, means, knots) and how reports are written;
+    every sum over rows is a pass. The result does not depend on the order of files, nor on the engine.
+    """
+    one_of(missing, ("error", "drop"), "missing", "The default is error.")
+    _require_offered(data, arms, drawn)
+    weights, cluster = drawn.weights, drawn.cluster
+    others = [name for name in (arm, cluster, weights) if name is not None]
+    files = [place for place in listed_places(data) if not isinstance(place, RowGroups)]
+    parts, names = parts_of(files, engine)
+    if not parts:
+        raise InputError("the files have no rows.", remedy="Give files that hold some.")
+    require_columns(others, names)
+    _, head = engine.fold(parts[:1], partial(_head, names=names), first_of)
+    table = Columns(names, len(next(iter(head.values()))), head.__getitem__)
+    parsed = parse_formula(formula, table, leave_out=others)
+    uses = Uses.of(parsed, others, arm, missing)
+    known: Learned = engine.fold(parts, partial(learned, uses=uses), both)
+    design = design_of(parsed, known)
+    several: dict[Label, FiniteChannel] = {"": arms} if isinstance(arms, FiniteChannel) else dict(arms)
+    places, codes, readings = _read(known, uses, several, arms, positive)
+    model = Softmax(next(iter(several.values())).outputs, design.terms)
+    if model.dimension > known.rows[1]:
+        raise NotIdentifiedError(
+            f"{model.dimension} parameters cannot be estimated from {known.rows[1]} rows.", remedy="Leave out terms."
+        )
+    reading = Reading(uses, json.dumps(design.to_json()), codes, places, weights, cluster)
+    none = np.zeros(0)
+    head_chunk: Chunk[Any] = Chunk(
+        np.zeros((0, len(design.terms))),
+        np.zeros(0, dtype=np.int64),
+        None,
+        None if weights is None else none,
+        None if cluster is None else none,
+    )
+    evidence = HeldResponses(
+        several if arm is not None else several[""], engine.hold(parts, reading), head_chunk, design.terms
+    )
+    evidence.reading = partial(_labelled, names=names, engine=engine, parts=parts, reading=reading)
+    fit, notices = solve(model, evidence, method, **options)
+    tell(notices)
+    messages = (
+        _on_dropped(known.rows),
+        *readings,
+        "" if weights is None else f"weighted by {weights}",
+        "" if cluster is None else f"standard errors allow for clusters ({cluster})",
+        *fit.diagnostics.messages,
+        f"the rows of {len({part.place for part in parts})} files were read in {evidence.passes[0] + _BEFORE} passes",
+    )
+    diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
+    return replace(fit, diagnostics=diagnostics, design=design)  # type: ignore[no-any-return]
+
+
+def _require_offered(data: object, arms: object, drawn: Drawn) -> None:
+    """Refuse what needs rows in memory."""
+    if not are_files(data):
+        raise InputError(
+            words("{engine} is given with a table in memory; allowed: with names of Parquet files."),
+            remedy=words("Leave {engine} out, or write the table to Parquet files."),
+        )
+    designs = list(arms.values()) if isinstance(arms, Mapping) else [arms]
+    if not all(isinstance(design, FiniteChannel) for design in designs) or isinstance(arms, ArmedDesign):
+        raise InputError(
+            "rows that stay in files are offered for designs of one channel, or of one for every arm.",
+            remedy="Read a table into memory: read_table(path).",
+        )
+    if replace(drawn, weights=None, cluster=None) != EVERYBODY:
+        raise InputError(
+            words("rows that stay in files have {weights} and {cluster}; strata and replicate weights need a table."),
+            remedy="Read a table into memory: read_table(path).",
+        )
+
+
+def _labelled(column: str, names: Sequence[str], engine: Engine, parts: Sequence[FilePart], reading: Reading) -> Any:
+    require_columns([column], names)
+    return engine.hold(parts, replace(reading, labels=column))
+
+
+def _head(part: FilePart, names: Sequence[str]) -> tuple[int, dict[str, Column]]:
+    """The first rows of a part."""
+    table = part.read(names, _HEAD)
+    return part.block, {name: table[name] for name in names}
+
+
+def _on_dropped(rows: tuple[int, int]) -> str:
+    return "" if rows[0] == rows[1] else f"{rows[0] - rows[1]} of {rows[0]} rows dropped for missing values"
+
+
+def _read(
+    known: Learned, uses: Uses, arms: Mapping[Label, FiniteChannel], design: Any, positive: Any
+) -> tuple[dict[Any, int], dict[tuple[int, Any], int], list[str]]:
+    """Places of arms by value, codes of reports by arm and value, and how values were read."""
+    pairs = sorted(known.answers, key=repr)
+    said = shown_column(uses.answer, known.kinds[uses.answer], [value for _, value in pairs])
+    if uses.arm is None:
+        (channel,) = arms.values()
+        labels, reading = read_reports(said, channel, positive)
+        codes = channel.observations.encode(labels, "observed").tolist()
+        return {}, {(0, value): code for (_, value), code in zip(pairs, codes, strict=True)}, [reading]
+    groups = shown_column(uses.arm, known.kinds[uses.arm], [value for value, _ in pairs])
+    which = read_arms(groups, arms, design)
+    labels, readings = read_armed_reports(said, arms, which, positive)
+    own = {}
+    for (_, value), place, label in zip(pairs, which.tolist(), labels.tolist(), strict=True):
+        own[place, value] = int(list(arms.values())[place].observations.encode([label], "observed")[0])
+    places = {value: place for (value, _), place in zip(pairs, which.tolist(), strict=True)}
+    return places, own, readings

@@ -1,0 +1,144 @@
+"""A cluster of processes that loses a worker, moves parts and spills them: the bits of one process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from askance import RandomizedResponse, estimate, save
+from askance.errors import AskanceWarning, InputError
+from askance.evidence.held import on_engine
+from askance.formats import aggregate, write_reports
+from askance.scale import Dask
+from askance.survey import regress
+from tests import people_files
+from tests.clusters import cluster, is_alive, kill_worker
+from tests.regressions import surveyed
+
+MODEL, EVIDENCE = surveyed(weighted=True, clusters=30)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Dask]:
+    with cluster() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def wanted() -> bytes:
+    return bytes_of(estimate(MODEL, EVIDENCE))
+
+
+def bytes_of(fit: Any) -> bytes:
+    return fit.theta.tobytes() + fit.covariance.tobytes()  # type: ignore[no-any-return]
+
+
+class Failing(Dask):
+    """A cluster of which a worker is killed after so many passes."""
+
+    def __init__(self, client: Client, after: int) -> None:
+        super().__init__(client)
+        self.left, self.killed = after, 0
+
+    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
+        if self.left == 0:
+            self.killed = kill_worker(self)
+        self.left -= 1
+        return super()._fold(parts, work, merge)
+
+
+def test_two_processes_give_the_fit_of_one(engine: Dask, wanted: bytes) -> None:
+    assert bytes_of(estimate(MODEL, on_engine(EVIDENCE, engine, 2))) == wanted
+    assert engine.largest_sent <= 16 << 10
+
+
+def test_parts_that_moved_to_another_worker_change_no_bit(engine: Dask, wanted: bytes) -> None:
+    held = on_engine(EVIDENCE, engine, 1)
+    address = next(iter(engine.client.scheduler_info()["workers"]))
+    assert engine.client.who_has()
+    engine.client.retire_workers([address], close_workers=False)
+    assert bytes_of(estimate(MODEL, held)) == wanted
+    engine.client.restart()
+
+
+def test_a_worker_killed_after_six_passes_changes_no_bit(engine: Dask, wanted: bytes) -> None:
+    failing = Failing(engine.client, after=6)
+    held = on_engine(EVIDENCE, failing, 1)
+    assert bytes_of(estimate(MODEL, held)) == wanted
+    assert failing.killed
+    assert not is_alive(failing.killed)
+    assert held.passes[0] > 7
+
+
+class FailingInside(Dask):
+    """A cluster of which a worker is killed while it works."""
+
+    killed = 0
+
+    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
+        killer = threading.Thread(target=self._kill)
+        killer.start()
+        try:
+            return super()._fold(parts, work, merge)
+        finally:
+            killer.join()
+
+    def _kill(self) -> None:
+        while not any(self.client.processing().values()):
+            time.sleep(0.001)
+        self.killed = kill_worker(self)
+
+
+def test_a_worker_killed_in_the_middle_of_aggregate_changes_no_bit(engine: Dask, tmp_path: Path) -> None:
+    channel, rng = RandomizedResponse("1/2", outputs=["no", "yes"]), np.random.default_rng(5)
+    paths = [tmp_path / f"{number}.jsonl" for number in range(24)]
+    for path in paths:
+        write_reports(path, channel.simulate(rng.choice(["no", "yes"], 5_000), rng), channel=channel)
+    failing = FailingInside(engine.client)
+    for name, added in (("here", aggregate(paths)), ("there", aggregate(paths, engine=failing))):
+        save(added.evidence, tmp_path / name)
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert failing.killed
+    assert not is_alive(failing.killed)
+
+
+def test_rows_of_files_give_the_bits_of_one_process(engine: Dask, tmp_path: Path) -> None:
+    paths = people_files.written(people_files.people(), tmp_path, 12_000, 25_000)
+    options: dict[str, Any] = {"arm": "arm", "missing": "drop", "weights": "weight", "cluster": "town"}
+    formula = "said ~ scale(age) + region"
+    here = regress(formula, paths, people_files.DESIGNS, **options)
+    failing = Failing(engine.client, after=6)
+    there = regress(formula, paths[::-1], people_files.DESIGNS, engine=failing, **options)
+    assert bytes_of(there) == bytes_of(here)
+    assert failing.killed
+    shares = [fit.prevalence(by="region").estimate.tobytes() for fit in (here, there)]
+    assert shares[0] == shares[1]
+
+
+def test_spilling_changes_no_bit(wanted: bytes) -> None:
+    kinds = {"target": 1e-4, "spill": False, "pause": False, "terminate": False}
+    settings = {f"distributed.worker.memory.{kind}": share for kind, share in kinds.items()}
+    with cluster(1, settings, memory_limit="2GB") as small:
+        assert bytes_of(estimate(MODEL, on_engine(EVIDENCE, small, 1))) == wanted
+        (worker,) = small.client.scheduler_info()["workers"].values()
+        assert worker["metrics"]["spilled_bytes"]["disk"] > 500_000
+
+
+def test_workers_that_would_be_slow_are_told(engine: Dask) -> None:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0") as other,
+        Client(other) as client,
+        pytest.warns(AskanceWarning, match="2 threads"),
+    ):
+        Dask(client)
+    with pytest.raises(InputError, match=r"distributed\.Client"):
+        Dask(3)
+    assert os.getpid() not in engine.client.run(os.getpid).values()

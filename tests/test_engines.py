@@ -1,0 +1,139 @@
+"""Sums over rows that an engine holds: the same bits however rows are divided, and whoever sums them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askance import Enumerated, RandomizedResponse, Tally, estimate
+from askance.errors import InputError
+from askance.estimation.results.results import Result
+from askance.evidence.held import on_engine
+from askance.evidence.totals import branches, grafted, total, trunk
+from askance.scale import Here, engine_of
+from askance.scale.shipping import own_digest, packed, unpacked
+from tests.regressions import surveyed
+
+PARTITIONINGS = (1, 2, 3, 5, 100)
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "three outputs": {"outputs": 3},
+    "two arms": {"arms": 2},
+    "weights and clusters": {"weighted": True, "clusters": 25},
+    "many clusters, two arms": {"arms": 2, "weighted": True, "clusters": 4000},
+    "years and their squares": {"years": True},
+    "thinned start": {"people": 130_000},
+}
+
+
+class Shuffled(Here):
+    """Parts in another order in every pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rng = np.random.default_rng(4)
+
+    def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
+        return super()._fold([parts[place] for place in self._rng.permutation(len(parts))], work, merge)
+
+
+def bytes_of(fit: Any) -> bytes:
+    return fit.theta.tobytes() + fit.covariance.tobytes()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_five_partitionings_in_any_order_give_the_bytes_of_rows_in_memory(kind: str) -> None:
+    model, evidence = surveyed(**KINDS[kind])
+    wanted = bytes_of(estimate(model, evidence))
+    for blocks in PARTITIONINGS:
+        engine = Shuffled()
+        held = on_engine(evidence, engine, blocks)
+        assert bytes_of(estimate(model, held)) == wanted
+        assert engine.largest_sent <= 16 << 10
+
+
+@pytest.mark.parametrize("method", ["moments", "marginal"])
+def test_other_methods_too(method: str) -> None:
+    model, evidence = surveyed(arms=2)
+    with Here(threads=2) as engine:
+        assert bytes_of(estimate(model, on_engine(evidence, engine, 2), method)) == bytes_of(
+            estimate(model, evidence, method)
+        )
+
+
+def test_processes_give_the_same_bytes() -> None:
+    model, evidence = surveyed(weighted=True)
+    with Here(processes=2) as engine:
+        assert bytes_of(estimate(model, evidence, engine=engine)) == bytes_of(estimate(model, evidence))
+
+
+@pytest.mark.parametrize("kind", ["plain", "three outputs", "weights and clusters", "years and their squares"])
+def test_shares_and_effects_are_those_of_rows_in_memory(kind: str) -> None:
+    model, evidence = surveyed(**KINDS[kind])
+    here, held = estimate(model, evidence), estimate(model, on_engine(evidence, Shuffled(), 2))
+    for by in (None, "Intercept" if kind.startswith("years") else "b"):
+        for population in (False, True):
+            assert_equal(held.prevalence(by=by, population=population), here.prevalence(by=by, population=population))
+    assert_equal(held.marginal_effects(), here.marginal_effects())
+    assert str(held.summary()) == str(here.summary())
+    with pytest.raises(InputError, match="have no column 'region'"):
+        held.prevalence(by="region")
+    with pytest.raises(InputError, match="no order that labels could follow"):
+        held.prevalence(by=[1, 2])
+
+
+def assert_equal(one: Result, other: Result) -> None:
+    for name, value in vars(one).items():
+        np.testing.assert_array_equal(value, getattr(other, name), err_msg=name)
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=9), st.randoms(use_true_random=False))
+def test_the_tree_is_one_whatever_is_put_together_first(sizes: list[int], chance: Any) -> None:
+    """Merged are texts, so that every tree gives another one."""
+    letters = [chr(97 + place) for place in range(sum(sizes))]
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    parts = [
+        branches(enumerate(letters[start : start + size], start), str.upper, _nested)
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    while len(parts) > 1:
+        one, other = (parts.pop(chance.randrange(len(parts))) for _ in range(2))
+        parts.append(grafted(one, other, _nested))
+    assert trunk(parts[0], _nested) == total(letters, str.upper, _nested)
+
+
+def _nested(earlier: str, later: str) -> str:
+    return f"({earlier}{later})"
+
+
+def test_functions_that_captured_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="captured rows"):
+        Here().fold([1], partial(np.add, np.zeros(1 << 20)), max)
+    with pytest.raises(InputError, match="cannot be sent"):
+        Here().fold([1], lambda part: part, max)
+
+
+def test_a_worker_with_another_askance_refuses() -> None:
+    sent = packed(np.add)
+    assert unpacked(sent) is np.add
+    with pytest.raises(InputError, match="another askance"):
+        unpacked(bytes(len(own_digest())) + sent[len(own_digest()) :])
+
+
+def test_what_needs_the_rows_or_has_none_is_refused() -> None:
+    _, evidence = surveyed()
+    held = on_engine(evidence, Here())
+    with pytest.raises(InputError, match="which an engine holds"):
+        _ = held.chunks
+    channel = RandomizedResponse("1/2", outputs=["no", "yes"])
+    with pytest.raises(InputError, match="allowed with an engine: Responses"):
+        estimate(Enumerated.saturated(channel.outputs), Tally(channel, [3, 4]), engine=Here())
+    for wrong in ("dask://", "ray", "here:x"):
+        with pytest.raises(InputError, match="allowed: here"):
+            engine_of(wrong)

@@ -1,0 +1,138 @@
+"""Regressions on rows that stay in files: the fit of a table in memory, and one set of bits for all engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askance.errors import InputError, MissingValueError, UnmodelledGroupsWarning
+from askance.scale import Here
+from askance.survey import file_parts, regress
+from askance.survey.drawn import Drawn
+from tests.people_files import DESIGNS, people, written
+from tests.test_engines import Shuffled, bytes_of
+
+FRAME = people()
+CASES: dict[str, dict[str, Any]] = {
+    "said ~ age + C(region) + log(income)": {},
+    "said ~ scale(age) + region": {"weights": "weight"},
+    "said ~ poly(age, 2) + region:income": {"weights": "weight", "cluster": "town"},
+    "said ~ bs(age, df=4)": {"cluster": "town", "method": "moments"},
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return written(FRAME, tmp_path_factory.mktemp("people"), 12_000, 12_700, 25_000)
+
+
+def fitted(formula: str, paths: list[Path], engine: Any, **options: Any) -> Any:
+    return regress(formula, paths, DESIGNS, arm="arm", missing="drop", engine=engine, **options)
+
+
+@pytest.mark.parametrize("formula", CASES)
+def test_the_fit_is_that_of_the_table_in_memory(formula: str, files: list[Path]) -> None:
+    held = fitted(formula, files, Here(), **CASES[formula])
+    here = regress(formula, FRAME, DESIGNS, arm="arm", missing="drop", **CASES[formula])
+    assert held.model.terms == here.model.terms
+    np.testing.assert_allclose(held.theta, here.theta, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(held.standard_errors, here.standard_errors, rtol=1e-8)
+    assert "2 of 30000 rows dropped for missing values" in held.messages
+    assert any("passes" in message for message in held.messages)
+    new = FRAME[:50].drop(index=5)
+    np.testing.assert_allclose(held.predict(new).estimate, here.predict(new).estimate, rtol=1e-8)
+
+
+def test_bits_do_not_depend_on_the_order_of_files_nor_on_how_they_are_divided(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    formula, options = "said ~ center(age) + region", {"weights": "weight", "cluster": "town"}
+    wanted = bytes_of(fitted(formula, files, Here(), **options))
+    renamed = [path.rename(tmp_path / f"{9 - i}.parquet") for i, path in enumerate(map(copied, files, [tmp_path] * 4))]
+    for blocks in (1, 2, 3, 100):
+        monkeypatch.setattr(file_parts, "_BLOCKS", blocks)
+        assert bytes_of(fitted(formula, renamed[::-1], Shuffled(), **options)) == wanted
+    with Here(threads=2, room=0) as engine:
+        assert bytes_of(fitted(formula, files, engine, **options)) == wanted
+    assert engine.largest_sent <= 16 << 10
+
+
+def copied(path: Path, folder: Path) -> Path:
+    copy = folder / f"copy of {path.name}"
+    copy.write_bytes(path.read_bytes())
+    return copy
+
+
+def test_shares_are_asked_of_any_column_in_a_last_pass(files: list[Path]) -> None:
+    formula = "said ~ age + region"
+    held = fitted(formula, files, Here())
+    here = regress(formula, FRAME, DESIGNS, arm="arm", missing="drop")
+    mine, other = held.prevalence(by="region", population=True), here.prevalence(by="region", population=True)
+    assert mine.groups == other.groups
+    np.testing.assert_allclose(mine.estimate, other.estimate, rtol=1e-9)
+    np.testing.assert_allclose(mine.upper, other.upper, rtol=1e-7)
+    with pytest.warns(UnmodelledGroupsWarning):
+        assert len(held.prevalence(by="town").groups) == 40
+    effects, others = held.marginal_effects(terms=["age"]), here.marginal_effects(terms=["age"])
+    np.testing.assert_allclose(effects.estimate, others.estimate, rtol=1e-8)
+    with pytest.raises(InputError, match="no column 'city'"):
+        held.prevalence(by="city")
+
+
+def test_parts_are_read_once_where_there_is_room_and_else_in_every_pass(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of one part at a time: what is read again was not kept."""
+    read: list[int] = []
+    reading = file_parts.FilePart.read
+
+    def counting(part: file_parts.FilePart, *arguments: Any) -> Any:
+        read.append(part.block)
+        return reading(part, *arguments)
+
+    monkeypatch.setattr(file_parts.FilePart, "read", counting)
+    for room in (0, 1 << 29):
+        read.clear()
+        fit = fitted("said ~ age", files, Here(room=room))
+        passes = fit.evidence.passes[0] if room == 0 else 1
+        assert len(read) == 1 + len(files) * (1 + passes)  # the head, what the formula learns, and the rows
+
+
+def test_equal_rows_are_folded_within_blocks(tmp_path: Path) -> None:
+    paths = written(FRAME[["said", "arm", "region"]], tmp_path, 20_000)
+    fit = fitted("said ~ region", paths, Here())
+    assert fit.n_observations == 30_000
+    assert fit.evidence.n_rows < 100
+    here = regress("said ~ region", FRAME, DESIGNS, arm="arm")
+    np.testing.assert_allclose(fit.theta, here.theta, rtol=1e-8, atol=1e-9)
+
+
+def test_one_design_in_one_file(tmp_path: Path) -> None:
+    frame = FRAME[FRAME.arm == "dice"].dropna().assign(said=lambda own: (own.said == "yes").astype(int))
+    written(frame, tmp_path)
+    fit = regress("said ~ age", str(tmp_path / "*.parquet"), DESIGNS["dice"])
+    np.testing.assert_allclose(fit.theta, regress("said ~ age", frame, DESIGNS["dice"]).theta, rtol=1e-8, atol=1e-9)
+    assert "column 'said': 0 is read as 'no', 1 is read as 'yes'" in fit.messages
+
+
+def test_refusals(files: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(MissingValueError, match="rows miss a value"):
+        regress("said ~ age", files, DESIGNS, arm="arm")
+    with pytest.raises(InputError, match="no column 'agee'"):
+        fitted("said ~ agee", files, Here())
+    with pytest.raises(InputError, match="no column 'wait'"):
+        fitted("said ~ age", files, Here(), weights="wait")
+    with pytest.raises(InputError, match="a table in memory"):
+        regress("said ~ age", FRAME, DESIGNS, arm="arm", engine=Here())
+    with pytest.raises(InputError, match="strata and replicate"):
+        fitted("said ~ age", files, Here(), drawn=Drawn(cluster="town", strata="region"))
+    other = written(FRAME.assign(age=FRAME.age.astype(str))[:100], tmp_path)
+    with pytest.raises(InputError, match="in some files and"):
+        fitted("said ~ age", [*files, *other], Here())
+    table = tmp_path / "table.csv"
+    FRAME[:10].to_csv(table)
+    with pytest.raises(InputError, match="no Parquet file"):
+        fitted("said ~ age", [table], Here())

@@ -1,0 +1,47 @@
+"""Spark in two threads of this machine: the bits of one process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from askance import estimate
+from askance.errors import InputError
+from askance.evidence.held import on_engine
+from askance.scale import Spark
+from tests.regressions import surveyed
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17: openjdk-17-jre-headless"),
+    # Of Spark itself, which tests with other settings.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Spark]:
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: pip install 'askance[spark]'")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    yield Spark(session)
+    session.stop()
+
+
+def test_two_threads_give_the_fit_of_one_process(engine: Spark) -> None:
+    model, evidence = surveyed(weighted=True, clusters=30)
+    here, there = estimate(model, evidence), estimate(model, on_engine(evidence, engine, 2))
+    assert there.theta.tobytes() == here.theta.tobytes()
+    assert there.covariance.tobytes() == here.covariance.tobytes()
+    assert engine.largest_sent <= 16 << 10
+
+
+def test_what_is_no_session_is_refused() -> None:
+    with pytest.raises(InputError, match="a SparkSession"):
+        Spark("spark://host:7077")
