@@ -9,27 +9,59 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 COLUMNS, PARTS = 10, 8
 
 
-def cpu_of(work: Callable[[], object], engine: Any = None) -> tuple[float, float]:
-    """CPU seconds of this process, and of the workers of a cluster, that some work takes."""
-    before, there = time.process_time(), _workers(engine)
+class Cost(NamedTuple):
+    """CPU seconds of this process and of the workers of a cluster, and seconds on the clock."""
+
+    driver: float
+    workers: float
+    wall: float
+
+
+def cost_of(work: Callable[[], object], engine: Any = None) -> Cost:
+    """What some work takes."""
+    here, there, wall = time.process_time(), _workers(engine), time.perf_counter()
     work()
-    return time.process_time() - before, _workers(engine) - there
+    wall = time.perf_counter() - wall
+    return Cost(time.process_time() - here, _workers(engine) - there, wall)
 
 
 def _workers(engine: Any) -> float:
     return 0.0 if engine is None else float(sum(engine.client.run(time.process_time).values()))
+
+
+def in_turn(sides: dict[str, Callable[[], Cost]], repetitions: int) -> dict[str, Any]:
+    """Every side once before, so that all is compiled; then one after the other, and the median of each figure."""
+    for side in sides.values():
+        side()
+    costs: dict[str, list[Cost]] = {name: [] for name in sides}
+    for _ in range(repetitions):
+        for name, side in sides.items():
+            costs[name].append(side())
+    return {
+        name: {f: round(median(c), 3) for f, c in zip(Cost._fields, zip(*own, strict=True), strict=True)}
+        for name, own in costs.items()
+    }
+
+
+def ratios(costs: dict[str, Any], one: str = "here", other: str = "Dask") -> dict[str, float]:
+    """CPU of all processes of a cluster over that of one process; and how many times faster by the clock."""
+    cpu = {name: costs[name]["driver"] + costs[name]["workers"] for name in (one, other)}
+    return {"CPU": cpu[other] / cpu[one], "faster by the clock": costs[one]["wall"] / costs[other]["wall"]}
 
 
 def write_rows(folder: Path, rows: int) -> Any:
@@ -59,42 +91,79 @@ def write_bits(folder: Path, reports: int) -> None:
         write_reports(folder / f"{part}.parquet", several)
 
 
-def measured(rows: int, reports: int) -> dict[str, Any]:
+def measured(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
     from operator import add
 
     from askance import regress
     from askance.formats import aggregate
     from askance.scale import Dask, Here
 
+    yield "case", {"rows": rows, "columns": COLUMNS, "reports": reports, "cores": os.cpu_count()}
     begun = time.perf_counter()
-    figures: dict[str, Any] = {"rows": rows, "columns": COLUMNS, "reports": reports, "cores": os.cpu_count()}
     with Dask() as dask, TemporaryDirectory() as one, TemporaryDirectory() as other:
-        figures["start of Dask, seconds"] = time.perf_counter() - begun
+        yield "start of Dask, seconds", time.perf_counter() - begun
         dask.fold(list(range(100)), abs, add)
-        figures["a task, CPU milliseconds"] = (
-            1000 * sum(cpu_of(lambda: dask.fold(list(range(400)), abs, add), dask)) / 425
-        )
-        write_bits(Path(one), reports)
-        for warm in (None, dask):  # compiled
-            aggregate(one, engine=warm)
-        figures["aggregate, here"] = cpu_of(lambda: aggregate(one))[0]
-        figures["aggregate, Dask: driver, workers"] = cpu_of(lambda: aggregate(one, engine=dask), dask)
-        design = write_rows(Path(other), rows)
-        formula = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1))
-        regress(formula, other, design, engine=dask)
-        for name, engine in (("kept", Here(room=1 << 34)), ("streamed", Here(room=0))):
-            work = partial(regress, formula, other, design, engine=engine)
-            figures[f"regress, here, {name}"] = cpu_of(work)[0]
-        figures["regress, Dask: driver, workers"] = cpu_of(lambda: regress(formula, other, design, engine=dask), dask)
-    return figures
+        cost = cost_of(lambda: dask.fold(list(range(400)), abs, add), dask)
+        yield "a task, CPU and wall milliseconds", [1000 * (cost.driver + cost.workers) / 425, 1000 * cost.wall / 425]
+        if reports:
+            write_bits(Path(one), reports)
+            costs = in_turn(
+                {
+                    "here": lambda: cost_of(lambda: aggregate(one)),
+                    "Dask": lambda: cost_of(lambda: aggregate(one, engine=dask), dask),
+                },
+                repetitions,
+            )
+            yield "aggregate", costs | {"Dask / here": ratios(costs)}
+        if rows:
+            design = write_rows(Path(other), rows)
+            formula = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1))
+            fit = partial(regress, formula, other, design)
+            costs = in_turn(
+                {
+                    "here": lambda: cost_of(lambda: fit(engine=Here(room=1 << 34))),
+                    "Dask": lambda: cost_of(lambda: fit(engine=dask), dask),
+                },
+                repetitions,
+            )
+            yield "regress, rows held", costs | {"Dask / here": ratios(costs)}
+            yield "regress, one worker killed after pass 6", _killed(fit, dask) | {"Dask alone": costs["Dask"]}
+
+
+class _Failing:
+    """A cluster of which one worker is killed before a pass."""
+
+    def __init__(self, engine: Any, after: int) -> None:
+        self.engine, self.left = engine, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def fold(self, parts: Any, work: Any, merge: Any) -> Any:
+        if self.left == 0:
+            os.kill(next(iter(self.engine.client.run(os.getpid).values())), signal.SIGKILL)
+        self.left -= 1
+        return self.engine.fold(parts, work, merge)
+
+    def hold(self, parts: Any, load: Any) -> Any:
+        return replace(self.engine.hold(parts, load), engine=self)
+
+
+def _killed(fit: Callable[..., Any], dask: Any) -> dict[str, float]:
+    """By the clock: CPU of a killed process is not to be had."""
+    wall = time.perf_counter()
+    fit(engine=_Failing(dask, 6))
+    return {"wall": round(time.perf_counter() - wall, 3)}
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--rows", type=int, default=1_000_000)
-    arguments.add_argument("--reports", type=int, default=5_000_000)
+    arguments.add_argument("--rows", type=int, default=1_000_000, help="of the regression; 0: none")
+    arguments.add_argument("--reports", type=int, default=5_000_000, help="that are added up; 0: none")
+    arguments.add_argument("--repetitions", type=int, default=3)
     chosen = arguments.parse_args()
-    print(json.dumps(measured(chosen.rows, chosen.reports), indent=2, ensure_ascii=False))
+    for name, figure in measured(chosen.rows, chosen.reports, chosen.repetitions):
+        print(json.dumps({name: figure}, ensure_ascii=False), flush=True)
 
 
 if __name__ == "__main__":

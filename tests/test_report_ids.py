@@ -79,12 +79,22 @@ def test_the_set_grows() -> None:
         assert not seen.repeated(Ids.of(names[start : start + 5_000])).any()
     assert seen.repeated(Ids.of(names[::-1])).all()
     assert not seen.repeated(Ids.of([f"{name}x" for name in names])).any()
-    assert len(seen._slots) == 1 << 17
+
+
+def test_an_id_takes_sixteen_bytes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once there are many, which here are a few thousand."""
+    monkeypatch.setattr(report_ids, "_LARGE", 1)
+    seen, names = SeenIds(), [str(i) for i in range(60_000)]
+    for start in range(0, len(names), 500):
+        assert not seen.repeated(Ids.of(names[start : start + 500])).any()
+        if start > 8_000:
+            assert seen._slots.nbytes <= 16 * (start + 500)
+    assert seen.repeated(Ids.of(names)).all()
 
 
 def test_digests_that_want_one_place() -> None:
     """The end of the array goes on at its beginning, and what is found there is compared in both words."""
-    slots, secret = np.zeros((8, 2), dtype=np.uint64), np.uint64(0)
+    slots, secret = np.zeros((8, 5), dtype=np.uint16), np.uint64(0)
     digests = np.array([[7, i] for i in range(6)], dtype=np.uint64)
     repeated = np.zeros(6, dtype=bool)
     assert digest_table.insert(slots, secret, digests, repeated) == 6

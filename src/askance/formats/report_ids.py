@@ -11,15 +11,17 @@ import numpy as np
 
 from askance._arrays import AnyArray, IntArray, WordArray
 from askance._kernels.compiler import COMPILED_PAYS_FROM
-from askance._kernels.digest_table import insert
+from askance._kernels.digest_table import insert, move
 from askance._kernels.siphash import digests_of_texts
 
 #: Files may be split into this many parts by id.
 MOST_PARTS = 1 << 16
 # Room for more ids than this is made when they come, not when they are announced.
 _TRUSTED = 1 << 24
-# Slots of a set that grows to twice its size; a smaller one grows faster.
-_LARGE = 1 << 22
+# Of 100 slots at most 80 are taken, and 64 at least where there are many: 12.5 to 15.6 bytes an id, at 10 a slot.
+_FULLEST, _EMPTIEST = 80, 64
+# Fewer slots than this grow to four times their number.
+_LARGE = 1 << 20
 
 
 class Ids:
@@ -131,15 +133,16 @@ class Ids:
 
 
 class SeenIds:
-    """Ids that were met: the first few as they are, many as digests of 128 bits, in an array of 21 to 43 bytes an id.
+    """Ids that were met: the first few as they are, many as 80 bits of their digests, in an array of 16 bytes an id.
 
-    Two of 10⁹ different ids have the same digest by an accident of one in 10²¹. Who looks for such ids (2⁶⁴ trials for
-    two of their own) gains what sending an id twice gives for nothing: that a report of theirs is refused.
+    While the array grows there are two. Two of 10⁹ different ids are taken for one by an accident of one in two
+    million. Who looks for such ids (2⁴⁰ trials for two of their own) gains what sending an id twice gives for nothing:
+    that a report of theirs is refused. An id like that of somebody else takes 2⁸⁰.
     """
 
     def __init__(self) -> None:
         self._few: set[bytes] = set()
-        self._slots: WordArray = np.zeros((0, 2), dtype=np.uint64)
+        self._slots: AnyArray = np.zeros((0, 5), dtype=np.uint16)
         self._secret = np.uint64(secrets.randbits(64))
         self._count = 0
 
@@ -167,14 +170,13 @@ class SeenIds:
             self._make_room(min(ids, _TRUSTED))
 
     def _make_room(self, ids: int) -> None:
-        """Let the slots be three quarters full at most when that many more ids have come."""
-        size = max(len(self._slots), 1 << 13)
-        while 4 * (self._count + ids) > 3 * size:
-            size *= 2 if size >= _LARGE else 4
-        if size > len(self._slots):
-            larger = np.zeros((size, 2), dtype=np.uint64)
-            insert(larger, self._secret, self._slots, np.zeros(len(self._slots), dtype=bool))
-            self._slots = larger
+        """See to it that the slots are not too full when that many more ids have come."""
+        needed, size = self._count + ids, len(self._slots)
+        if 100 * needed <= _FULLEST * size:
+            return
+        larger = np.zeros((max(100 * needed // _EMPTIEST, min(4 * size, _LARGE), 1 << 13), 5), dtype=np.uint16)
+        move(self._slots, self._secret, larger)
+        self._slots = larger
 
     def _among_many(self, ids: Ids) -> AnyArray:
         self._make_room(len(ids))
