@@ -42,6 +42,10 @@ def test_two_threads_give_the_fit_of_one_process(engine: Spark) -> None:
     assert engine.largest_sent <= 16 << 10
 
 
+def test_a_map_keeps_the_order_of_items(engine: Spark) -> None:
+    assert engine.map(abs, range(-40, 0)) == list(range(40, 0, -1))
+
+
 def test_what_is_no_session_is_refused() -> None:
     with pytest.raises(InputError, match="a SparkSession"):
         Spark("spark://host:7077")
