@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from askance.scale.shipping import Sender
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -25,15 +27,28 @@ class Figure:
         return self.low <= self.value <= self.high
 
 
+#: Called with a generator and the number of simulations.
 Check: TypeAlias = Callable[[np.random.Generator, int], Iterator[Figure]]
+#: Called with an engine too, on which its surveys run: see `acceptance.surveys`.
+SurveyCheck: TypeAlias = Callable[[np.random.Generator, int, Sender], Iterator[Figure]]
 
-CHECKS: dict[str, Check] = {}
+CHECKS: dict[str, SurveyCheck] = {}
 
 
 def check(name: str) -> Callable[[Check], Check]:
-    """Enter a check under a name; it is called with a generator and the number of simulations."""
+    """Enter a check that runs in this process, whatever the engine."""
 
     def enter(function: Check) -> Check:
+        CHECKS[name] = lambda rng, simulations, engine: function(rng, simulations)
+        return function
+
+    return enter
+
+
+def survey_check(name: str) -> Callable[[SurveyCheck], SurveyCheck]:
+    """Enter a check whose surveys run on an engine."""
+
+    def enter(function: SurveyCheck) -> SurveyCheck:
         CHECKS[name] = function
         return function
 

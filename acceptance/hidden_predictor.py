@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from acceptance.check import Figure, check
+from acceptance.check import Figure, survey_check
+from acceptance.surveys import simulated
 from askance import Factor, ForcedResponse, HiddenVariables, Outcome, Responses, estimate
 from askance._arrays import FloatArray
-from askance.errors import AskanceWarning
+from askance.scale.shipping import Sender
 
 NAME = "hidden-predictor"
 #: What the issue asks for in 2,000 surveys: 3 standard errors on either side of .95, a false-alarm rate of .002 each.
@@ -49,7 +50,7 @@ _CASES: dict[str, tuple[Any, str, _Draw, float]] = {
 }
 
 
-def covered(case: str, rng: np.random.Generator) -> bool:
+def survey(case: str, rng: np.random.Generator) -> dict[str, bool]:
     """Whether the 95 % interval of one survey holds the effect."""
     family, method, draw, effect = _CASES[case]
     x = np.column_stack([np.ones(_PEOPLE), rng.normal(size=_PEOPLE)])
@@ -60,18 +61,16 @@ def covered(case: str, rng: np.random.Generator) -> bool:
     said = _DESIGN.simulate(np.where(trait == 1, "yes", "no"), rng)
     # One start: where laws hold, the maximum near it is the best.
     options: dict[str, Any] = {"starts": [np.zeros(model.dimension if method == "marginal" else len(_TERMS))]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AskanceWarning)
-        fit = estimate(model, Responses(_DESIGN).add(np.column_stack([x, y]), said), method, **options)
+    fit = estimate(model, Responses(_DESIGN).add(np.column_stack([x, y]), said), method, **options)
     lower, upper = fit.confidence_interval()
     place = model.effects[0]
-    return bool(lower[place] < effect < upper[place])
+    return {"covered": bool(lower[place] < effect < upper[place])}
 
 
-@check(NAME)
-def coverage(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+@survey_check(NAME)
+def coverage(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """Of the effect, for every family, and under skewed errors by the corrected score."""
     surveys = min(simulations, _MOST_SURVEYS)
     for case in _CASES:
-        share = float(np.mean([covered(case, rng) for _ in range(surveys)]))
+        share = float(simulated(engine, partial(survey, case), surveys, rng)["covered"].mean())
         yield Figure(NAME, case, share, LOW, HIGH, f"{surveys:,} surveys of {_PEOPLE:,}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from acceptance.check import Figure, check
+from acceptance.check import Figure, survey_check
+from acceptance.surveys import inside, simulated
 from askance import ListExperiment, Responses, estimate
 from askance._arrays import FloatArray
-from askance.errors import AskanceWarning
+from askance.scale.shipping import Sender
 
 TERMS = ["Intercept", "old"]
 CELLS = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -44,27 +45,27 @@ def coefficients(method: str) -> FloatArray:
     return np.array([share[0], share[1] - share[0]]) if method == "linear" else TRAIT
 
 
-@check("lists")
-def lists(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+def survey(rng: np.random.Generator) -> dict[str, bool]:
+    """One survey by all methods: which intervals cover."""
+    design, share = ListExperiment(3), truth()[:, 4:].sum() / 2
+    evidence, found = draw(design, truth(), rng), dict[str, bool]()
+    for method in ("marginal", "linear", "least-squares"):
+        options: dict[str, Any] = {"starts": 1} if method == "marginal" else {}
+        fit = estimate(design.model(TERMS, method), evidence, **options)
+        lower, upper = fit.confidence_interval()
+        names = [f"{method}, {name}" for name in ("intercept", "effect")]
+        found |= inside(lower[:2], coefficients(method), upper[:2], names)
+        shares = fit.shares("trait")
+        found[f"{method}, share"] = bool(shares.lower[1] <= share <= shares.upper[1])
+    return found
+
+
+@survey_check("lists")
+def lists(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """95 % intervals cover 93.5 to 96.5 %: share and effects, three items, 3,000 respondents, 2,000 surveys at most."""
-    design, share, surveys = ListExperiment(3), truth()[:, 4:].sum() / 2, min(simulations, 2_000)
-    methods = ("marginal", "linear", "least-squares")
-    covered = {method: np.zeros(3) for method in methods}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AskanceWarning)
-        for _ in range(surveys):
-            evidence = draw(design, truth(), rng)
-            for method in methods:
-                model = design.model(TERMS, method)
-                options: dict[str, Any] = {"starts": 1} if method == "marginal" else {}
-                fit = estimate(model, evidence, **options)
-                lower, upper = fit.confidence_interval()
-                found = fit.shares("trait")
-                inside = (lower[:2] <= coefficients(method)) & (coefficients(method) <= upper[:2])
-                covered[method] += np.append(inside, found.lower[1] <= share <= found.upper[1])
-    for method, counts in covered.items():
-        for name, count in zip(("intercept", "effect", "share"), counts, strict=True):
-            yield Figure("lists", f"{method}, {name}", count / surveys, 0.935, 0.965, f"{surveys} surveys")
+    surveys = min(simulations, 2_000)
+    for figure, holds in simulated(engine, survey, surveys, rng).items():
+        yield Figure("lists", figure, float(holds.mean()), 0.935, 0.965, f"{surveys} surveys")
 
 
 #: Lists with more to them: the design, respondents, and the shares of yes of what else is hidden.
@@ -90,28 +91,28 @@ def law_of(design: ListExperiment, shares: dict[str, float]) -> FloatArray:
     return np.asarray(law * items)
 
 
-@check("list-variants")
-def list_variants(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+def survey_variant(name: str, rng: np.random.Generator) -> dict[str, bool]:
+    """One survey of a variant: which intervals cover, and whether the fit was repaired."""
+    design, people, others = VARIANTS[name]
+    fit = estimate(design.model(TERMS), draw(design, law_of(design, others), rng, people), starts=1)
+    lower, upper = fit.confidence_interval()
+    found = {"repaired": fit.repaired, **inside(lower[:2], TRAIT, upper[:2], [f"trait:{term}" for term in TERMS])}
+    for variable, share in {"trait": truth()[:, 4:].sum() / 2, **others}.items():
+        table = fit.shares(variable)
+        found[f"share of {variable}"] = bool(table.lower[1] <= share <= table.upper[1])
+    return found
+
+
+@survey_check("list-variants")
+def list_variants(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """Ceiling, floor, a direct question, items that depend on the answer: 95 % intervals cover 93.5 to 96.5 %.
 
     Of 2,000 surveys; a figure whose true rate is 95 % leaves that range with probability 2·10⁻³ (binomial, both sides),
     one of the 15 with at most 3 %.
     """
-    share, surveys = truth()[:, 4:].sum() / 2, min(simulations, 2_000)
-    for (name, (design, people, shares)), own in zip(VARIANTS.items(), rng.spawn(len(VARIANTS)), strict=True):
-        law, repaired, inside = law_of(design, shares), 0, dict[str, int]()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AskanceWarning)
-            for _ in range(surveys):
-                fit = estimate(design.model(TERMS), draw(design, law, own, people), starts=1)
-                repaired += fit.repaired
-                lower, upper = fit.confidence_interval()
-                holds = {f"trait:{TERMS[j]}": lower[j] <= TRAIT[j] <= upper[j] for j in range(2)}
-                for variable, truth_of in {"trait": share, **shares}.items():
-                    table = fit.shares(variable)
-                    holds[f"share of {variable}"] = table.lower[1] <= truth_of <= table.upper[1]
-                for figure, yes in holds.items():
-                    inside[figure] = inside.get(figure, 0) + bool(yes)
-        for figure, count in inside.items():
-            note = f"{surveys} surveys, repaired {repaired / surveys:.1%}"
-            yield Figure("list-variants", f"{name}, {figure}", count / surveys, 0.935, 0.965, note)
+    surveys = min(simulations, 2_000)
+    for name, own in zip(VARIANTS, rng.spawn(len(VARIANTS)), strict=True):
+        found = simulated(engine, partial(survey_variant, name), surveys, own)
+        note = f"{surveys} surveys, repaired {found.pop('repaired').mean():.1%}"
+        for figure, holds in found.items():
+            yield Figure("list-variants", f"{name}, {figure}", float(holds.mean()), 0.935, 0.965, note)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from acceptance.check import Figure, check
+from acceptance.check import Figure, survey_check
+from acceptance.surveys import inside, simulated
 from askance import Crosswise, Direct, ForcedResponse, Responses, Softmax, estimate
 from askance.categories import Label
 from askance.channels import FiniteChannel
-from askance.errors import RepairWarning
+from askance.scale.shipping import Sender
 
 OUTPUTS = ["no", "yes"]
 TERMS = ["Intercept", "female"]
@@ -35,22 +36,21 @@ def draw(rng: np.random.Generator) -> Responses[FiniteChannel]:
     return evidence
 
 
-@check("mixed-arms")
-def mixed_arms(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
-    """95 % intervals of coefficients and of the share, given the covariates, by the methods of regressions."""
-    model = Softmax(OUTPUTS, TERMS)
+def survey(method: str, rng: np.random.Generator) -> dict[str, bool]:
+    """One survey: which intervals cover, and whether the fit was repaired."""
     share = float((1 / (1 + np.exp(-np.array([[1, 0], [1, 1]]) @ THETA))).mean())
+    fit = estimate(Softmax(OUTPUTS, TERMS), draw(rng), method)
+    lower, upper = fit.confidence_interval(0.95)
+    table = fit.prevalence()
+    holds = bool(table.lower.ravel()[1] <= share <= table.upper.ravel()[1])
+    return {"repaired": fit.repaired, **inside(lower, THETA, upper, TERMS), "share": holds}
+
+
+@survey_check("mixed-arms")
+def mixed_arms(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
+    """95 % intervals of coefficients and of the share, given the covariates, by the methods of regressions."""
     for method in ("one-step", "marginal", "moments"):
-        covered, repaired = np.zeros(len(THETA) + 1), 0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RepairWarning)
-            for _ in range(simulations):
-                fit = estimate(model, draw(rng), method)
-                lower, upper = fit.confidence_interval(0.95)
-                table = fit.prevalence()
-                ends = table.lower.ravel()[1], table.upper.ravel()[1]
-                covered += [*((lower <= THETA) & (upper >= THETA)), ends[0] <= share <= ends[1]]
-                repaired += fit.diagnostics.repaired
-        for name, count in zip([*TERMS, "share"], covered, strict=True):
-            note = f"repaired {repaired / simulations:.1%}"
-            yield Figure("mixed-arms", f"{method}, covered, {name}", float(count) / simulations, 0.935, 0.965, note)
+        found = simulated(engine, partial(survey, method), simulations, rng)
+        note = f"repaired {found.pop('repaired').mean():.1%}"
+        for name, holds in found.items():
+            yield Figure("mixed-arms", f"{method}, covered, {name}", float(holds.mean()), 0.935, 0.965, note)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from acceptance.check import Figure, check
+from acceptance.check import Figure, survey_check
+from acceptance.surveys import simulated
 from askance import (
     CheatingDetection,
     CrosswiseControl,
@@ -21,7 +22,7 @@ from askance import (
 from askance._arrays import FloatArray
 from askance.channels.armed_design import TRAIT
 from askance.channels.hidden_designs import HiddenDesign
-from askance.errors import AskanceWarning
+from askance.scale.shipping import Sender
 
 TERMS = ["Intercept", "female"]
 THETA = np.array([-0.8, 0.6])
@@ -80,27 +81,27 @@ def covered(fit: HiddenFit, law: FloatArray, nuisances: dict[str, float]) -> dic
     return inside
 
 
-@check("nuisance-designs")
-def nuisance_designs(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+def survey(name: str, shares: tuple[float, ...], rng: np.random.Generator) -> dict[str, bool]:
+    """One survey of a case: which intervals cover, and whether the fit was repaired."""
+    case, law = CASES[name], hidden_law(shares)
+    fit = estimate(case.design.model(TERMS), draw(case, law, rng), starts=1)
+    nuisances = dict(zip(case.design.nuisances, shares, strict=True))
+    return {"repaired": fit.repaired, **covered(fit, law, nuisances)}
+
+
+@survey_check("nuisance-designs")
+def nuisance_designs(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """Interior truths are covered by 93.5 to 96.5 % of 95 % intervals; on a boundary by 94 % at least."""
     # Every case has a generator of its own: some of them alone give the figures of all.
     for (name, case), own in zip(CASES.items(), rng.spawn(len(CASES)), strict=True):
         for where, shares in (("inside", case.inside), ("boundary", case.boundary)):
             if shares is None:
                 continue
-            law, counts, repaired = hidden_law(shares), dict[str, int](), 0
-            nuisances = dict(zip(case.design.nuisances, shares, strict=True))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", AskanceWarning)
-                for _ in range(simulations):
-                    fit = estimate(case.design.model(TERMS), draw(case, law, own), starts=1)
-                    for figure, holds in covered(fit, law, nuisances).items():
-                        counts[figure] = counts.get(figure, 0) + holds
-                    repaired += fit.diagnostics.repaired
+            found = simulated(engine, partial(survey, name, shares), simulations, own)
             low, high = (0.935, 0.965) if where == "inside" else (0.94, 1.0)
-            for figure, count in counts.items():
-                note = f"repaired {repaired / simulations:.1%}"
-                yield Figure("nuisance-designs", f"{name}, {where}, {figure}", count / simulations, low, high, note)
+            note = f"repaired {found.pop('repaired').mean():.1%}"
+            for figure, holds in found.items():
+                yield Figure("nuisance-designs", f"{name}, {where}, {figure}", float(holds.mean()), low, high, note)
 
 
 #: Designs whose nuisance is on its boundary, with weights, and with twelve clusters of a hundred people.
@@ -129,8 +130,20 @@ def draw_rows(case: Case, kind: str, rng: np.random.Generator) -> Responses:
     return evidence
 
 
-@check("nuisances-at-end")
-def nuisances_at_end(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+def survey_at_end(name: str, kind: str, rng: np.random.Generator) -> dict[str, bool]:
+    """One survey of people row by row: which intervals of shares cover, and whether the fit was repaired."""
+    case = CASES[name]
+    assert case.boundary is not None
+    fit = estimate(case.design.model(["Intercept"]), draw_rows(case, kind, rng), starts=1)
+    found = {"repaired": fit.repaired}
+    for variable, truth in {TRAIT: _SHARE, next(iter(case.design.nuisances)): case.boundary[0]}.items():
+        table = fit.shares(variable)
+        found[f"share of {variable}"] = bool(table.lower[1] - 1e-9 <= truth <= table.upper[1] + 1e-9)
+    return found
+
+
+@survey_check("nuisances-at-end")
+def nuisances_at_end(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """Shares where a nuisance is on its boundary, with weights or 12 clusters: covered by 94 % of intervals at least.
 
     By 92.5 % with clusters, as other intervals of few clusters. With 2,000 surveys a figure whose true rate is 95 %
@@ -138,21 +151,8 @@ def nuisances_at_end(rng: np.random.Generator, simulations: int) -> Iterator[Fig
     """
     pairs = [(name, kind) for name in AT_END for kind in ("weights", "12 clusters")]
     for (name, kind), own in zip(pairs, rng.spawn(len(pairs)), strict=True):
-        case, inside, repaired = CASES[name], dict[str, int](), 0
-        assert case.boundary is not None
-        truths = {TRAIT: _SHARE, next(iter(case.design.nuisances)): case.boundary[0]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AskanceWarning)
-            for _ in range(simulations):
-                fit = estimate(case.design.model(["Intercept"]), draw_rows(case, kind, own), starts=1)
-                repaired += fit.repaired
-                for variable, truth in truths.items():
-                    table = fit.shares(variable)
-                    holds = bool(table.lower[1] - 1e-9 <= truth <= table.upper[1] + 1e-9)
-                    inside[variable] = inside.get(variable, 0) + holds
+        found = simulated(engine, partial(survey_at_end, name, kind), simulations, own)
         low = 0.94 if kind == "weights" else 0.925
-        for variable, count in inside.items():
-            note = f"repaired {repaired / simulations:.1%}"
-            yield Figure(
-                "nuisances-at-end", f"{name}, {kind}, share of {variable}", count / simulations, low, 1.0, note
-            )
+        note = f"repaired {found.pop('repaired').mean():.1%}"
+        for figure, holds in found.items():
+            yield Figure("nuisances-at-end", f"{name}, {kind}, {figure}", float(holds.mean()), low, 1.0, note)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from acceptance.check import Figure, check
+from acceptance.check import Figure, survey_check
 from acceptance.regression_surveys import CELLS, TERMS, draw_survey
+from acceptance.surveys import inside, simulated
 from askance import Crosswise, Direct, ForcedResponse, Softmax, Together, estimate
 from askance._arrays import FloatArray
 from askance.channels import FiniteChannel
-from askance.errors import RepairWarning
+from askance.scale.shipping import Sender
 
 OUTPUTS = ["no", "yes"]
 #: How many met each design.
@@ -21,7 +22,9 @@ DESIGNS: tuple[tuple[FiniteChannel, int], ...] = (
     (ForcedResponse("2/3", "1/6"), 2_000),
     (Crosswise("1/4"), 2_000),
 )
+MODEL = Softmax(OUTPUTS, TERMS)
 THETA = np.array([-0.8, 0.3, -0.5])
+_ERRORS = [f"error of {term}" for term in TERMS]
 
 
 def information(model: Softmax, channel: FiniteChannel, theta: FloatArray) -> FloatArray:
@@ -34,24 +37,22 @@ def information(model: Softmax, channel: FiniteChannel, theta: FloatArray) -> Fl
     return total
 
 
-@check("together")
-def together(rng: np.random.Generator, simulations: int) -> Iterator[Figure]:
+def survey(method: str, rng: np.random.Generator) -> dict[str, float]:
+    """One survey: which intervals cover, standard errors, and whether the fit was repaired."""
+    fit = estimate(MODEL, Together(*(draw_survey(MODEL, channel, THETA, n, rng) for channel, n in DESIGNS)), method)
+    lower, upper = fit.confidence_interval(0.95)
+    errors = dict(zip(_ERRORS, fit.standard_errors.tolist(), strict=True))
+    return {"repaired": fit.repaired, **inside(lower, THETA, upper, TERMS), **errors}
+
+
+@survey_check("together")
+def together(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterator[Figure]:
     """One fit to direct answers, forced response and crosswise: 95 % intervals cover, and no information is lost."""
-    model = Softmax(OUTPUTS, TERMS)
-    least = np.linalg.inv(sum(n * information(model, channel, THETA) for channel, n in DESIGNS))
+    least = np.linalg.inv(sum(n * information(MODEL, channel, THETA) for channel, n in DESIGNS))
     for method, longest in (("moments", np.inf), ("one-step", 1.02), ("marginal", 1.02)):
-        covered, errors, repaired = np.zeros(len(THETA)), np.zeros(len(THETA)), 0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RepairWarning)
-            for _ in range(simulations):
-                parts = [draw_survey(model, channel, THETA, n, rng) for channel, n in DESIGNS]
-                fit = estimate(model, Together(*parts), method)
-                lower, upper = fit.confidence_interval(0.95)
-                covered += (lower <= THETA) & (upper >= THETA)
-                errors += fit.standard_errors
-                repaired += fit.diagnostics.repaired
-        for place, name in enumerate(TERMS):
-            note = f"repaired {repaired / simulations:.1%}"
-            yield Figure("together", f"{method}, covered, {name}", covered[place] / simulations, 0.935, 0.965, note)
-            ratio = errors[place] / simulations / np.sqrt(least[place, place])
-            yield Figure("together", f"{method}, s.e. over the least, {name}", float(ratio), 0.0, longest)
+        found = simulated(engine, partial(survey, method), simulations, rng)
+        note = f"repaired {found['repaired'].mean():.1%}"
+        for place, (name, error) in enumerate(zip(TERMS, _ERRORS, strict=True)):
+            yield Figure("together", f"{method}, covered, {name}", float(found[name].mean()), 0.935, 0.965, note)
+            ratio = float(found[error].mean() / np.sqrt(least[place, place]))
+            yield Figure("together", f"{method}, s.e. over the least, {name}", ratio, 0.0, longest)

@@ -44,7 +44,8 @@ NOT_NUMERICAL = {
         *("test_benchmarks.py", "test_pictures.py", "test_reproduce_runner.py", "test_site.py", "test_tools.py"),
     ),
     "two runs on the same processor are compared with each other": (
-        *("test_dask.py", "test_engines.py", "test_reproduce_digits.py", "test_spark.py", "test_threads.py"),
+        *("test_acceptance_surveys.py", "test_dask.py", "test_engines.py", "test_reproduce_digits.py"),
+        *("test_spark.py", "test_threads.py"),
     ),
     "parts of what test_pages.py, test_cli.py and test_reproduce_all.py run again as a whole": (
         *("test_demo.py", "test_reproduce_privacy.py", "test_reproduce_tagging.py", "test_sklearn.py"),

@@ -55,6 +55,10 @@ class Failing(Dask):
         return super()._fold(parts, work, merge)
 
 
+def test_a_map_keeps_the_order_of_items(engine: Dask) -> None:
+    assert engine.map(abs, range(-40, 0)) == list(range(40, 0, -1))
+
+
 def test_two_processes_give_the_fit_of_one(engine: Dask, wanted: bytes) -> None:
     assert bytes_of(estimate(MODEL, on_engine(EVIDENCE, engine, 2))) == wanted
     assert engine.largest_sent <= 16 << 10

@@ -112,6 +112,18 @@ def _nested(earlier: str, later: str) -> str:
     return f"({earlier}{later})"
 
 
+def test_a_map_keeps_the_order_of_items() -> None:
+    assert Shuffled().map(abs, range(-40, 0)) == list(range(40, 0, -1))
+    assert Here().map(abs, []) == []
+    for engine in (Here(threads=3), Here(processes=2)):
+        with engine:
+            np.testing.assert_array_equal(engine.map(np.sum, np.eye(3) * [[1], [2], [3]]), [1, 2, 3])
+    with pytest.raises(ZeroDivisionError):
+        Here().map(partial(divmod, 1), [1, 0])
+    with pytest.raises(InputError, match="cannot be sent"):
+        Here().map(lambda item: item, [1])
+
+
 def test_functions_that_captured_rows_are_refused() -> None:
     with pytest.raises(InputError, match="captured rows"):
         Here().fold([1], partial(np.add, np.zeros(1 << 20)), max)

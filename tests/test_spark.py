@@ -68,6 +68,10 @@ def test_rows_of_files_give_the_bits_of_one_process(engine: Spark, tmp_path: Pat
     assert there.covariance.tobytes() == here.covariance.tobytes()
 
 
+def test_a_map_keeps_the_order_of_items(engine: Spark) -> None:
+    assert engine.map(abs, range(-40, 0)) == list(range(40, 0, -1))
+
+
 def test_what_is_no_session_is_refused(engine: Spark) -> None:
     with pytest.raises(InputError, match="a SparkSession"):
         Spark("spark://host:7077")

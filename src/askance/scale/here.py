@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import as_count
 from askance.errors import InputError
-from askance.scale.shipping import Kept, Room, Sender, Unread, put_together, run
+from askance.scale.shipping import Kept, Room, Sender, Unread, run, unpacked
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -41,20 +42,20 @@ class Here(Sender):
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         from concurrent.futures import BrokenExecutor
 
-        whole, job = b"", partial(run, work)
+        job = partial(run, work)
         if self._pool is None:
             self._pool = self._started()
         try:
             results: Iterable[bytes] = map(job, parts) if self._pool is None else self._pool.map(job, parts)
-            for result in results:
-                whole = put_together(merge, whole, result) if whole else result
+            # Merged as they come: neither are all kept, nor is what is merged packed again for each of them.
+            whole = reduce(unpacked(merge), map(pickle.loads, results))
         except BrokenExecutor:
             self.close()
             raise InputError(
                 "a process that read a part was ended from outside.",
                 remedy="Look whether memory was short; fewer processes need less of it.",
             ) from None
-        return whole
+        return pickle.dumps(whole, protocol=5)
 
     def _started(self) -> Executor | None:
         if self.processes:

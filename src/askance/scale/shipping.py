@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from pathlib import Path
 from typing import Any, Self
 
@@ -64,7 +64,7 @@ def own_digest() -> bytes:
 
 
 class Sender:
-    """What engines share: `fold`, from which totals over what they hold follow.
+    """What engines share: `fold`, from which totals over what they hold, and `map`, follow.
 
     Attributes:
         largest_sent: the size of the largest function that was sent, in bytes.
@@ -75,6 +75,26 @@ class Sender:
     def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """`work` of every part, merged; in which order makes no difference, if `merge` is such."""
         return pickle.loads(self._fold(parts, self._packed(work), self._packed(merge)))
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """`function` of every item, in the order of items, whoever is done first: a study, whose items are seeds.
+
+        Every item is a task of its own, which takes milliseconds to send: give several small ones together. Nothing is
+        returned before all are done, and an error of one of them ends the whole.
+
+        >>> from askance.scale import Here
+        >>> Here().map(abs, [3, -4, 5])
+        [3, 4, 5]
+
+        Args:
+            function: of a module that workers can import, or a `functools.partial` of one; sent with every item.
+            items: what can be pickled.
+        """
+        placed = list(enumerate(items))
+        if not placed:
+            return []
+        results = self.fold(placed, partial(_in_place, function), _joined)
+        return [results[place] for place, _ in placed]
 
     def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
         raise NotImplementedError
@@ -156,6 +176,18 @@ def load(sent: bytes, part: Any) -> Any:
 def put_together(merge: bytes, *results: bytes) -> bytes:
     """Results of `run`, merged."""
     return pickle.dumps(reduce(unpacked(merge), map(pickle.loads, results)), protocol=5)
+
+
+def _in_place(function: Callable[[Any], Any], placed: tuple[int, Any]) -> dict[int, Any]:
+    """The result of an item by its place among all."""
+    place, item = placed
+    return {place: function(item)}
+
+
+def _joined(one: dict[int, Any], other: dict[int, Any]) -> dict[int, Any]:
+    """Results of both, in the first, which nobody else has: it was just unpacked."""
+    one.update(other)
+    return one
 
 
 def aligned(part: Any) -> Any:

@@ -1,0 +1,39 @@
+"""Surveys of the long checks: the same figures, wherever they run."""
+
+from __future__ import annotations
+
+import acceptance.few_clusters
+import acceptance.mixed_arms  # noqa: F401 - importing enters their checks
+import numpy as np
+import pytest
+from acceptance.check import CHECKS, Figure
+from acceptance.surveys import simulated
+
+from askance.scale import Here
+from askance.scale.shipping import Sender
+
+
+def figures(name: str, engine: Sender) -> list[Figure]:
+    return list(CHECKS[name](np.random.default_rng(3), 23, engine))
+
+
+@pytest.mark.parametrize("name", ["mixed-arms", "few clusters"])
+def test_two_processes_give_the_figures_of_one(name: str) -> None:
+    """To the last digit, also of means of numbers."""
+    with Here(processes=2) as engine:
+        assert figures(name, engine) == figures(name, Here())
+
+
+def drawn(rng: np.random.Generator) -> dict[str, float]:
+    share = rng.random()
+    return {"share": share} if share < 0.5 else {"share": share, "more": 1.0}
+
+
+def test_every_survey_has_a_seed_of_its_own() -> None:
+    """The first ones are those of fewer surveys, others follow where a generator is asked again."""
+    rng = np.random.default_rng(3)
+    first, again = (simulated(Here(), drawn, 25, rng) for _ in range(2))
+    shares = np.concatenate([first["share"], again["share"]])
+    assert len(set(shares)) == 50
+    np.testing.assert_array_equal(simulated(Here(), drawn, 11, np.random.default_rng(3))["share"], shares[:11])
+    assert len(first["more"]) == (first["share"] >= 0.5).sum()
