@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # So many results are merged by one task.
 _MERGED = 16
+# What is larger does not go through the scheduler with every part.
+_LARGE = 1 << 18
 # Without these, workers give memory back to the system after every block and ask for it again: twice the time.
 _ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 
@@ -56,16 +58,19 @@ class Dask(Sender):
 
     def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
-        sent = self._packed(load)
-        return Kept(self, [self.client.submit(shipping.load, sent, part, pure=False) for part in parts])
+        return Kept(self, self.client.map(_load, parts, sent=self._sent(self._packed(load)), pure=False))
 
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
-        submit = self.client.submit
-        results = [submit(run, work, part, pure=False) for part in parts]
+        # All tasks of a pass in one message: the scheduler takes half the time that it takes for as many messages.
+        results = self.client.map(_run, parts, sent=self._sent(work), pure=False)
         while len(results) > 1:
             groups = (results[start : start + _MERGED] for start in range(0, len(results), _MERGED))
-            results = [submit(put_together, merge, *group, pure=False) for group in groups]
+            results = [self.client.submit(put_together, merge, *group, pure=False) for group in groups]
         return bytes(results[0].result())
+
+    def _sent(self, function: bytes) -> Any:
+        """A small function goes with the tasks; a large one to workers once, as a task that survives any of them."""
+        return self.client.submit(bytes, function, pure=False) if len(function) > _LARGE else function
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
@@ -74,6 +79,14 @@ class Dask(Sender):
             self.client.close()
             if cluster is not None:
                 cluster.close()
+
+
+def _run(part: Any, sent: bytes) -> bytes:
+    return run(sent, part)
+
+
+def _load(part: Any, sent: bytes) -> Any:
+    return shipping.load(sent, part)
 
 
 def _imported() -> Any:
