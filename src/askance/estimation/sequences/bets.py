@@ -15,6 +15,7 @@ With sampling weights w ≤ w_max the factor is 1 + c κ w (β − μ)/√…: t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -46,7 +47,8 @@ class BoundedValues:
         counts: how many reports have it.
         low: a ≤ 0, the smallest value through the same channel.
         high: b ≥ 1, the largest.
-        scale: κ; also how much more is bet on reports that say more.
+        scale: κ; more for reports that say more.
+        precision: how much a report counts for the estimate.
         weights: sampling weights.
         largest_weight: w_max, known beforehand.
     """
@@ -56,13 +58,20 @@ class BoundedValues:
     low: FloatArray
     high: FloatArray
     scale: FloatArray
+    precision: FloatArray
     weights: FloatArray
     largest_weight: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """The mean of β, cut to [0, 1]; NaN where there is nothing."""
+        weights = self.counts * self.weights * self.precision
+        return float(np.clip(weights @ self.values / weights.sum(), 0.0, 1.0)) if weights.any() else math.nan
 
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""
         lower = self._lower(stakes)
-        upper = 1 - self._mirrored()._lower(stakes)
+        upper = 1 - self.mirrored()._lower(stakes)
         return Bounds(lower, upper, lower == 1.0 or upper == 0.0)
 
     def _lower(self, stakes: Stakes) -> float:
@@ -75,7 +84,8 @@ class BoundedValues:
         # A little lower than the root that is found to so many digits.
         return max(float(brentq(self.excess, 0.0, 1.0, args=(stakes,), xtol=1e-12)) - 1e-11, 0.0)
 
-    def _mirrored(self) -> BoundedValues:
+    def mirrored(self) -> BoundedValues:
+        """The same of 1 − μ: what is bet on it, is bet that μ is smaller."""
         return replace(self, values=1 - self.values, low=1 - self.high, high=1 - self.low)
 
     def excess(self, mean: float, stakes: Stakes) -> float:

@@ -41,7 +41,7 @@ class Stakes:
 
     >>> stakes = Stakes(6000, first=100)
     >>> [round(stakes.reach(n) / 1.96, 2) for n in (100, 600, 6000)]  # against the interval of a fixed n
-    [1.64, 1.54, 1.62]
+    [1.65, 1.54, 1.63]
     """
 
     planned: int
@@ -53,9 +53,11 @@ class Stakes:
         as_count(self.planned, "planned", minimum=1)
         if self.first is not None and as_count(self.first, "first", minimum=1) > self.planned:
             raise InputError(
-                argument="first", got=self.first, allowed=f"at most {self.planned}, the planned number of reports",
+                argument="first",
+                got=self.first,
+                allowed=f"at most {self.planned}, the planned number of reports",
                 remedy="Give the number of reports at the first look, or leave it out.",
-            )  # fmt: skip
+            )
 
     @property
     def first_look(self) -> int:
