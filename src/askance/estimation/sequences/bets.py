@@ -63,10 +63,14 @@ class BoundedValues:
     largest_weight: float = 1.0
 
     @property
-    def mean(self) -> float:
-        """The mean of β, cut to [0, 1]; NaN where there is nothing."""
-        weights = self.counts * self.weights * self.precision
-        return float(np.clip(weights @ self.values / weights.sum(), 0.0, 1.0)) if weights.any() else math.nan
+    def estimate(self) -> tuple[float, float]:
+        """The mean of β, cut to [0, 1], and its standard error; NaN where there is nothing."""
+        each = self.weights * self.precision
+        total = float(self.counts @ each)
+        if not total:
+            return math.nan, math.nan
+        mean = float((self.counts * each) @ self.values) / total
+        return min(max(mean, 0.0), 1.0), math.sqrt(float(self.counts @ (each * (self.values - mean)) ** 2)) / total
 
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""

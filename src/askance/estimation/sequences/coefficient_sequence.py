@@ -75,6 +75,7 @@ def coefficient_sequence(
         "coefficient",
         fit.parameter_names,
         fit.theta,
+        fit.standard_errors,
         fit.theta - reach,
         fit.theta + reach,
         fit.n_observations,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from askance._arrays import FloatArray
 from askance.estimation.results.results import Result
+from askance.estimation.sequences.stakes import Stakes
 from askance.tables import Column, Kind, Table, Tabulated, interval_columns
 
 
@@ -18,6 +20,7 @@ class ConfidenceSequence(Result, Tabulated):
         of: what is estimated, "share" or "coefficient".
         names: of answers or of parameters.
         estimate: of each.
+        standard_error: of the estimate, at this n.
         lower: lower ends; NaN where it is too early to tell.
         upper: upper ends.
         n: reports so far.
@@ -31,6 +34,7 @@ class ConfidenceSequence(Result, Tabulated):
     of: Literal["share", "coefficient"]
     names: tuple[Any, ...]
     estimate: FloatArray
+    standard_error: FloatArray
     lower: FloatArray
     upper: FloatArray
     n: int
@@ -39,6 +43,12 @@ class ConfidenceSequence(Result, Tabulated):
     confidence: float
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
+
+    @property
+    def expected_reach(self) -> FloatArray:
+        """How far intervals will reach on either side at the planned n, if estimates stay what they are, shape (d,)."""
+        reach = Stakes(self.planned, self.first, self.confidence).reach(self.planned)
+        return reach * self.standard_error * math.sqrt(self.n / self.planned)
 
     def table(self) -> Table:
         """Every estimate with its interval."""

@@ -66,7 +66,7 @@ def share_sequence(
     return ConfidenceSequence(
         "share",
         names,
-        np.array([own.mean for own in values]),
+        *np.array([own.estimate for own in values]).T,
         lower,
         upper,
         n,
