@@ -307,6 +307,6 @@ def test_a_fit_from_a_file_does_not_know_its_rows(tmp_path: object) -> None:
     path = f"{tmp_path}/fit"
     ak.save(ak.regress("said ~ age", survey(300)[0], FORCED), path)
     with pytest.raises(InputError, match="no evidence"):
-        ak.coefficient_sequence(ak.load(path), 1000)
+        ak.coefficient_sequence(ak.load(path), 1000)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="allowed: a RegressionFit"):
         ak.coefficient_sequence(3, 1000)  # type: ignore[arg-type]

@@ -86,7 +86,8 @@ def _folded(chunk: Any) -> _Part:
     count = np.ones(len(chunk)) if chunk.multiplicity is None else chunk.multiplicity
     weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
     rows, place = np.unique(np.column_stack([chunk.codes, weights]), axis=0, return_inverse=True)
-    return _Part(chunk.channel, rows[:, 0].astype(np.intp), np.bincount(place.ravel(), weights=count), rows[:, 1])
+    counts = np.asarray(np.bincount(place.ravel(), weights=count), dtype=np.float64)
+    return _Part(chunk.channel, rows[:, 0].astype(np.intp), counts, rows[:, 1])
 
 
 def _functions(channel: FiniteChannel) -> FloatArray:

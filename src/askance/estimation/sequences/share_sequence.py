@@ -62,11 +62,13 @@ def share_sequence(
     n = evidence.n_observations
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
+    shares, errors = np.array([own.estimate for own in values]).T
     lower, upper, contradicted = (np.array(ends) for ends in zip(*(own.bounds(stakes) for own in values), strict=True))
     return ConfidenceSequence(
         "share",
         names,
-        *np.array([own.estimate for own in values]).T,
+        shares,
+        errors,
         lower,
         upper,
         n,
