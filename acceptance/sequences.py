@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from askance import (
 )
 from askance._arrays import AnyArray, FloatArray
 from askance.channels import FiniteChannel
+from askance.estimation.sequences.bets import BoundedValues
 from askance.estimation.sequences.bounded_values import values_of
 from askance.estimation.sequences.stakes import Stakes
 from askance.evidence.chunks import Chunk
@@ -48,9 +49,8 @@ SHARES: dict[str, tuple[FiniteChannel, FloatArray]] = {
 }
 
 
-def ever_won(evidence: Tally[Any] | Responses[Any], shares: FloatArray, heaviest: float | None = None) -> AnyArray:
-    """Whether bets against the truth have won, and the interval of an answer misses, shape (m,): no end is searched."""
-    values = [own for _, own in values_of(evidence, heaviest)]
+def missed_by(values: Iterable[BoundedValues], shares: FloatArray) -> AnyArray:
+    """Whether bets against the truth have won, so that the interval of an answer misses, shape (m,)."""
     return np.array(
         [
             max(own.excess(share, _STAKES), own.mirrored().excess(1 - share, _STAKES)) > 0
@@ -64,11 +64,12 @@ def survey_of_shares(case: str, rng: np.random.Generator) -> dict[str, float]:
     channel, shares = SHARES[case]
     model, counts = Enumerated.saturated(channel.outputs), np.zeros(len(channel.observations), dtype=np.int64)
     missed, told = np.zeros(len(shares), dtype=bool), dict[str, float]()
+    values = [own for _, own in values_of(Tally(channel), None)]
     for n in range(EVERY, PLANNED + 1, EVERY):
         counts += rng.multinomial(EVERY, channel.apply(shares))
-        tally = Tally(channel, counts)
-        missed |= ever_won(tally, shares)
+        missed |= missed_by([replace(own, counts=counts) for own in values], shares)
         if n in _COMPARED:
+            tally = Tally(channel, counts)
             at, fixed = share_sequence(tally, PLANNED, first=EVERY), estimate(model, tally).probabilities()
             told[f"width, n = {n}"] = float(((at.upper - at.lower) / (fixed.upper - fixed.lower)).max())
             missed |= (shares < at.lower) | (at.upper < shares)
@@ -90,7 +91,8 @@ def survey_with_weights(rng: np.random.Generator) -> dict[str, float]:
         counts += [rng.multinomial(size, law) for size, law in zip(rng.multinomial(EVERY, _PEOPLE), laws, strict=True)]
         kind, code = np.nonzero(counts)
         rows = Chunk(np.ones((len(kind), 1)), code, counts[kind, code], _WEIGHTS[kind])
-        missed |= ever_won(Responses(_FORCED, (rows,)), np.array([1 - yes, yes]), heaviest=2.0)
+        values = [own for _, own in values_of(Responses(_FORCED, (rows,)), 2.0)]
+        missed |= missed_by(values, np.array([1 - yes, yes]))
     return {"missed, yes": bool(missed[1])}
 
 
