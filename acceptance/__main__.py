@@ -25,6 +25,7 @@ import acceptance.private_fields
 import acceptance.private_regression
 import acceptance.regression_defaults
 import acceptance.regression_surveys
+import acceptance.sequences
 import acceptance.statistics_channels
 import acceptance.tagger
 import acceptance.together

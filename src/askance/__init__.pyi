@@ -59,6 +59,7 @@ from askance.estimation import RegressionFit as RegressionFit
 from askance.estimation import TwoStage as TwoStage
 from askance.estimation import adjusted_p_values as adjusted_p_values
 from askance.estimation import channel_fit_test as channel_fit_test
+from askance.estimation import coefficient_sequence as coefficient_sequence
 from askance.estimation import combine_means as combine_means
 from askance.estimation import compare_fits as compare_fits
 from askance.estimation import estimate as estimate
@@ -66,6 +67,7 @@ from askance.estimation import estimate_field as estimate_field
 from askance.estimation import estimate_linear as estimate_linear
 from askance.estimation import estimate_mean as estimate_mean
 from askance.estimation import project as project
+from askance.estimation import share_sequence as share_sequence
 from askance.evidence import Candidates as Candidates
 from askance.evidence import FieldResponses as FieldResponses
 from askance.evidence import Responses as Responses

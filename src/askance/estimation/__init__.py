@@ -18,12 +18,16 @@ from askance.estimation.results.mean_statistics import MeanStatistics
 from askance.estimation.results.means_fit import MeansFit
 from askance.estimation.results.multiplicity import adjusted_p_values
 from askance.estimation.results.regression_fit import RegressionFit
+from askance.estimation.sequences.coefficient_sequence import coefficient_sequence
+from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
+from askance.estimation.sequences.share_sequence import share_sequence
 from askance.estimation.two_stage import TwoStage
 
 __all__ = [
     "METHODS",
     "ChannelTest",
     "ConditionalFieldFit",
+    "ConfidenceSequence",
     "Contrasts",
     "CovariateEffects",
     "Diagnostics",
@@ -44,6 +48,7 @@ __all__ = [
     "WaldTest",
     "adjusted_p_values",
     "channel_fit_test",
+    "coefficient_sequence",
     "combine_means",
     "compare_fits",
     "estimate",
@@ -51,4 +56,5 @@ __all__ = [
     "estimate_linear",
     "estimate_mean",
     "project",
+    "share_sequence",
 ]

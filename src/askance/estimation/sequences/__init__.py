@@ -1,0 +1,1 @@
+"""Intervals that hold at all looks at once, while reports come in."""
