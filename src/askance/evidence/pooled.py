@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, Self, cast
 
@@ -76,6 +76,10 @@ class PooledChannel(MatrixChannel):
         raise self._nobody_is_asked()
 
     def randomize_one(self, truth: Label) -> NoReturn:
+        """Refused like `randomize`."""
+        raise self._nobody_is_asked()
+
+    def report_from_words(self, truth: Label, words: Iterable[int]) -> NoReturn:
         """Refused like `randomize`."""
         raise self._nobody_is_asked()
 
