@@ -47,7 +47,6 @@ class FiniteChannel(Described):
     most_reports = (1 << 62) - 1
     #: What sums are called.
     sums_name = "counts"
-    #: How `device/1` makes a report of words.
     device_mapping = "columns"
     #: Whether S is the law of reports; of candidate sets it is known up to a factor only.
     has_law = True

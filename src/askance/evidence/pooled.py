@@ -71,6 +71,8 @@ class PooledChannel(MatrixChannel):
         ratios = [part.largest_ratio() for part in self.parts]
         return None if None in ratios else max(ratio for ratio in ratios if ratio is not None)
 
+    device_mapping = ""
+
     def randomize(self, truth: ArrayLike) -> NoReturn:
         """Refused: ask through one of the parts, whose thresholds are those that were certified."""
         raise self._nobody_is_asked()

@@ -89,8 +89,6 @@ class StatisticsChannel(Described):
     sums_size: int
     #: What sums are called.
     sums_name = "sums"
-    #: How `device/1` makes a report of words; empty where it does not say.
-    device_mapping = ""
     _level: Fraction
 
     # -- what a subclass provides ----------------------------------------------------------------------------------
