@@ -75,24 +75,16 @@ def _of_channel(channel: AnyChannel, rng: np.random.Generator) -> dict[str, Any]
 
 
 def _words_of(plan: _Plan, rng: np.random.Generator) -> list[list[int]]:
-    """Words that take all values of a plan, each place in its own order, and some that are drawn.
+    """Words that take all values of a plan, each place in its own order; all the least and largest; some drawn ones.
 
     Words that are left aside move the rest on by one place; as many more are drawn as could be needed.
     """
-    size = len(plan)
-    chosen = [
-        [values[(turn + place) % len(values)] for place, values in enumerate(plan)] for turn in range(_longest(plan))
-    ]
+    size, turns = len(plan), max(map(len, plan))
+    chosen = [[values[(turn + place) % len(values)] for place, values in enumerate(plan)] for turn in range(turns)]
+    chosen += [[values[end] for values in plan] for end in (0, -1) if size > 1]
     drawn = rng.integers(0, 2**64, size=(len(chosen) + _DRAWN, 2 * size), dtype=np.uint64).tolist()
-    spare = size if size > 1 else 0
-    return [
-        [*own, *row[:spare]]
-        for own, row in zip([*chosen, *(row[size:] for row in drawn[-_DRAWN:])], drawn, strict=True)
-    ]
-
-
-def _longest(plan: _Plan) -> int:
-    return max(map(len, plan))
+    chosen += [row[size:] for row in drawn[-_DRAWN:]]
+    return [own + row[: size if size > 1 else 0] for own, row in zip(chosen, drawn, strict=True)]
 
 
 # -- truths ------------------------------------------------------------------------------------------------------------

@@ -79,8 +79,7 @@ class Bounds:
             return row
         shares = row if self.plain else (row - self.lower) / self.width
         ones = shares > 0.5
-        missed = shares - ones
-        if not missed.dot(missed) <= _HAIR * _HAIR:
+        if np.count_nonzero(np.abs(shares - ones) <= _HAIR) < row.size:
             return self.shares(row[None], 0)[0] == 1
         return np.asarray(ones)
 
