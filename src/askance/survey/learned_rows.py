@@ -120,15 +120,22 @@ def learned(part: FilePart, uses: Uses) -> Learned:
     for name in uses.columns:
         if columns[name].kind not in ("number", "time", "mixed") or name in uses.counted:
             places |= {(name, value): row for value, row in _firsts(columns[name], name).items()}
-    shown = [columns[name].values.tolist() for name in uses.columns]
-    for key, row in places.items():
-        known.examples[key] = (part.block, int(kept[row])), tuple(values[row] for values in shown)
-    arms = [""] * len(kept) if uses.arm is None else columns[uses.arm].values.tolist()
-    known.answers = frozenset(zip(arms, columns[uses.answer].values.tolist(), strict=True))
+    rows = list(places.values())  # no others become Python's objects, which take four times the memory
+    shown = [columns[name].values[rows].tolist() for name in uses.columns]
+    for key, row, *example in zip(places, kept[rows].tolist(), *shown, strict=True):
+        known.examples[key] = (part.block, row), tuple(example)
+    known.answers = _pairs(None if uses.arm is None else columns[uses.arm], columns[uses.answer])
     for text, names in uses.remembered.items():
         stacked = np.column_stack([_numbers(columns[name]) for name in names])
         known.values[text] = _counted(stacked, np.ones(len(stacked), dtype=np.int64), text)
     return known
+
+
+def _pairs(arm: Column | None, answer: Column) -> frozenset[tuple[Any, Any]]:
+    """Which reports came from which arm; without arms, from ""."""
+    if arm is None:
+        return frozenset(("", value) for value in answer.distinct())
+    return frozenset(zip(arm.values.tolist(), answer.values.tolist(), strict=True))
 
 
 def both(one: Learned, other: Learned) -> Learned:

@@ -121,10 +121,10 @@ def _design(text: str) -> FormulaDesign:
 
 def _mapped(values: AnyArray, codes: Mapping[Any, int]) -> IntArray:
     """The code of every value, shape (n,)."""
-    if values.dtype == object:
-        return np.fromiter(map(codes.__getitem__, values.tolist()), dtype=np.int64, count=len(values))
-    different, place = np.unique(values, return_inverse=True)
-    return np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place.reshape(-1)]
+    import pandas as pd
+
+    place, different = pd.factorize(values)
+    return np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place]
 
 
 def _plain(column: Column) -> AnyArray:
