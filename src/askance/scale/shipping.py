@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from pathlib import Path
@@ -63,7 +64,7 @@ def own_digest() -> bytes:
     return content.digest()
 
 
-class Sender:
+class Sender(ABC):
     """What engines share: `fold`, from which totals over what they hold, and `map`, follow.
 
     Attributes:
@@ -96,10 +97,15 @@ class Sender:
         results = self.fold(placed, partial(_in_place, function), _joined)
         return [results[place] for place, _ in placed]
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+        """What `load` makes of every part (a tuple of arrays), kept for several passes, or loaded for each."""
 
-    def close(self) -> None:
+    @abstractmethod
+    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
+        """`run` of every part, then `put_together`."""
+
+    def close(self) -> None:  # noqa: B027 (whoever started nothing has nothing to leave)
         """Leave what was started."""
 
     def __enter__(self) -> Self:

@@ -13,6 +13,7 @@ from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._words import words
 from askance.errors import EmptyDataError, InputError, MissingValueError
 from askance.survey.calculations import OF_NUMBERS, Calculation
+from askance.survey.drawn import Drawn
 from askance.survey.file_parts import FilePart
 from askance.survey.formula import FormulaDesign, ParsedFormula
 from askance.survey.tables import Column, Columns, Kind
@@ -35,8 +36,9 @@ class Uses:
     Attributes:
         answer: of the reports.
         columns: of the terms.
-        others: of arms, weights and clusters.
+        others: of arms, weights, clusters and strata.
         arm: of the arms.
+        drawn: of strata, of the clusters in them, and, where it is told, of their number; empty without strata.
         counted: columns whose different numbers are categories.
         remembered: of every calculation with a memory, its columns.
         listed: levels that formulas name.
@@ -47,6 +49,7 @@ class Uses:
     columns: tuple[str, ...]
     others: tuple[str, ...]
     arm: str | None
+    drawn: tuple[str, ...]
     counted: frozenset[str]
     remembered: Mapping[str, tuple[str, ...]]
     listed: Mapping[str, tuple[Any, ...]]
@@ -54,14 +57,23 @@ class Uses:
 
     @classmethod
     def of(
-        cls, parsed: ParsedFormula, others: Sequence[str], arm: str | None, missing: Literal["error", "drop"]
+        cls,
+        parsed: ParsedFormula,
+        others: Sequence[str],
+        arm: str | None,
+        drawn: Drawn,
+        missing: Literal["error", "drop"],
     ) -> Uses:
         """Of a formula."""
+        clusters = (drawn.strata, drawn.cluster, drawn.fpc) if drawn.strata is not None else ()
+        groups = tuple(name for name in clusters if name is not None)
         calculations = parsed.calculations.values()
         counted = {name for c in calculations if _CATEGORIES.search(c.text) for name in c.columns}
         remembered = {c.text: c.columns for c in calculations if _MEMORY.search(c.text)}
         listed = {name: tuple(levels) for c in calculations for name, levels in c.listed.items()}
-        return cls(parsed.answer, parsed.columns, tuple(others), arm, frozenset(counted), remembered, listed, missing)
+        return cls(
+            parsed.answer, parsed.columns, tuple(others), arm, groups, frozenset(counted), remembered, listed, missing
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,6 +107,7 @@ class Learned:
         kinds: of every column.
         examples: rows that show a column with a value, by both, each with its place among all; the first ones besides.
         answers: pairs of arm and report.
+        clusters: of strata, what their columns hold in some row.
         values: of calculations with a memory, the different values of their columns, (v, q), and how often each came.
         orders: of categories that have an order of their own.
     """
@@ -102,7 +115,8 @@ class Learned:
     rows: tuple[int, int]
     kinds: dict[str, Kind] = field(default_factory=dict)
     examples: dict[tuple[str, Any], tuple[tuple[int, int], tuple[Any, ...]]] = field(default_factory=dict)
-    answers: frozenset[tuple[Any, Any]] = frozenset()
+    answers: frozenset[tuple[Any, ...]] = frozenset()
+    clusters: frozenset[tuple[Any, ...]] = frozenset()
     values: dict[str, tuple[FloatArray, IntArray]] = field(default_factory=dict)
     orders: dict[str, frozenset[tuple[Any, ...] | None]] = field(default_factory=dict)
 
@@ -124,18 +138,20 @@ def learned(part: FilePart, uses: Uses) -> Learned:
     shown = [columns[name].values[rows].tolist() for name in uses.columns]
     for key, row, *example in zip(places, kept[rows].tolist(), *shown, strict=True):
         known.examples[key] = (part.block, row), tuple(example)
-    known.answers = _pairs(None if uses.arm is None else columns[uses.arm], columns[uses.answer])
+    if uses.arm is None:
+        known.answers = frozenset(("", value) for value in columns[uses.answer].distinct())
+    else:
+        known.answers = _together(columns[uses.arm], columns[uses.answer])
+    known.clusters = _together(*(columns[name] for name in uses.drawn))
     for text, names in uses.remembered.items():
         stacked = np.column_stack([_numbers(columns[name]) for name in names])
         known.values[text] = _counted(stacked, np.ones(len(stacked), dtype=np.int64), text)
     return known
 
 
-def _pairs(arm: Column | None, answer: Column) -> frozenset[tuple[Any, Any]]:
-    """Which reports came from which arm; without arms, from ""."""
-    if arm is None:
-        return frozenset(("", value) for value in answer.distinct())
-    return frozenset(zip(arm.values.tolist(), answer.values.tolist(), strict=True))
+def _together(*columns: Column) -> frozenset[tuple[Any, ...]]:
+    """What columns hold in some row."""
+    return frozenset(zip(*(column.values.tolist() for column in columns), strict=True))
 
 
 def both(one: Learned, other: Learned) -> Learned:
@@ -162,7 +178,8 @@ def both(one: Learned, other: Learned) -> Learned:
         for name in one.orders.keys() | other.orders.keys()
     }
     rows = first[0] + second[0], first[1] + second[1]
-    return Learned(rows, one.kinds | other.kinds, examples, one.answers | other.answers, values, orders)
+    answers, clusters = one.answers | other.answers, one.clusters | other.clusters
+    return Learned(rows, one.kinds | other.kinds, examples, answers, clusters, values, orders)
 
 
 def design_of(parsed: ParsedFormula, known: Learned) -> FormulaDesign:
