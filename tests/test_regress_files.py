@@ -136,7 +136,7 @@ def test_clusters_in_strata_are_those_of_the_table_in_memory(files: list[Path], 
     counted = Drawn(cluster="town", strata="region", fpc="towns")
     paths = written(direct, tmp_path, 5_000)
     errors = [regress("said ~ age", data, DESIGNS["direct"], drawn=counted).standard_errors for data in (paths, direct)]
-    np.testing.assert_allclose(*errors, rtol=1e-8)
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-8)
     assert bytes_of(fitted("said ~ age", files[::-1], Shuffled(), drawn=drawn)) == bytes_of(held)
 
 

@@ -344,7 +344,7 @@ class FormulaDesign:
         else:
             x = np.ascontiguousarray(x, dtype=np.float64)
             finite = np.isfinite(x)
-            bad = np.zeros(x.shape[1]) if finite.all() else (~finite).sum(axis=0)
+            bad = np.zeros(x.shape[1], dtype=np.int64) if finite.all() else (~finite).sum(axis=0)
         if bad.any():
             worst = int(np.argmax(bad > 0))
             raise MissingValueError(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -80,22 +81,24 @@ class Uses:
         """All columns."""
         return tuple(dict.fromkeys((self.answer, *self.columns, *self.others)))
 
-    def complete(self, part: FilePart, also: Sequence[str] = ()) -> tuple[Columns, AnyArray]:
-        """Rows of a part that miss nothing, and which they are."""
-        table = part.read([*self.names, *(name for name in also if name not in self.names)])
-        gaps = np.zeros(len(table), dtype=bool)
-        for name in self.names:
-            column = table[name]
-            if self.missing == "drop" and name in self.listed:
-                column = column.only(self.listed[name])
-            gaps |= column.missing
-        if self.missing == "error" and gaps.any():
-            raise MissingValueError(
-                f"{part.place}: {gaps.sum()} of {len(table)} rows miss a value.",
-                remedy=words("Fill them in, or leave these rows out with {missing=drop}."),
-            )
-        kept = np.flatnonzero(~gaps)
-        return table if len(kept) == len(table) else table.part(table.names, kept), kept
+    def complete(self, part: FilePart, also: Sequence[str] = ()) -> Iterator[tuple[Columns, AnyArray]]:
+        """Rows of a part that miss nothing, some at a time, and which of the part they are."""
+        start = 0
+        for table in part.read([*self.names, *(name for name in also if name not in self.names)]):
+            gaps = np.zeros(len(table), dtype=bool)
+            for name in self.names:
+                column = table[name]
+                if self.missing == "drop" and name in self.listed:
+                    column = column.only(self.listed[name])
+                gaps |= column.missing
+            if self.missing == "error" and gaps.any():
+                raise MissingValueError(
+                    f"{part.place}: of {len(table)} rows, {gaps.sum()} rows miss a value.",
+                    remedy=words("Fill them in, or leave these rows out with {missing=drop}."),
+                )
+            kept = np.flatnonzero(~gaps)
+            yield table if len(kept) == len(table) else table.part(table.names, kept), start + kept
+            start += len(table)
 
 
 @dataclass
@@ -123,21 +126,31 @@ class Learned:
 
 def learned(part: FilePart, uses: Uses) -> Learned:
     """What one part teaches."""
-    table, kept = uses.complete(part)
-    known = Learned((sum(part.sizes), len(kept)))
+    known = reduce(
+        both, (_taught(table, part.block, kept, uses) for table, kept in uses.complete(part)), Learned((0, 0))
+    )
+    known.rows = sum(part.sizes), known.rows[1]
+    return known
+
+
+def _taught(table: Columns, block: int, kept: IntArray, uses: Uses) -> Learned:
+    """What some complete rows teach: those of that part, by its first block, and with these numbers in it."""
+    known = Learned((0, len(kept)))
     if not len(kept):
         return known
     columns = {name: table[name] for name in uses.names}
     known.kinds = {name: column.kind for name, column in columns.items()}
     known.orders = {name: frozenset({column.levels}) for name, column in columns.items()}
-    places: dict[tuple[str, Any], int] = {("", (part.block, i)): i for i in range(min(_SHOWN, len(kept)))}
+    places: dict[tuple[str, Any], int] = {
+        ("", (block, number)): row for row, number in enumerate(kept[:_SHOWN].tolist())
+    }
     for name in uses.columns:
         if columns[name].kind not in ("number", "time", "mixed") or name in uses.counted:
             places |= {(name, value): row for value, row in _firsts(columns[name], name).items()}
     rows = list(places.values())  # no others become Python's objects, which take four times the memory
     shown = [columns[name].values[rows].tolist() for name in uses.columns]
     for key, row, *example in zip(places, kept[rows].tolist(), *shown, strict=True):
-        known.examples[key] = (part.block, row), tuple(example)
+        known.examples[key] = (block, row), tuple(example)
     if uses.arm is None:
         known.answers = frozenset(("", value) for value in columns[uses.answer].distinct())
     else:

@@ -75,23 +75,26 @@ class Reading:
     def __call__(self, part: FilePart) -> tuple[Any, ...]:
         """A `HeldPart`."""
         also = () if self.labels is None else (self.labels,)
-        table, kept = self.uses.complete(part, also)
-        x = _design(self.design).matrix(table) if len(kept) else np.zeros((0, len(_design(self.design).terms)))
-        x = x if isinstance(x, np.ndarray) else x.toarray()
-        arm = np.zeros(len(kept), dtype=np.int64)
+        read = [(kept, *self._rows(table)) for table, kept in self.uses.complete(part, also)]
+        kept, arm, *rows = (None if own[0] is None else np.concatenate(own) for own in zip(*read, strict=True))
+        return tuple(_in_blocks(Chunk(*rows[:2], None, *rows[2:4], labels=rows[4]), part.blocks()[kept], arm))
+
+    def _rows(self, table: Columns) -> tuple[AnyArray | None, ...]:
+        """Of complete rows: arms, covariates (n, p), codes of reports, weights, clusters and labels."""
+        x = _design(self.design).matrix(table) if len(table) else np.zeros((0, len(_design(self.design).terms)))
+        arm = np.zeros(len(table), dtype=np.int64)
         if self.uses.arm is not None:
             arm = _mapped(table[self.uses.arm].values, self.arms)
-        codes = np.zeros(len(kept), dtype=np.int64)
+        codes = np.zeros(len(table), dtype=np.int64)
         for place in np.unique(arm).tolist():
             own = {value: code for (of, value), code in self.codes.items() if of == place}
             codes[arm == place] = _mapped(table[self.uses.answer].values[arm == place], own)
-        weights = None if self.weights is None else read_weights(table[self.weights].values, len(kept))
+        weights = None if self.weights is None else read_weights(table[self.weights].values, len(table))
         clusters, labels = (None if n is None else _plain(table[n]) for n in (self.cluster, self.labels))
         if self.clusters:
             pairs = zip(*(table[name].values.tolist() for name in self.uses.drawn[:2]), strict=True)
-            clusters = np.fromiter(map(self.clusters.__getitem__, pairs), dtype=np.int64, count=len(kept))
-        rows = HeldPart(np.zeros((0, 4), dtype=np.int64), x, codes, None, weights, clusters, labels)
-        return tuple(_in_blocks(rows, part.blocks()[kept], arm))
+            clusters = np.fromiter(map(self.clusters.__getitem__, pairs), dtype=np.int64, count=len(table))
+        return arm, x if isinstance(x, np.ndarray) else x.toarray(), codes, weights, clusters, labels
 
     def empty(self, design: FormulaDesign) -> Chunk[Any]:
         """No rows, of the kind that parts have."""
@@ -99,9 +102,8 @@ class Reading:
         return Chunk(np.zeros((0, len(design.terms))), np.zeros(0, dtype=np.int64), None, weights, clusters)
 
 
-def _in_blocks(rows: HeldPart, block: IntArray, arm: IntArray) -> HeldPart:
+def _in_blocks(chunk: Chunk[Any], block: IntArray, arm: IntArray) -> HeldPart:
     """Rows by block and arm, equal ones of a piece folded into one where it pays."""
-    chunk: Chunk[Any] = Chunk(rows.x, rows.codes, None, rows.weights, rows.clusters, labels=rows.labels)
     keys = np.column_stack([block, arm])
     if arm.any():  # rows of one arm are in the order of their blocks already
         order = np.lexsort((arm, block))
@@ -138,7 +140,7 @@ def _mapped(values: AnyArray, codes: Mapping[Any, int]) -> IntArray:
     import pandas as pd
 
     place, different = pd.factorize(values)
-    return np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place]
+    return np.asarray(np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place])
 
 
 def _plain(column: Column) -> AnyArray:
@@ -238,8 +240,8 @@ def _labelled(column: str, names: Sequence[str], engine: Engine, parts: Sequence
 
 def _head(part: FilePart, names: Sequence[str]) -> tuple[int, dict[str, Column]]:
     """The first rows of a part."""
-    table = part.read(names, _HEAD)
-    return part.block, {name: table[name] for name in names}
+    table = next(part.read(names))
+    return part.block, {name: table[name].take(np.arange(min(_HEAD, len(table)))) for name in names}
 
 
 def _read(
