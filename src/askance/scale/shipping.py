@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ def packed(function: Callable[..., Any]) -> bytes:
             f"{_LARGEST:,}.",
             remedy="It has captured rows: functions hold parameters, and are given the rows where these are.",
         )
-    return own_digest() + sent
+    return own_digest() + _source_digest(function) + sent
 
 
 @lru_cache(maxsize=16)
@@ -51,8 +52,38 @@ def unpacked(sent: bytes) -> Callable[..., Any]:
             "a worker has another askance than the process that sends it work: sums would mean other things.",
             remedy="Install the same version everywhere, and restart the workers.",
         )
-    function: Callable[..., Any] = pickle.loads(sent[_DIGEST:])
+    function: Callable[..., Any] = pickle.loads(sent[2 * _DIGEST :])
+    if sent[_DIGEST : 2 * _DIGEST] != _source_digest(function):
+        raise InputError(
+            f"a worker has another version of {', '.join(sorted(_modules_of(function)))} than the process that sends "
+            "it work.",
+            remedy="Copy the same file to all workers, and restart them.",
+        )
     return function
+
+
+def _modules_of(function: Any) -> set[str]:
+    """Modules, other than those of askance, of a function and of those that it was given."""
+    if isinstance(function, partial):
+        own = (function.func, *function.args, *function.keywords.values())
+        return set().union(*(_modules_of(part) for part in own if callable(part)))
+    name = getattr(function, "__module__", None) or ""
+    return set() if name.partition(".")[0] in ("", "askance") else {name}
+
+
+def _source_digest(function: Any) -> bytes:
+    """Of the files of these modules; what they import is not looked at."""
+    content = hashlib.blake2b(digest_size=_DIGEST)
+    for name in sorted(_modules_of(function)):
+        content.update(_source(name))
+    return content.digest()
+
+
+@lru_cache(maxsize=64)
+def _source(module: str) -> bytes:
+    """The file of a module as it was when it was first asked for; empty where it has none."""
+    path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    return path.read_bytes() if path.suffix == ".py" and path.exists() else b""
 
 
 @lru_cache(maxsize=1)

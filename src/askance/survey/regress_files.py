@@ -76,8 +76,10 @@ class Reading:
         """A `HeldPart`."""
         also = () if self.labels is None else (self.labels,)
         read = [(kept, *self._rows(table)) for table, kept in self.uses.complete(part, also)]
-        kept, arm, *rows = (None if own[0] is None else np.concatenate(own) for own in zip(*read, strict=True))
-        return tuple(_in_blocks(Chunk(*rows[:2], None, *rows[2:4], labels=rows[4]), part.blocks()[kept], arm))
+        whole: list[Any] = [None if own[0] is None else np.concatenate(own) for own in zip(*read, strict=True)]
+        kept, arm, x, codes, weights, clusters, labels = whole
+        chunk: Chunk[Any] = Chunk(x, codes, None, weights, clusters, labels=labels)
+        return tuple(_in_blocks(chunk, part.blocks()[kept], arm))
 
     def _rows(self, table: Columns) -> tuple[AnyArray | None, ...]:
         """Of complete rows: arms, covariates (n, p), codes of reports, weights, clusters and labels."""
