@@ -1,7 +1,7 @@
 """What engines cost on this machine, beside one process: `python -m benchmarks.engines`; CPU seconds, in turn.
 
 docs/past-one-machine.md reckons with such constants. Cases are small by default: `--rows` and `--reports` make them
-larger.
+larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits.
 """
 
 from __future__ import annotations
@@ -10,127 +10,163 @@ import argparse
 import json
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from operator import add
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 COLUMNS, PARTS = 10, 8
+# Small pieces of work, by which a task is measured.
+TASKS = 400
+
+#: What is done on an engine, None being one process without any; the bits that come out.
+Job: TypeAlias = Callable[[Any], bytes]
 
 
 class Cost(NamedTuple):
-    """CPU seconds of this process and of the workers of a cluster, and seconds on the clock."""
+    """CPU seconds of this process and of those that it started, and seconds on the clock."""
 
     driver: float
     workers: float
     wall: float
 
 
-def cost_of(work: Callable[[], object], engine: Any = None) -> Cost:
-    """What some work takes."""
-    here, there, wall = time.process_time(), _workers(engine), time.perf_counter()
-    work()
+def cost_of(work: Callable[[], bytes]) -> tuple[Cost, bytes]:
+    """What some work takes, and what comes out."""
+    here, there, wall = time.process_time(), _workers(), time.perf_counter()
+    bits = work()
     wall = time.perf_counter() - wall
-    return Cost(time.process_time() - here, _workers(engine) - there, wall)
+    return Cost(time.process_time() - here, _workers() - there, wall), bits
 
 
-def _workers(engine: Any) -> float:
-    return 0.0 if engine is None else float(sum(engine.client.run(time.process_time).values()))
+def _workers() -> float:
+    """Of all processes below this one, those that were killed among them."""
+    import psutil
+
+    alive = sum(sum(process.cpu_times()[:4]) for process in psutil.Process().children(recursive=True))
+    return float(alive) + sum(os.times()[2:4])
 
 
-def in_turn(sides: dict[str, Callable[[], Cost]], repetitions: int) -> dict[str, Any]:
-    """Every side once before, so that all is compiled; then one after the other, and the median of each figure."""
-    for side in sides.values():
-        side()
-    costs: dict[str, list[Cost]] = {name: [] for name in sides}
-    for _ in range(repetitions):
-        for name, side in sides.items():
-            costs[name].append(side())
-    return {
-        name: {f: round(median(c), 3) for f, c in zip(Cost._fields, zip(*own, strict=True), strict=True)}
-        for name, own in costs.items()
-    }
+def in_turn(job: Job, engines: Mapping[str, Any], repetitions: int) -> dict[str, Any]:
+    """Every engine once before, so that all is compiled; then one after the other, and the median of each figure."""
+    costs: dict[str, list[Cost]] = {name: [] for name in engines}
+    different = set()
+    for turn in range(repetitions + 1):
+        for name, engine in engines.items():
+            cost, bits = cost_of(partial(job, engine))
+            different.add(bits)
+            costs[name] += [cost] if turn else []
+    if len(different) > 1:
+        raise AssertionError(f"{', '.join(engines)} give different bits")
+    medians = {name: Cost(*map(median, zip(*own, strict=True))) for name, own in costs.items()}
+    (one, alone), *others = medians.items()
+    compared = {f"{name} / {one}": _ratios(cost, alone) for name, cost in others}
+    return {name: _rounded(cost) for name, cost in medians.items()} | compared
 
 
-def ratios(costs: dict[str, Any], one: str = "here", other: str = "Dask") -> dict[str, float]:
-    """CPU of all processes of a cluster over that of one process; and how many times faster by the clock."""
-    cpu = {name: costs[name]["driver"] + costs[name]["workers"] for name in (one, other)}
-    return {"CPU": cpu[other] / cpu[one], "faster by the clock": costs[one]["wall"] / costs[other]["wall"]}
+def _ratios(cost: Cost, alone: Cost) -> dict[str, float]:
+    """CPU of all processes over that of another engine; and how many times faster by the clock."""
+    cpu = [own.driver + own.workers for own in (cost, alone)]
+    return {"CPU": round(cpu[0] / cpu[1], 3), "faster by the clock": round(alone.wall / cost.wall, 3)}
 
 
-def write_rows(folder: Path, rows: int) -> Any:
+def _rounded(cost: Cost) -> dict[str, float]:
+    return {name: round(figure, 3) for name, figure in cost._asdict().items()}
+
+
+# -- jobs --------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def regression(rows: int) -> Iterator[Job]:
+    """A one-step regression on rows of Parquet files, all of them held between passes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from askance import ForcedResponse
+    from askance import ForcedResponse, regress
+    from askance.scale import Here
 
     rng, design = np.random.default_rng(1), ForcedResponse("2/3", "1/6")
-    for part in range(PARTS):
-        x = rng.normal(size=(rows // PARTS, COLUMNS - 1))
-        truth = np.where(rng.random(len(x)) < 1 / (1 + np.exp(1 - 0.3 * x[:, 0])), "yes", "no")
-        columns = {f"x{j}": x[:, j] for j in range(COLUMNS - 1)} | {"said": np.asarray(design.simulate(truth, rng))}
-        pq.write_table(pa.table(columns), folder / f"{part}.parquet", row_group_size=1 << 18)
-    return design
+    formula = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1))
+    with TemporaryDirectory() as folder:
+        for part in range(PARTS):
+            x = rng.normal(size=(rows // PARTS, COLUMNS - 1))
+            truth = np.where(rng.random(len(x)) < 1 / (1 + np.exp(1 - 0.3 * x[:, 0])), "yes", "no")
+            columns = {f"x{j}": x[:, j] for j in range(COLUMNS - 1)} | {"said": np.asarray(design.simulate(truth, rng))}
+            pq.write_table(pa.table(columns), Path(folder) / f"{part}.parquet", row_group_size=1 << 18)
+
+        def job(engine: Any) -> bytes:
+            fit = regress(formula, folder, design, engine=Here(room=1 << 34) if engine is None else engine)
+            return fit.theta.tobytes() + np.asarray(fit.covariance).tobytes()
+
+        yield job
 
 
-def write_bits(folder: Path, reports: int) -> None:
+@contextmanager
+def sums(reports: int) -> Iterator[Job]:
+    """Reports of 128 bits, in Parquet files without ids, as a state."""
     from askance import PerValue, Reports
-    from askance.formats import write_reports
+    from askance.formats import aggregate, write_reports
 
-    channel = PerValue(128, 2, l1_norm=1)
-    rng = np.random.default_rng(2)
-    for part in range(PARTS):
-        few = channel.simulate(np.eye(128)[rng.integers(0, 128, 1000)], rng)
-        several = Reports.join([few] * (reports // PARTS // 1000))
-        write_reports(folder / f"{part}.parquet", several)
-
-
-def measured(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
-    from operator import add
-
-    from askance import regress
-    from askance.formats import aggregate
-    from askance.scale import Dask, Here
-
-    yield "case", {"rows": rows, "columns": COLUMNS, "reports": reports, "cores": os.cpu_count()}
-    begun = time.perf_counter()
-    with Dask() as dask, TemporaryDirectory() as one, TemporaryDirectory() as other:
-        yield "start of Dask, seconds", time.perf_counter() - begun
-        dask.fold(list(range(100)), abs, add)
-        cost = cost_of(lambda: dask.fold(list(range(400)), abs, add), dask)
-        yield "a task, CPU and wall milliseconds", [1000 * (cost.driver + cost.workers) / 425, 1000 * cost.wall / 425]
-        if reports:
-            write_bits(Path(one), reports)
-            costs = in_turn(
-                {
-                    "here": lambda: cost_of(lambda: aggregate(one)),
-                    "Dask": lambda: cost_of(lambda: aggregate(one, engine=dask), dask),
-                },
-                repetitions,
-            )
-            yield "aggregate", costs | {"Dask / here": ratios(costs)}
-        if rows:
-            design = write_rows(Path(other), rows)
-            formula = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1))
-            fit = partial(regress, formula, other, design)
-            costs = in_turn(
-                {
-                    "here": lambda: cost_of(lambda: fit(engine=Here(room=1 << 34))),
-                    "Dask": lambda: cost_of(lambda: fit(engine=dask), dask),
-                },
-                repetitions,
-            )
-            yield "regress, rows held", costs | {"Dask / here": ratios(costs)}
-            yield "regress, one worker killed after pass 6", _killed(fit, dask) | {"Dask alone": costs["Dask"]}
+    channel, rng = PerValue(128, 2, l1_norm=1), np.random.default_rng(2)
+    with TemporaryDirectory() as folder:
+        for part in range(PARTS):
+            few = channel.simulate(np.eye(128)[rng.integers(0, 128, 1000)], rng)
+            write_reports(Path(folder) / f"{part}.parquet", Reports.join([few] * (reports // PARTS // 1000)))
+        yield lambda engine: aggregate(folder, engine=engine).evidence.sums.tobytes()
 
 
-class _Failing:
+# -- engines -----------------------------------------------------------------------------------------------------------
+
+
+def task(engine: Any) -> list[float]:
+    """CPU and wall milliseconds of a small piece of work."""
+    engine.fold(list(range(TASKS)), abs, add)
+    cost, _ = cost_of(lambda: bytes(engine.fold(list(range(TASKS)), abs, add) > 0))
+    return [round(1000 * figure / TASKS, 3) for figure in (cost.driver + cost.workers, cost.wall)]
+
+
+@contextmanager
+def spark() -> Iterator[Any]:
+    """Two threads of Spark on this machine, once the first piece of work is done."""
+    from pyspark.sql import SparkSession
+
+    from askance.scale import Spark
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    engine = Spark(session)
+    engine.fold([1, 2], abs, add)
+    try:
+        yield engine
+    finally:
+        session.stop()
+
+
+@contextmanager
+def small_cluster(megabytes: int) -> Iterator[Any]:
+    """Dask whose workers have that much memory each, and write to disk what does not fit."""
+    from distributed import Client
+
+    from askance.scale import Dask
+    from askance.scale.on_dask import local_cluster
+
+    with local_cluster(memory_limit=megabytes << 20) as cluster, Client(cluster) as client:
+        yield Dask(client)
+
+
+class Failing:
     """A cluster of which one worker is killed before a pass."""
 
     def __init__(self, engine: Any, after: int) -> None:
@@ -149,20 +185,87 @@ class _Failing:
         return replace(self.engine.hold(parts, load), engine=self)
 
 
-def _killed(fit: Callable[..., Any], dask: Any) -> dict[str, float]:
-    """By the clock: CPU of a killed process is not to be had."""
-    wall = time.perf_counter()
-    fit(engine=_Failing(dask, 6))
-    return {"wall": round(time.perf_counter() - wall, 3)}
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def on_dask(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+    """Start, task, both jobs, and a regression that loses a worker."""
+    from askance.scale import Dask
+
+    begun = time.perf_counter()
+    with Dask() as dask:
+        yield "start of Dask, seconds", round(time.perf_counter() - begun, 3)
+        yield "a task of Dask, CPU and wall milliseconds", task(dask)
+        engines = {"here": None, "Dask": dask}
+        if reports:
+            with sums(reports) as job:
+                yield "aggregate", in_turn(job, engines, repetitions)
+        if rows:
+            with regression(rows) as job:
+                costs = in_turn(job, engines, repetitions)
+                yield "regress, rows held", costs
+                cost, bits = cost_of(partial(job, Failing(dask, 6)))
+                compared = {"killed / Dask": _ratios(cost, Cost(**costs["Dask"])), "bits are equal": bits == job(None)}
+                yield "regress, one worker killed after pass 6", _rounded(cost) | compared
+
+
+def spilled(rows: int, megabytes: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+    """A regression whose workers keep a part of their rows on disk, beside workers that need not."""
+    from askance.scale import Dask
+
+    with regression(rows) as job, Dask() as large, small_cluster(megabytes) as small:
+        costs = in_turn(job, {"Dask": large, "Dask, spilling": small}, repetitions)
+        written = sum(small.client.run(_written).values()) / (repetitions + 1) / 1e6
+        case = {"rows": rows, "megabytes of memory a worker": megabytes, "megabytes written a run": round(written)}
+        yield "regress, rows spilled", case | costs
+
+
+def _written(dask_worker: Any) -> float:
+    """Bytes that a worker has written to disk since it was started."""
+    return float(dask_worker.data.cumulative_metrics["disk-write", "bytes"])
+
+
+def on_spark(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+    """Start, task, and both jobs."""
+    begun, used = time.perf_counter(), time.process_time() + _workers()
+    with spark() as engine:
+        took = [time.process_time() + _workers() - used, time.perf_counter() - begun]
+        yield "start of Spark, CPU and wall seconds", [round(seconds, 3) for seconds in took]
+        yield "a task of Spark, CPU and wall milliseconds", task(engine)
+        engines = {"here": None, "Spark": engine}
+        if reports:
+            with sums(reports) as job:
+                yield "aggregate on Spark", in_turn(job, engines, repetitions)
+        if rows:
+            with regression(rows) as job:
+                yield "regress on Spark, rows held", in_turn(job, engines, repetitions)
+
+
+def measured(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
+    """All cases that were asked for."""
+    case = {"rows": chosen.rows, "columns": COLUMNS, "reports": chosen.reports, "cores": os.cpu_count()}
+    yield "case", case
+    sizes = (chosen.rows, chosen.reports, chosen.repetitions)
+    if not chosen.no_dask:
+        yield from on_dask(*sizes)
+    if chosen.spill:
+        yield from spilled(chosen.spill, chosen.memory, chosen.repetitions)
+    if chosen.spark:
+        yield from on_spark(*sizes)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="of the regression; 0: none")
     arguments.add_argument("--reports", type=int, default=5_000_000, help="that are added up; 0: none")
+    arguments.add_argument(
+        "--spill", type=int, default=0, help="rows of a regression that does not fit; such as 8000000"
+    )
+    arguments.add_argument("--memory", type=int, default=700, help="megabytes of a worker of that regression")
+    arguments.add_argument("--spark", action="store_true", help="Spark too, with two threads of this machine")
+    arguments.add_argument("--no-dask", action="store_true", help="not the cases of Dask that spills nothing")
     arguments.add_argument("--repetitions", type=int, default=3)
-    chosen = arguments.parse_args()
-    for name, figure in measured(chosen.rows, chosen.reports, chosen.repetitions):
+    for name, figure in measured(arguments.parse_args()):
         print(json.dumps({name: figure}, ensure_ascii=False), flush=True)
 
 

@@ -10,23 +10,18 @@ from types import MappingProxyType
 from typing import Any
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from askance.scale import Dask
-
-#: As `Dask()` sets them.
-ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "33554432"}
+from askance.scale.on_dask import local_cluster
 
 
 @contextmanager
 def cluster(workers: int = 2, more: Mapping[str, Any] = MappingProxyType({}), **options: Any) -> Iterator[Dask]:
     """Processes of one thread each; workers that die are started again."""
-    settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ALLOCATOR.items()}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 20, **settings, **more}),
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1", **options
-        ) as own,
+        dask.config.set({"distributed.scheduler.allowed-failures": 20, **more}),
+        local_cluster(workers, **options) as own,
         Client(own) as client,
     ):
         yield Dask(client)

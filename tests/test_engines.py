@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,6 +138,20 @@ def test_a_worker_with_another_askance_refuses() -> None:
     assert unpacked(sent) is np.add
     with pytest.raises(InputError, match="another askance"):
         unpacked(bytes(len(own_digest())) + sent[len(own_digest()) :])
+
+
+def test_a_worker_with_another_version_of_the_users_module_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a new process imports is the file as it has become; what this one sends is as it was imported."""
+    source = tmp_path / "study_of_somebody.py"
+    source.write_text("def doubled(number):\n    return 2 * number\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    doubled = importlib.import_module("study_of_somebody").doubled
+    assert Here().map(doubled, [1, 2]) == [2, 4]
+    source.write_text("def doubled(number):\n    return 3 * number\n")
+    with Here(processes=1) as engine, pytest.raises(InputError, match="another version of study_of_somebody"):
+        engine.map(doubled, [1, 2])
 
 
 def test_what_needs_the_rows_or_has_none_is_refused() -> None:

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from askance import CheatingDetection
 from askance.errors import InputError, MissingValueError, UnmodelledGroupsWarning
 from askance.scale import Here
 from askance.survey import file_parts, regress
+from askance.survey.arm_agreement import arm_agreement
+from askance.survey.codebook import Codebook, Question
 from askance.survey.drawn import Drawn
 from tests.people_files import DESIGNS, people, written
 from tests.test_engines import Shuffled, bytes_of
@@ -118,6 +121,51 @@ def test_one_design_in_one_file(tmp_path: Path) -> None:
     assert "column 'said': 0 is read as 'no', 1 is read as 'yes'" in fit.messages
 
 
+def test_clusters_in_strata_are_those_of_the_table_in_memory(files: list[Path], tmp_path: Path) -> None:
+    """The same name in another region is another town; with the number of towns, where everybody was asked directly."""
+    drawn = Drawn(cluster="town", strata="region", weights="weight")
+    held = fitted("said ~ age", files, Here(), drawn=drawn)
+    here = regress("said ~ age", FRAME, DESIGNS, arm="arm", missing="drop", drawn=drawn)
+    np.testing.assert_allclose(held.theta, here.theta, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(held.standard_errors, here.standard_errors, rtol=1e-8)
+    np.testing.assert_array_equal(held.degrees_of_freedom, here.degrees_of_freedom)
+    told = [message for message in here.messages if message.startswith("std. errors")]
+    assert len(told) == 1
+    assert told[0] in held.messages
+    direct = FRAME[FRAME.arm == "direct"].dropna().assign(towns=100)
+    counted = Drawn(cluster="town", strata="region", fpc="towns")
+    paths = written(direct, tmp_path, 5_000)
+    errors = [regress("said ~ age", data, DESIGNS["direct"], drawn=counted).standard_errors for data in (paths, direct)]
+    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-8)
+    assert bytes_of(fitted("said ~ age", files[::-1], Shuffled(), drawn=drawn)) == bytes_of(held)
+
+
+def test_what_no_engine_carries_is_refused_by_name(files: list[Path]) -> None:
+    """In memory too, where an engine would be passed over in silence."""
+    copies = Drawn(weights="weight", replicates=["age", "income"], replicate_kind="JK1")
+    with pytest.raises(InputError, match=r"replicates are given with rows that stay in files.*Name cluster"):
+        fitted("said ~ age", files, Here(), drawn=copies)
+    with pytest.raises(InputError, match="strata is given without cluster"):
+        fitted("said ~ age", files, Here(), drawn=Drawn(strata="region"))
+    with pytest.raises(InputError, match=r"the formula has hidden\(said\).*read_table"):
+        regress("region ~ age + hidden(said)", files, DESIGNS["dice"])
+    with pytest.raises(InputError, match="a table in memory"):
+        regress("region ~ age + hidden(said)", FRAME, DESIGNS["dice"], engine=Here())
+    groups = CheatingDetection(["1/5", "4/5"])
+    with pytest.raises(InputError, match="the design is cheating-detection, in which more is hidden"):
+        regress("said ~ age", files, groups, arm="arm")
+    codebook = Codebook({"said": Question("said", "said", design=DESIGNS["dice"])})
+    with pytest.raises(InputError, match="a codebook is given with rows that stay in files"):
+        regress("said ~ age", files, codebook)
+    fit = fitted("said ~ age", files, Here())
+    with pytest.raises(InputError, match=r"agreement of arms: rows in memory.*wald_test"):
+        arm_agreement(fit)
+    way_out = fitted("said ~ age + arm", files, Here())
+    here = regress("said ~ age", FRAME, DESIGNS, arm="arm", missing="drop")
+    tested = way_out.wald_test(["arm[T.direct]"])
+    np.testing.assert_allclose(tested.p_value, arm_agreement(here).test.p_value, rtol=1e-6)
+
+
 def test_refusals(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(MissingValueError, match="rows miss a value"):
         regress("said ~ age", files, DESIGNS, arm="arm")
@@ -127,8 +175,6 @@ def test_refusals(files: list[Path], tmp_path: Path) -> None:
         fitted("said ~ age", files, Here(), weights="wait")
     with pytest.raises(InputError, match="a table in memory"):
         regress("said ~ age", FRAME, DESIGNS, arm="arm", engine=Here())
-    with pytest.raises(InputError, match="strata and replicate"):
-        fitted("said ~ age", files, Here(), drawn=Drawn(cluster="town", strata="region"))
     other = written(FRAME.assign(age=FRAME.age.astype(str))[:100], tmp_path)
     with pytest.raises(InputError, match="in some files and"):
         fitted("said ~ age", [*files, *other], Here())

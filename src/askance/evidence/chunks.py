@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
@@ -237,3 +238,23 @@ def require_same_kind(first: Chunk[Any], other: Chunk[Any]) -> None:
         raise InputError(
             "some reports have weights or clusters and some have not.", remedy="Give them for all or for none."
         )
+
+
+def weight_of(chunk: Chunk[Any], exponent: int) -> tuple[FloatArray]:
+    """Σ of the sampling weights of a block, in units of 2^exponent."""
+    assert chunk.weights is not None
+    shares = np.ldexp(chunk.weights, -exponent)
+    return (np.asarray((shares if chunk.multiplicity is None else shares * chunk.multiplicity).sum()),)
+
+
+def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:
+    """Sampling weights of every chunk times a power of two that leaves the largest of all between ½ and 1.
+
+    Only proportions matter, and sums of weights near the ends of what numbers can hold would not be numbers.
+
+    >>> in_proportion([np.array([3e307, 1.5e308]), None])[0].round(3)
+    array([0.167, 0.834])
+    """
+    largest = max((float(part.max()) for part in weights if part is not None), default=1.0)
+    exponent = math.frexp(largest)[1]
+    return [None if part is None else np.ldexp(part, -exponent) for part in weights]

@@ -38,6 +38,7 @@ from askance.evidence.chunks import (
     read_weights,
     require_same_kind,
     thin,
+    weight_of,
 )
 from askance.evidence.replication import Replication
 from askance.evidence.strata import Strata
@@ -129,7 +130,7 @@ class Responses(Generic[C]):
         if not weights:
             return 0, 0.0
         exponent = math.frexp(max(float(part.max(initial=0.0)) for part in weights))[1]
-        return exponent, float(self.total(partial(_weight, exponent=exponent))[0])
+        return exponent, float(self.total(partial(weight_of, exponent=exponent))[0])
 
     @property
     def sums(self) -> IntArray:
@@ -396,26 +397,6 @@ def joined_arms(parts: Sequence[Responses[C]]) -> Responses[C]:
             named = (replace(chunk, arm=names[chunk.channel.fingerprint]) for chunk in part.chunks)
             whole = whole._with((*whole.chunks, *named), terms)
     return whole
-
-
-def _weight(chunk: Chunk[Any], exponent: int) -> tuple[FloatArray]:
-    """Σ of the sampling weights of a block, in units of 2^exponent."""
-    assert chunk.weights is not None
-    shares = np.ldexp(chunk.weights, -exponent)
-    return (np.asarray((shares if chunk.multiplicity is None else shares * chunk.multiplicity).sum()),)
-
-
-def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:
-    """Sampling weights of every chunk times a power of two that leaves the largest of all between ½ and 1.
-
-    Only proportions matter, and sums of weights near the ends of what numbers can hold would not be numbers.
-
-    >>> in_proportion([np.array([3e307, 1.5e308]), None])[0].round(3)
-    array([0.167, 0.834])
-    """
-    largest = max((float(part.max()) for part in weights if part is not None), default=1.0)
-    exponent = math.frexp(largest)[1]
-    return [None if part is None else np.ldexp(part, -exponent) for part in weights]
 
 
 def _require_fitting(arms: Mapping[Label, object]) -> None:

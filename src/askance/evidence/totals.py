@@ -136,12 +136,12 @@ def trunk(tree: Branches, merge: Callable[[Any, Any], Any]) -> Any:
 class Keyed:
     """A function of blocks: values of rows, f, added up by their keys."""
 
-    f: Callable[[Any], FloatArray]
-    keys: Callable[[Any], Any]
+    f: Callable[..., FloatArray]
+    keys: Callable[..., Any]
 
-    def __call__(self, block: Any) -> KeyedSums:
-        """Of one block."""
-        return keyed_sums(self.keys(block), self.f(block))
+    def __call__(self, *block: Any) -> KeyedSums:
+        """Of one block, and whatever else f and keys are told of it."""
+        return keyed_sums(self.keys(*block), self.f(*block))
 
 
 def keyed_sums(keys: AnyArray, values: FloatArray) -> KeyedSums:

@@ -39,7 +39,7 @@ class Dask(Sender):
         distributed = _imported()
         self._own = client is None or isinstance(client, str)
         if client is None:
-            client = distributed.Client(_local_cluster(distributed))
+            client = distributed.Client(local_cluster())
         elif isinstance(client, str):
             try:
                 client = distributed.Client(client)
@@ -97,18 +97,25 @@ def _imported() -> Any:
     return distributed
 
 
-def _local_cluster(distributed: Any) -> Any:
-    """Processes of one thread each, with an allocator that keeps its memory; both through Dask's configuration."""
+def local_cluster(workers: int | None = None, **options: Any) -> Any:
+    """Processes of one thread each, with an allocator that keeps its memory; both through Dask's configuration.
+
+    Args:
+        workers: how many; default: one for every core.
+        options: of `distributed.LocalCluster`.
+    """
     import dask
 
+    distributed = _imported()
     settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in _ALLOCATOR.items()}
     with dask.config.set(settings):
         return distributed.LocalCluster(
-            n_workers=processors(),
+            n_workers=processors() if workers is None else workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
+            **options,
         )
 
 

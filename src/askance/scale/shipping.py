@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
 from pathlib import Path
@@ -39,7 +41,7 @@ def packed(function: Callable[..., Any]) -> bytes:
             f"{_LARGEST:,}.",
             remedy="It has captured rows: functions hold parameters, and are given the rows where these are.",
         )
-    return own_digest() + sent
+    return own_digest() + _source_digest(function) + sent
 
 
 @lru_cache(maxsize=16)
@@ -50,8 +52,38 @@ def unpacked(sent: bytes) -> Callable[..., Any]:
             "a worker has another askance than the process that sends it work: sums would mean other things.",
             remedy="Install the same version everywhere, and restart the workers.",
         )
-    function: Callable[..., Any] = pickle.loads(sent[_DIGEST:])
+    function: Callable[..., Any] = pickle.loads(sent[2 * _DIGEST :])
+    if sent[_DIGEST : 2 * _DIGEST] != _source_digest(function):
+        raise InputError(
+            f"a worker has another version of {', '.join(sorted(_modules_of(function)))} than the process that sends "
+            "it work.",
+            remedy="Copy the same file to all workers, and restart them.",
+        )
     return function
+
+
+def _modules_of(function: Any) -> set[str]:
+    """Modules, other than those of askance, of a function and of those that it was given."""
+    if isinstance(function, partial):
+        own = (function.func, *function.args, *function.keywords.values())
+        return set().union(*(_modules_of(part) for part in own if callable(part)))
+    name = getattr(function, "__module__", None) or ""
+    return set() if name.partition(".")[0] in ("", "askance") else {name}
+
+
+def _source_digest(function: Any) -> bytes:
+    """Of the files of these modules; what they import is not looked at."""
+    content = hashlib.blake2b(digest_size=_DIGEST)
+    for name in sorted(_modules_of(function)):
+        content.update(_source(name))
+    return content.digest()
+
+
+@lru_cache(maxsize=64)
+def _source(module: str) -> bytes:
+    """The file of a module as it was when it was first asked for; empty where it has none."""
+    path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    return path.read_bytes() if path.suffix == ".py" and path.exists() else b""
 
 
 @lru_cache(maxsize=1)
@@ -63,7 +95,7 @@ def own_digest() -> bytes:
     return content.digest()
 
 
-class Sender:
+class Sender(ABC):
     """What engines share: `fold`, from which totals over what they hold, and `map`, follow.
 
     Attributes:
@@ -96,10 +128,15 @@ class Sender:
         results = self.fold(placed, partial(_in_place, function), _joined)
         return [results[place] for place, _ in placed]
 
-    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+        """What `load` makes of every part (a tuple of arrays), kept for several passes, or loaded for each."""
 
-    def close(self) -> None:
+    @abstractmethod
+    def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
+        """`run` of every part, then `put_together`."""
+
+    def close(self) -> None:  # noqa: B027 (whoever started nothing has nothing to leave)
         """Leave what was started."""
 
     def __enter__(self) -> Self:

@@ -24,6 +24,7 @@ from askance.estimation.results.effects import group_means, is_known, quadratic
 from askance.estimation.results.fit import WaldTest
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.results.results import Result
+from askance.evidence.held import HeldResponses
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates, Softmax
 from askance.tables import Column, Table, Tabulated, error_column, interval_columns
@@ -319,6 +320,13 @@ def _tested(fit: RegressionFit, places: Iterable[int]) -> WaldTest:
 def _evidence(fit: RegressionFit) -> Responses[Any]:
     if fit.evidence is None:
         raise InputError("the fit has no evidence: it was loaded.", remedy="Fit again to the data.")
+    if isinstance(fit.evidence, HeldResponses):
+        raise InputError(
+            "the rows of the fit stay in files, or where an engine holds them; allowed for the agreement of arms: rows "
+            "in memory.",
+            remedy="Put the column of arms into the formula, as in said ~ age + version, and test what it adds by "
+            "fit.wald_test.",
+        )
     return fit.evidence
 
 

@@ -13,7 +13,8 @@ from askance.channels.list_experiment import ListExperiment
 from askance.channels.survey_designs import NO_YES
 from askance.errors import LabelError, NotIdentifiedError
 from askance.estimation.results.means_fit import MeansFit
-from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.chunks import in_proportion
+from askance.evidence.responses import Responses
 from askance.evidence.together import several
 from askance.models.count_means import CountMeans
 from askance.models.hidden import BETWEEN

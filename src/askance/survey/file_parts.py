@@ -20,6 +20,8 @@ from askance.survey.tables import Columns, first_line, unknown_column
 
 # Row groups are read together up to about this many blocks: with ten covariates, 40 megabytes.
 _BLOCKS = 64
+# So many of their rows at a time: with ten covariates ten megabytes, which are put side by side in the cache.
+_ROWS = 16 * BLOCK
 _DIGEST = 16
 
 
@@ -44,18 +46,19 @@ class FilePart:
         starts = np.cumsum([self.block, *map(_count, self.sizes[:-1])])
         return np.concatenate([start + np.arange(n) // BLOCK for start, n in zip(starts, self.sizes, strict=True)])
 
-    def read(self, columns: Sequence[str], rows: int | None = None) -> Columns:
-        """The columns of its rows, or of the first few of them."""
+    def read(self, columns: Sequence[str]) -> Iterator[Columns]:
+        """The columns of its rows, some rows at a time: what is made of them on the way is several times as large."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        groups = range(self.first, self.first + len(self.sizes))
         try:
             with opened(self.place, unpack=False) as file:
-                groups = range(self.first, self.first + (len(self.sizes) if rows is None else 1))
-                table = pq.ParquetFile(file).read_row_groups(groups, columns=list(columns), use_threads=False)
+                source = pq.ParquetFile(file)
+                for batch in source.iter_batches(_ROWS, row_groups=groups, columns=list(columns), use_threads=False):
+                    yield Columns.of(pa.Table.from_batches([batch])).trimmed()
         except pa.ArrowException as error:
             raise FormatError(f"{self.place} cannot be read ({first_line(error)}).", remedy="Get it again.") from None
-        return Columns.of(table if rows is None else table.slice(0, rows)).trimmed()
 
 
 @dataclass(frozen=True)

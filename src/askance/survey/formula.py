@@ -343,7 +343,8 @@ class FormulaDesign:
             bad = np.bincount(x.indices[~np.isfinite(x.data)], minlength=x.shape[1])
         else:
             x = np.ascontiguousarray(x, dtype=np.float64)
-            bad = (~np.isfinite(x)).sum(axis=0)
+            finite = np.isfinite(x)
+            bad = np.zeros(x.shape[1], dtype=np.int64) if finite.all() else (~finite).sum(axis=0)
         if bad.any():
             worst = int(np.argmax(bad > 0))
             raise MissingValueError(

@@ -27,8 +27,8 @@ from askance.survey.formula import FormulaDesign, parse_formula
 from askance.survey.group_agreement import on_groups
 from askance.survey.hidden_terms import HiddenTerm
 from askance.survey.read_outcomes import ReadOutcome, read_outcome
-from askance.survey.said import Said, require_rows
-from askance.survey.survey_rows import SurveyRows
+from askance.survey.said import Said
+from askance.survey.survey_rows import SurveyRows, require_rows
 from askance.survey.tables import Table
 
 _METHODS = ("marginal", "moments")
@@ -82,7 +82,7 @@ def regress_on_hidden(
     design, x = rows.coded
     model = _model(rows, rest, hidden, channel, seen, design.terms)
     drawn.require_offered(model, said.channel)
-    require_rows(model, rows)
+    require_rows(model, len(rows))
     dense = x if isinstance(x, np.ndarray) else x.toarray()
     evidence = said.evidence(rows, np.column_stack([dense, seen.values]))
     design.formula = formula

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._words import words
 from askance.errors import EmptyDataError, InputError, MissingValueError
 from askance.survey.calculations import OF_NUMBERS, Calculation
+from askance.survey.drawn import Drawn
 from askance.survey.file_parts import FilePart
 from askance.survey.formula import FormulaDesign, ParsedFormula
 from askance.survey.tables import Column, Columns, Kind
@@ -35,8 +37,9 @@ class Uses:
     Attributes:
         answer: of the reports.
         columns: of the terms.
-        others: of arms, weights and clusters.
+        others: of arms, weights, clusters and strata.
         arm: of the arms.
+        drawn: of strata, of the clusters in them, and, where it is told, of their number; empty without strata.
         counted: columns whose different numbers are categories.
         remembered: of every calculation with a memory, its columns.
         listed: levels that formulas name.
@@ -47,6 +50,7 @@ class Uses:
     columns: tuple[str, ...]
     others: tuple[str, ...]
     arm: str | None
+    drawn: tuple[str, ...]
     counted: frozenset[str]
     remembered: Mapping[str, tuple[str, ...]]
     listed: Mapping[str, tuple[Any, ...]]
@@ -54,36 +58,47 @@ class Uses:
 
     @classmethod
     def of(
-        cls, parsed: ParsedFormula, others: Sequence[str], arm: str | None, missing: Literal["error", "drop"]
+        cls,
+        parsed: ParsedFormula,
+        others: Sequence[str],
+        arm: str | None,
+        drawn: Drawn,
+        missing: Literal["error", "drop"],
     ) -> Uses:
         """Of a formula."""
+        clusters = (drawn.strata, drawn.cluster, drawn.fpc) if drawn.strata is not None else ()
+        groups = tuple(name for name in clusters if name is not None)
         calculations = parsed.calculations.values()
         counted = {name for c in calculations if _CATEGORIES.search(c.text) for name in c.columns}
         remembered = {c.text: c.columns for c in calculations if _MEMORY.search(c.text)}
         listed = {name: tuple(levels) for c in calculations for name, levels in c.listed.items()}
-        return cls(parsed.answer, parsed.columns, tuple(others), arm, frozenset(counted), remembered, listed, missing)
+        return cls(
+            parsed.answer, parsed.columns, tuple(others), arm, groups, frozenset(counted), remembered, listed, missing
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
         """All columns."""
         return tuple(dict.fromkeys((self.answer, *self.columns, *self.others)))
 
-    def complete(self, part: FilePart, also: Sequence[str] = ()) -> tuple[Columns, AnyArray]:
-        """Rows of a part that miss nothing, and which they are."""
-        table = part.read([*self.names, *(name for name in also if name not in self.names)])
-        gaps = np.zeros(len(table), dtype=bool)
-        for name in self.names:
-            column = table[name]
-            if self.missing == "drop" and name in self.listed:
-                column = column.only(self.listed[name])
-            gaps |= column.missing
-        if self.missing == "error" and gaps.any():
-            raise MissingValueError(
-                f"{part.place}: {gaps.sum()} of {len(table)} rows miss a value.",
-                remedy=words("Fill them in, or leave these rows out with {missing=drop}."),
-            )
-        kept = np.flatnonzero(~gaps)
-        return table if len(kept) == len(table) else table.part(table.names, kept), kept
+    def complete(self, part: FilePart, also: Sequence[str] = ()) -> Iterator[tuple[Columns, AnyArray]]:
+        """Rows of a part that miss nothing, some at a time, and which of the part they are."""
+        start = 0
+        for table in part.read([*self.names, *(name for name in also if name not in self.names)]):
+            gaps = np.zeros(len(table), dtype=bool)
+            for name in self.names:
+                column = table[name]
+                if self.missing == "drop" and name in self.listed:
+                    column = column.only(self.listed[name])
+                gaps |= column.missing
+            if self.missing == "error" and gaps.any():
+                raise MissingValueError(
+                    f"{part.place}: of {len(table)} rows, {gaps.sum()} rows miss a value.",
+                    remedy=words("Fill them in, or leave these rows out with {missing=drop}."),
+                )
+            kept = np.flatnonzero(~gaps)
+            yield table if len(kept) == len(table) else table.part(table.names, kept), start + kept
+            start += len(table)
 
 
 @dataclass
@@ -95,6 +110,7 @@ class Learned:
         kinds: of every column.
         examples: rows that show a column with a value, by both, each with its place among all; the first ones besides.
         answers: pairs of arm and report.
+        clusters: of strata, what their columns hold in some row.
         values: of calculations with a memory, the different values of their columns, (v, q), and how often each came.
         orders: of categories that have an order of their own.
     """
@@ -102,33 +118,53 @@ class Learned:
     rows: tuple[int, int]
     kinds: dict[str, Kind] = field(default_factory=dict)
     examples: dict[tuple[str, Any], tuple[tuple[int, int], tuple[Any, ...]]] = field(default_factory=dict)
-    answers: frozenset[tuple[Any, Any]] = frozenset()
+    answers: frozenset[tuple[Any, ...]] = frozenset()
+    clusters: frozenset[tuple[Any, ...]] = frozenset()
     values: dict[str, tuple[FloatArray, IntArray]] = field(default_factory=dict)
     orders: dict[str, frozenset[tuple[Any, ...] | None]] = field(default_factory=dict)
 
 
 def learned(part: FilePart, uses: Uses) -> Learned:
     """What one part teaches."""
-    table, kept = uses.complete(part)
-    known = Learned((sum(part.sizes), len(kept)))
+    known = reduce(
+        both, (_taught(table, part.block, kept, uses) for table, kept in uses.complete(part)), Learned((0, 0))
+    )
+    known.rows = sum(part.sizes), known.rows[1]
+    return known
+
+
+def _taught(table: Columns, block: int, kept: IntArray, uses: Uses) -> Learned:
+    """What some complete rows teach: those of that part, by its first block, and with these numbers in it."""
+    known = Learned((0, len(kept)))
     if not len(kept):
         return known
     columns = {name: table[name] for name in uses.names}
     known.kinds = {name: column.kind for name, column in columns.items()}
     known.orders = {name: frozenset({column.levels}) for name, column in columns.items()}
-    places: dict[tuple[str, Any], int] = {("", (part.block, i)): i for i in range(min(_SHOWN, len(kept)))}
+    places: dict[tuple[str, Any], int] = {
+        ("", (block, number)): row for row, number in enumerate(kept[:_SHOWN].tolist())
+    }
     for name in uses.columns:
         if columns[name].kind not in ("number", "time", "mixed") or name in uses.counted:
             places |= {(name, value): row for value, row in _firsts(columns[name], name).items()}
-    shown = [columns[name].values.tolist() for name in uses.columns]
-    for key, row in places.items():
-        known.examples[key] = (part.block, int(kept[row])), tuple(values[row] for values in shown)
-    arms = [""] * len(kept) if uses.arm is None else columns[uses.arm].values.tolist()
-    known.answers = frozenset(zip(arms, columns[uses.answer].values.tolist(), strict=True))
+    rows = list(places.values())  # no others become Python's objects, which take four times the memory
+    shown = [columns[name].values[rows].tolist() for name in uses.columns]
+    for key, row, *example in zip(places, kept[rows].tolist(), *shown, strict=True):
+        known.examples[key] = (block, row), tuple(example)
+    if uses.arm is None:
+        known.answers = frozenset(("", value) for value in columns[uses.answer].distinct())
+    else:
+        known.answers = _together(columns[uses.arm], columns[uses.answer])
+    known.clusters = _together(*(columns[name] for name in uses.drawn))
     for text, names in uses.remembered.items():
         stacked = np.column_stack([_numbers(columns[name]) for name in names])
         known.values[text] = _counted(stacked, np.ones(len(stacked), dtype=np.int64), text)
     return known
+
+
+def _together(*columns: Column) -> frozenset[tuple[Any, ...]]:
+    """What columns hold in some row."""
+    return frozenset(zip(*(column.values.tolist() for column in columns), strict=True))
 
 
 def both(one: Learned, other: Learned) -> Learned:
@@ -155,7 +191,8 @@ def both(one: Learned, other: Learned) -> Learned:
         for name in one.orders.keys() | other.orders.keys()
     }
     rows = first[0] + second[0], first[1] + second[1]
-    return Learned(rows, one.kinds | other.kinds, examples, one.answers | other.answers, values, orders)
+    answers, clusters = one.answers | other.answers, one.clusters | other.clusters
+    return Learned(rows, one.kinds | other.kinds, examples, answers, clusters, values, orders)
 
 
 def design_of(parsed: ParsedFormula, known: Learned) -> FormulaDesign:

@@ -24,6 +24,7 @@ from askance.models.softmax import Covariates, Softmax
 from askance.survey.answers_on_the_right import on_answers_on_the_right, refuse_answers_on_the_right
 from askance.survey.arm_agreement import agreement_message
 from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, law_of, one_name, read_arms
+from askance.survey.carried import require_carried
 from askance.survey.codebook import Codebook
 from askance.survey.direct_lists import combined_fit, read_pairs
 from askance.survey.drawn import Drawn
@@ -33,8 +34,8 @@ from askance.survey.hidden_predictor import regress_on_hidden
 from askance.survey.hidden_terms import take_hidden
 from askance.survey.list_checks import list_checks
 from askance.survey.list_counts import refuse_counts
-from askance.survey.said import Said, require_rows
-from askance.survey.survey_rows import SurveyRows
+from askance.survey.said import Said
+from askance.survey.survey_rows import SurveyRows, require_rows
 from askance.survey.tables import Table, are_files
 
 #: The methods that regressions offer.
@@ -142,12 +143,15 @@ def regress(
     True
     """
     arm, sampled = one_name(arm, treated), Drawn(cluster=cluster, weights=weights).over(drawn or Drawn())
+    rest, hidden = take_hidden(formula)
+    in_files = engine is not None or are_files(data)
+    if in_files:
+        require_carried(data, channel, hidden, sampled)
     if isinstance(channel, Codebook):
         data, sampled = channel.table(data), sampled.over(channel.drawn)
         channel, question = channel.asked(formula)
         arm = question.arm if arm is None else arm
         positive = question.positive if positive is None else positive
-    rest, hidden = take_hidden(formula)
     if hidden:
         asked = {"arm": arm, "method": method, "positive": positive, "missing": missing}
         return regress_on_hidden(formula, rest, hidden, data, channel, sampled, **asked, outcome=outcome, **options)
@@ -159,7 +163,7 @@ def regress(
     arms = arms_of(channel, arm)
     ways: Any = channel if arms is None else arms
     _check_choices(ways, method, hidden=isinstance(channel, ArmedDesign))
-    if engine is not None or are_files(data):
+    if in_files:
         from askance.scale.here import Here
         from askance.survey.regress_files import regress_files
 
@@ -177,7 +181,7 @@ def regress(
             f"the formula makes {shown(list(design.terms))}, without the intercept that shares of nuisances are.",
             remedy="Leave out 0 + or - 1.",
         )
-    require_rows(model, rows)
+    require_rows(model, len(rows))
     fit, blame = _estimate(model, said.evidence(rows, x), x, method, options)
     more = [
         blame,

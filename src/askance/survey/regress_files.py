@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -14,30 +14,34 @@ from askance._arrays import AnyArray, IntArray
 from askance._checks import one_of
 from askance._words import words
 from askance.categories import Label
-from askance.channels.armed_design import ArmedDesign
 from askance.channels.finite import FiniteChannel
-from askance.errors import InputError, NotIdentifiedError
+from askance.errors import InputError
 from askance.estimation.entry import solve
 from askance.estimation.outcome import tell
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.chunks import Chunk, collapsed, read_weights
 from askance.evidence.held import HeldPart, HeldResponses
 from askance.evidence.protocols import Engine
+from askance.evidence.strata import Strata
 from askance.formats.places import Places, RowGroups, listed_places
 from askance.models.softmax import Softmax
 from askance.survey.answers import read_reports
 from askance.survey.arms import read_armed_reports, read_arms
 from askance.survey.drawn import Drawn
+from askance.survey.drawn_columns import on_drawn, read_strata
 from askance.survey.file_parts import FilePart, first_of, parts_of, require_columns
-from askance.survey.formula import FormulaDesign, parse_formula
+from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
 from askance.survey.learned_rows import Learned, Uses, both, design_of, learned, shown_column
 from askance.survey.saved_design import design_from_json
-from askance.survey.tables import Column, Columns, are_files
+from askance.survey.survey_rows import SurveyRows, on_dropped, other_columns, require_rows
+from askance.survey.tables import Column, Columns
 
 #: Nothing is said of how respondents were drawn.
 EVERYBODY = Drawn()
 # Rows that tell which columns hold texts, before the formula is read.
 _HEAD = 100
+# More clusters in strata than this are not sent with every part.
+_MOST_CLUSTERS = 50_000
 # Rows of a piece that are looked at first.
 _LOOKED_AT = 64
 # Passes before those over rows in blocks: which files there are, their columns, and what a formula learns.
@@ -55,6 +59,7 @@ class Reading:
         arms: places of arms by the value of their column; empty where there is one way of asking.
         weights: name of a column.
         cluster: name of a column.
+        clusters: numbers of clusters by stratum and name, where they were drawn from strata.
         labels: name of a column of groups that shares are asked of.
     """
 
@@ -64,30 +69,43 @@ class Reading:
     arms: Mapping[Any, int]
     weights: str | None
     cluster: str | None
+    clusters: Mapping[tuple[Any, Any], int] = field(default_factory=dict)
     labels: str | None = None
 
     def __call__(self, part: FilePart) -> tuple[Any, ...]:
         """A `HeldPart`."""
         also = () if self.labels is None else (self.labels,)
-        table, kept = self.uses.complete(part, also)
-        x = _design(self.design).matrix(table) if len(kept) else np.zeros((0, len(_design(self.design).terms)))
-        x = x if isinstance(x, np.ndarray) else x.toarray()
-        arm = np.zeros(len(kept), dtype=np.int64)
+        read = [(kept, *self._rows(table)) for table, kept in self.uses.complete(part, also)]
+        whole: list[Any] = [None if own[0] is None else np.concatenate(own) for own in zip(*read, strict=True)]
+        kept, arm, x, codes, weights, clusters, labels = whole
+        chunk: Chunk[Any] = Chunk(x, codes, None, weights, clusters, labels=labels)
+        return tuple(_in_blocks(chunk, part.blocks()[kept], arm))
+
+    def _rows(self, table: Columns) -> tuple[AnyArray | None, ...]:
+        """Of complete rows: arms, covariates (n, p), codes of reports, weights, clusters and labels."""
+        x = _design(self.design).matrix(table) if len(table) else np.zeros((0, len(_design(self.design).terms)))
+        arm = np.zeros(len(table), dtype=np.int64)
         if self.uses.arm is not None:
             arm = _mapped(table[self.uses.arm].values, self.arms)
-        codes = np.zeros(len(kept), dtype=np.int64)
+        codes = np.zeros(len(table), dtype=np.int64)
         for place in np.unique(arm).tolist():
             own = {value: code for (of, value), code in self.codes.items() if of == place}
             codes[arm == place] = _mapped(table[self.uses.answer].values[arm == place], own)
-        weights = None if self.weights is None else read_weights(table[self.weights].values, len(kept))
+        weights = None if self.weights is None else read_weights(table[self.weights].values, len(table))
         clusters, labels = (None if n is None else _plain(table[n]) for n in (self.cluster, self.labels))
-        rows = HeldPart(np.zeros((0, 4), dtype=np.int64), x, codes, None, weights, clusters, labels)
-        return tuple(_in_blocks(rows, part.blocks()[kept], arm))
+        if self.clusters:
+            pairs = zip(*(table[name].values.tolist() for name in self.uses.drawn[:2]), strict=True)
+            clusters = np.fromiter(map(self.clusters.__getitem__, pairs), dtype=np.int64, count=len(table))
+        return arm, x if isinstance(x, np.ndarray) else x.toarray(), codes, weights, clusters, labels
+
+    def empty(self, design: FormulaDesign) -> Chunk[Any]:
+        """No rows, of the kind that parts have."""
+        weights, clusters = (None if name is None else np.zeros(0) for name in (self.weights, self.cluster))
+        return Chunk(np.zeros((0, len(design.terms))), np.zeros(0, dtype=np.int64), None, weights, clusters)
 
 
-def _in_blocks(rows: HeldPart, block: IntArray, arm: IntArray) -> HeldPart:
+def _in_blocks(chunk: Chunk[Any], block: IntArray, arm: IntArray) -> HeldPart:
     """Rows by block and arm, equal ones of a piece folded into one where it pays."""
-    chunk: Chunk[Any] = Chunk(rows.x, rows.codes, None, rows.weights, rows.clusters, labels=rows.labels)
     keys = np.column_stack([block, arm])
     if arm.any():  # rows of one arm are in the order of their blocks already
         order = np.lexsort((arm, block))
@@ -121,10 +139,10 @@ def _design(text: str) -> FormulaDesign:
 
 def _mapped(values: AnyArray, codes: Mapping[Any, int]) -> IntArray:
     """The code of every value, shape (n,)."""
-    if values.dtype == object:
-        return np.fromiter(map(codes.__getitem__, values.tolist()), dtype=np.int64, count=len(values))
-    different, place = np.unique(values, return_inverse=True)
-    return np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place.reshape(-1)]
+    import pandas as pd
+
+    place, different = pd.factorize(values)
+    return np.asarray(np.array([codes[value] for value in different.tolist()], dtype=np.int64)[place])
 
 
 def _plain(column: Column) -> AnyArray:
@@ -152,47 +170,36 @@ def regress_files(
     every sum over rows is a pass. The result does not depend on the order of files, nor on the engine.
     """
     one_of(missing, ("error", "drop"), "missing", "The default is error.")
-    _require_offered(data, arms, drawn)
-    weights, cluster = drawn.weights, drawn.cluster
-    others = [name for name in (arm, cluster, weights) if name is not None]
     files = [place for place in listed_places(data) if not isinstance(place, RowGroups)]
     parts, names = parts_of(files, engine)
     if not parts:
         raise InputError("the files have no rows.", remedy="Give files that hold some.")
-    require_columns(others, names)
     _, head = engine.fold(parts[:1], partial(_head, names=names), first_of)
     table = Columns(names, len(next(iter(head.values()))), head.__getitem__)
+    others = other_columns(table, drawn, arm=arm)
+    require_columns(others, names)
     parsed = parse_formula(formula, table, leave_out=others)
-    uses = Uses.of(parsed, others, arm, missing)
+    uses = Uses.of(parsed, others, arm, drawn, missing)
     known: Learned = engine.fold(parts, partial(learned, uses=uses), both)
     design = design_of(parsed, known)
     several: dict[Label, FiniteChannel] = {"": arms} if isinstance(arms, FiniteChannel) else dict(arms)
     places, codes, readings = _read(known, uses, several, arms, positive)
     model = Softmax(next(iter(several.values())).outputs, design.terms)
-    if model.dimension > known.rows[1]:
-        raise NotIdentifiedError(
-            f"{model.dimension} parameters cannot be estimated from {known.rows[1]} rows.", remedy="Leave out terms."
-        )
-    reading = Reading(uses, json.dumps(design.to_json()), codes, places, weights, cluster)
-    none = np.zeros(0)
-    head_chunk: Chunk[Any] = Chunk(
-        np.zeros((0, len(design.terms))),
-        np.zeros(0, dtype=np.int64),
-        None,
-        None if weights is None else none,
-        None if cluster is None else none,
-    )
+    drawn.require_offered(model, arms)
+    require_rows(model, known.rows[1])
+    clusters, strata = _clusters(parsed, known, uses, drawn)
+    reading = Reading(uses, json.dumps(design.to_json()), codes, places, drawn.weights, drawn.cluster, clusters)
     evidence = HeldResponses(
-        several if arm is not None else several[""], engine.hold(parts, reading), head_chunk, design.terms
+        several if arm is not None else several[""], engine.hold(parts, reading), reading.empty(design), design.terms
     )
+    evidence.strata = strata
     evidence.reading = partial(_labelled, names=names, engine=engine, parts=parts, reading=reading)
     fit, notices = solve(model, evidence, method, **options)
     tell(notices)
     messages = (
-        _on_dropped(known.rows),
+        on_dropped(*known.rows),
         *readings,
-        "" if weights is None else f"weighted by {weights}",
-        "" if cluster is None else f"standard errors allow for clusters ({cluster})",
+        *(_on_clusters(drawn) if strata is None else on_drawn(drawn, fit, evidence)),
         *fit.diagnostics.messages,
         f"the rows of {len({part.place for part in parts})} files were read in {evidence.passes[0] + _BEFORE} passes",
     )
@@ -200,24 +207,32 @@ def regress_files(
     return replace(fit, diagnostics=diagnostics, design=design)  # type: ignore[no-any-return]
 
 
-def _require_offered(data: object, arms: object, drawn: Drawn) -> None:
-    """Refuse what needs rows in memory."""
-    if not are_files(data):
+def _clusters(
+    parsed: ParsedFormula, known: Learned, uses: Uses, drawn: Drawn
+) -> tuple[dict[tuple[Any, Any], int], Strata | None]:
+    """Numbers of clusters by stratum and name, and the strata, from one row for each."""
+    if drawn.strata is None:
+        return {}, None
+    rows = sorted(known.clusters, key=repr)
+    if len(rows) > _MOST_CLUSTERS:
         raise InputError(
-            words("{engine} is given with a table in memory; allowed: with names of Parquet files."),
-            remedy=words("Leave {engine} out, or write the table to Parquet files."),
+            words(
+                "{cluster} has {0} values in strata; allowed in files: {1}.", f"{len(rows):,}", f"{_MOST_CLUSTERS:,}"
+            ),
+            remedy=words("Leave {strata} out: errors are then a little too large."),
         )
-    designs = list(arms.values()) if isinstance(arms, Mapping) else [arms]
-    if not all(isinstance(design, FiniteChannel) for design in designs) or isinstance(arms, ArmedDesign):
-        raise InputError(
-            "rows that stay in files are offered for designs of one channel, or of one for every arm.",
-            remedy="Read a table into memory: read_table(path).",
-        )
-    if replace(drawn, weights=None, cluster=None) != EVERYBODY:
-        raise InputError(
-            words("rows that stay in files have {weights} and {cluster}; strata and replicate weights need a table."),
-            remedy="Read a table into memory: read_table(path).",
-        )
+    columns = {
+        name: shown_column(name, known.kinds[name], list(values))
+        for name, values in zip(uses.drawn, zip(*rows, strict=True), strict=True)
+    }
+    table = Columns(list(columns), len(rows), columns.__getitem__)
+    codes, strata = read_strata(SurveyRows(parsed, table, table, None, drawn), drawn.strata)
+    return {row[:2]: code for row, code in zip(rows, codes.tolist(), strict=True)}, strata
+
+
+def _on_clusters(drawn: Drawn) -> list[str]:
+    weighted = [] if drawn.weights is None else [f"weighted by {drawn.weights}"]
+    return weighted if drawn.cluster is None else [*weighted, f"standard errors allow for clusters ({drawn.cluster})"]
 
 
 def _labelled(column: str, names: Sequence[str], engine: Engine, parts: Sequence[FilePart], reading: Reading) -> Any:
@@ -227,12 +242,8 @@ def _labelled(column: str, names: Sequence[str], engine: Engine, parts: Sequence
 
 def _head(part: FilePart, names: Sequence[str]) -> tuple[int, dict[str, Column]]:
     """The first rows of a part."""
-    table = part.read(names, _HEAD)
-    return part.block, {name: table[name] for name in names}
-
-
-def _on_dropped(rows: tuple[int, int]) -> str:
-    return "" if rows[0] == rows[1] else f"{rows[0] - rows[1]} of {rows[0]} rows dropped for missing values"
+    table = next(part.read(names))
+    return part.block, {name: table[name].take(np.arange(min(_HEAD, len(table)))) for name in names}
 
 
 def _read(

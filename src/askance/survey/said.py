@@ -10,7 +10,6 @@ import numpy as np
 
 from askance._arrays import AnyArray
 from askance.channels.finite import FiniteChannel
-from askance.errors import NotIdentifiedError
 from askance.evidence.responses import Responses
 from askance.models.softmax import Covariates
 from askance.survey.answers import read_reports
@@ -83,11 +82,3 @@ class Said:
         ]
         diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
         return replace(fit, diagnostics=diagnostics, design=rows.coded[0])
-
-
-def require_rows(model: Any, rows: SurveyRows) -> None:
-    """Refuse more parameters than rows."""
-    if model.dimension > len(rows):
-        raise NotIdentifiedError(
-            f"{model.dimension} parameters cannot be estimated from {len(rows)} rows.", remedy="Leave out terms."
-        )

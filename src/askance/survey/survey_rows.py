@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -61,10 +61,7 @@ class SurveyRows:
         one_of(missing, ("error", "drop"), "missing", "The default is error.")
         written = Columns.of(data)
         table = written.trimmed()
-        columns = drawn.columns(table.names) | columns
-        _check_names(**columns)
-        others = [name for name in columns.values() if name is not None]
-        _check_weights(drawn.weights, table)
+        others = other_columns(table, drawn, **columns)
         parsed = parse_formula(formula, table, leave_out=others)
         if missing == "drop":
             table = parsed.without_unlisted(table)
@@ -123,8 +120,7 @@ class SurveyRows:
     @property
     def on_dropped(self) -> str:
         """How many rows were left out; empty where none was."""
-        total = len(self.table)
-        return "" if self.mask is None else f"{total - len(self)} of {total} rows dropped for missing values"
+        return on_dropped(len(self.table), len(self))
 
     @property
     def on_blanks(self) -> list[str]:
@@ -136,6 +132,33 @@ class SurveyRows:
                 if count := sum(before != after for before, after in pairs):
                     told.append(f"column {name!r}: blanks around the values of {count} rows are left out")
         return told
+
+
+def other_columns(table: Columns, drawn: Drawn, **columns: str | None) -> list[str]:
+    """Columns beside those of a formula, of those of a table; refuses what is no name, and weights that are not there.
+
+    Args:
+        table: the columns there are.
+        drawn: how respondents were drawn.
+        columns: names of more columns, by what they are for; None: there is none.
+    """
+    columns = drawn.columns(table.names) | columns
+    _check_names(**columns)
+    _check_weights(drawn.weights, table)
+    return [name for name in columns.values() if name is not None]
+
+
+def on_dropped(total: int, kept: int) -> str:
+    """How many rows were left out; empty where none was."""
+    return "" if kept == total else f"{total - kept} of {total} rows dropped for missing values"
+
+
+def require_rows(model: Any, rows: int) -> None:
+    """Refuse more parameters than rows."""
+    if model.dimension > rows:
+        raise NotIdentifiedError(
+            f"{model.dimension} parameters cannot be estimated from {rows} rows.", remedy="Leave out terms."
+        )
 
 
 def _check_names(**columns: object) -> None:

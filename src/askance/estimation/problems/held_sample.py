@@ -15,7 +15,6 @@ from askance.errors import InputError, MissingValueError
 from askance.estimation.problems.sample import MOST_GROUPS, BlockCodes, Piece, Sample, column_of, label_of
 from askance.evidence.chunks import Chunk
 from askance.evidence.held import HeldResponses
-from askance.evidence.totals import Keyed, add, merge_keyed
 from askance.models.softmax import Softmax
 
 
@@ -52,18 +51,9 @@ class HeldSample(Sample):
         assert self.evidence is not None
         return self.evidence
 
-    def total(
-        self,
-        f: Callable[[Piece, slice], Any],
-        merge: Callable[[Any, Any], Any] = add,
-        by: Callable[[Piece, slice], AnyArray] | None = None,
-    ) -> Any:
-        """Σ of f over all blocks, one pass over the rows."""
-        names = None if by is None else self._clusters
-        own = _OnPiece(f, self._rows.weighing[0], names)
-        if by is None:
-            return self._rows.total(own, merge)
-        return self._rows.total(Keyed(own, replace(own, f=by)), merge_keyed)
+    def _sum(self, f: Callable[[Piece, slice], Any], merge: Callable[[Any, Any], Any], by_cluster: bool = False) -> Any:
+        """One pass over the rows; the labels of all clusters are looked for where they are needed, in another."""
+        return self._rows.total(_OnPiece(f, self._rows.weighing[0], self._clusters if by_cluster else None), merge)
 
     @cached_property
     def _clusters(self) -> AnyArray:

@@ -13,7 +13,8 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import is_missing, shape, shorten, shown
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.estimation.problems.basis import Basis
-from askance.evidence.responses import Responses, in_proportion
+from askance.evidence.chunks import in_proportion
+from askance.evidence.responses import Responses
 from askance.evidence.strata import Strata
 from askance.evidence.totals import Keyed, add, blocks_of, merge_keyed, total
 from askance.models.count_means import CountMeans
@@ -122,8 +123,10 @@ class Sample:
         by: Callable[[Piece, slice], AnyArray] | None = None,
     ) -> Any:
         """Σ of f over all blocks and their places, each of its arrays by itself; `merge` and `by` as in `Responses`."""
-        if by is not None:
-            return total(self.blocks(), Keyed(partial(_apart, f), partial(_apart, by)), merge_keyed)
+        return self._sum(f, merge) if by is None else self._sum(Keyed(f, by), merge_keyed, by_cluster=True)
+
+    def _sum(self, f: Callable[[Piece, slice], Any], merge: Callable[[Any, Any], Any], by_cluster: bool = False) -> Any:
+        """The loop over blocks; what is keyed asks for clusters."""
         return total(self.blocks(), partial(_apart, f), merge)
 
     @property
