@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn
@@ -24,6 +25,9 @@ from askance.models.laws import over_columns
 
 # Scores below this are what is left of terms that cancel.
 _ROUNDING = 1e-14
+# Tables of complete scores are made where they have at most so many numbers: in larger ones memory costs more time than
+# passes through Python do.
+_TABLE = 5_000
 # An effect in log-odds, in logarithms of a mean, or in standard deviations, that leads to other maxima.
 _STRONG = 2.0
 
@@ -98,8 +102,22 @@ class HiddenPass:
             scored.append(_Scored(block, inside, table, score.mean, score.z))
         return scored
 
+    @cached_property
+    def _table(self) -> FloatArray | None:
+        """The complete scores of all combinations, shape (n, H, d); None where they are too many."""
+        shape = (*self._log_p.shape, self.model.dimension)
+        if math.prod(shape) > _TABLE:
+            return None
+        table = np.zeros(shape)
+        for part in self._scored:
+            away = part.table.T - part.inside[:, None] * part.mean[..., None, :]
+            table[..., part.block] += (away[..., None] * part.z[..., None, None, :]).reshape(*shape[:-1], -1)
+        return table
+
     def scores(self, weights: FloatArray) -> FloatArray:
         """Σ_h w_h times the complete score of h, shape (n, d), for w of shape (n, H)."""
+        if self._table is not None:
+            return np.asarray((weights[..., None, :] @ self._table)[..., 0, :])
         result = np.zeros((*weights.shape[:-1], self.model.dimension))
         for part in self._scored:
             away = weights @ part.table.T - (weights @ part.inside)[..., None] * part.mean
@@ -108,6 +126,9 @@ class HiddenPass:
 
     def squares(self, weights: FloatArray) -> FloatArray:
         """Σ of w_h times the outer square of the complete score of h, over rows and combinations, shape (d, d)."""
+        if self._table is not None:
+            rows = self._table.reshape(*weights.shape[:-2], -1, self.model.dimension)
+            return np.asarray(_turned(rows) @ (weights.reshape(*weights.shape[:-2], -1, 1) * rows))
         result = np.zeros((*weights.shape[:-2], self.model.dimension, self.model.dimension))
         for place, one in enumerate(self._scored):
             for other in self._scored[place:]:
