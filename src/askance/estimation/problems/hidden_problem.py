@@ -146,6 +146,16 @@ class HiddenPass:
             result[..., block, block] += law.information(weights[..., members].sum(axis=-1), expected)
         return result
 
+    def report_information(self, S: FloatArray, weights: FloatArray) -> FloatArray:
+        """Σ w Σ_o q(o|x)⁻¹ ∇q ∇qᵀ over rows, with q(o|x) = Σ_h S(o|h) p_θ(h|x): of reports, not of outcomes, (d, d)."""
+        result = np.zeros((self.model.dimension,) * 2)
+        for row in S[S.any(axis=1)]:  # what nobody ever says adds nothing
+            joint = self.probabilities * row
+            q = joint.sum(axis=1)
+            own = self.scores(joint)
+            result += own.T @ ((weights / np.maximum(q, np.finfo(np.float64).tiny))[:, None] * own)
+        return result
+
 
 def _turned(matrices: FloatArray) -> FloatArray:
     return np.swapaxes(matrices, -1, -2)
@@ -190,13 +200,7 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
         told = ones[:, None] * r
         return *sums, at.complete_information(told) + _turned(score) @ (ones[:, None] * score) - at.squares(told)
     assert curvature == EXPECTED
-    curved = np.zeros((model.dimension,) * 2)
-    for row in block.S[block.S.any(axis=1)]:  # what nobody ever says adds nothing
-        joint = at.probabilities * row
-        q = joint.sum(axis=1)
-        own = at.scores(joint)
-        curved += own.T @ ((ones / np.maximum(q, np.finfo(np.float64).tiny))[:, None] * own)
-    return *sums, curved
+    return *sums, at.report_information(block.S, ones)
 
 
 class HiddenLikelihood(ConditionalLikelihood):
