@@ -93,7 +93,7 @@ def test_power_takes_the_error_where_the_null_holds_and_arms_are_compared() -> N
     row = plan_survey(YES_NO, design, QUARTER, target=Share("yes"), null=0.1, power=0.8).designs[0]
     at_null = plan_survey(YES_NO, design, [float(np.log(1 / 9))], target=Share("yes"), n=row.n).designs[0]
     assert row.null_error == pytest.approx(at_null.standard_error, rel=1e-9)
-    assert 0.8 <= row.power < 0.801
+    assert row.power == pytest.approx(0.8, abs=0.001)
     against = OtherArm(0.25, design)
     both = plan_survey(YES_NO, Warner("3/4"), QUARTER, target=Share("yes"), against=against, n=1000).designs[0]
     warner = plan_survey(YES_NO, Warner("3/4"), QUARTER, target=Share("yes"), n=1000).designs[0]

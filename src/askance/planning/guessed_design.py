@@ -175,7 +175,7 @@ def _effects(factor: Factor, law: FloatArray) -> FloatArray:
             f"the guessed shares of {factor.name} are of no binomial distribution, which the design assumes.",
             remedy="Guess one share, that of each item, or plan with the multinomial law.",
         )
-    return effects[:-1]
+    return np.asarray(effects[:-1], dtype=np.float64)
 
 
 def _summed_to_one(shares: FloatArray, name: str) -> FloatArray:

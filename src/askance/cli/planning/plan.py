@@ -35,8 +35,15 @@ _EFFECTS = Read(
     "NAME=NUMBER,…",
     "Write age=0.02,female=-0.5.",
 )
+
+
+def _read_guess(text: str) -> tuple[str, list[str]]:
+    name, shares = read_pair(text)
+    return name, shares.split(",")
+
+
 _GUESS = Read(
-    lambda text: (lambda name, shares: (name, shares.split(",")))(*read_pair(text)),
+    _read_guess,
     "NAME=SHARE, or NAME=SHARE,SHARE,…",
     "Write honest=0.8, or items=0.4.",
 )
