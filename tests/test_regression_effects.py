@@ -169,6 +169,7 @@ def test_an_unnamed_intercept_is_found_by_its_values() -> None:
     assert fit.marginal_effects().kinds == ("slope",) * 3
 
 
+@pytest.mark.filterwarnings("ignore::askance.errors.RepairWarning")
 def test_a_group_of_one_is_told(fit: RegressionFit) -> None:
     """Its share may follow from a single report; of respondents that are given it follows from none."""
     design = ForcedResponse("2/3", "1/6")
