@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
 
 from askance.scale.shipping import Sender
 
+#: What intervals promise.
+COVERAGE = 0.95
+# Last digits of a limit times a number of surveys.
+_LAST = 1e-6
+
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number and the range the issue asks for."""
+    """One measured number and the range that is asked for.
+
+    Attributes:
+        check: which check it is of.
+        case: what was measured.
+        value: the number.
+        low, high: the range.
+        note: what else is worth knowing.
+        surveys: of how many surveys it is the share whose 95 % intervals hold the truth; None: it is another number.
+    """
 
     check: str
     case: str
@@ -21,10 +36,21 @@ class Figure:
     low: float
     high: float
     note: str = ""
+    surveys: int | None = None
 
     @property
     def met(self) -> bool:
         return self.low <= self.value <= self.high
+
+    @property
+    def false_alarm(self) -> float | None:
+        """The probability to leave the range by chance, were the true rate 95 %: binomial, both sides."""
+        if self.surveys is None:
+            return None
+        from scipy.stats import binom
+
+        fewest, most = ceil(self.low * self.surveys - _LAST), floor(self.high * self.surveys + _LAST)
+        return float(binom.cdf(fewest - 1, self.surveys, COVERAGE) + binom.sf(most, self.surveys, COVERAGE))
 
 
 #: Called with a generator and the number of simulations.

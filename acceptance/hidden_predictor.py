@@ -73,4 +73,4 @@ def coverage(rng: np.random.Generator, simulations: int, engine: Sender) -> Iter
     surveys = min(simulations, _MOST_SURVEYS)
     for case in _CASES:
         share = float(simulated(engine, partial(survey, case), surveys, rng)["covered"].mean())
-        yield Figure(NAME, case, share, LOW, HIGH, f"{surveys:,} surveys of {_PEOPLE:,}")
+        yield Figure(NAME, case, share, LOW, HIGH, f"{surveys:,} surveys of {_PEOPLE:,}", surveys)

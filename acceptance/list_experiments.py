@@ -65,7 +65,7 @@ def lists(rng: np.random.Generator, simulations: int, engine: Sender) -> Iterato
     """95 % intervals cover 93.5 to 96.5 %: share and effects, three items, 3,000 respondents, 2,000 surveys at most."""
     surveys = min(simulations, 2_000)
     for figure, holds in simulated(engine, survey, surveys, rng).items():
-        yield Figure("lists", figure, float(holds.mean()), 0.935, 0.965, f"{surveys} surveys")
+        yield Figure("lists", figure, float(holds.mean()), 0.935, 0.965, f"{surveys} surveys", len(holds))
 
 
 #: Lists with more to them: the design, respondents, and the shares of yes of what else is hidden.
@@ -115,4 +115,4 @@ def list_variants(rng: np.random.Generator, simulations: int, engine: Sender) ->
         found = simulated(engine, partial(survey_variant, name), surveys, own)
         note = f"{surveys} surveys, repaired {found.pop('repaired').mean():.1%}"
         for figure, holds in found.items():
-            yield Figure("list-variants", f"{name}, {figure}", float(holds.mean()), 0.935, 0.965, note)
+            yield Figure("list-variants", f"{name}, {figure}", float(holds.mean()), 0.935, 0.965, note, len(holds))

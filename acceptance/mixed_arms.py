@@ -53,4 +53,6 @@ def mixed_arms(rng: np.random.Generator, simulations: int, engine: Sender) -> It
         found = simulated(engine, partial(survey, method), simulations, rng)
         note = f"repaired {found.pop('repaired').mean():.1%}"
         for name, holds in found.items():
-            yield Figure("mixed-arms", f"{method}, covered, {name}", float(holds.mean()), 0.935, 0.965, note)
+            yield Figure(
+                "mixed-arms", f"{method}, covered, {name}", float(holds.mean()), 0.935, 0.965, note, len(holds)
+            )

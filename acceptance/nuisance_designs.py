@@ -101,7 +101,9 @@ def nuisance_designs(rng: np.random.Generator, simulations: int, engine: Sender)
             low, high = (0.935, 0.965) if where == "inside" else (0.94, 1.0)
             note = f"repaired {found.pop('repaired').mean():.1%}"
             for figure, holds in found.items():
-                yield Figure("nuisance-designs", f"{name}, {where}, {figure}", float(holds.mean()), low, high, note)
+                yield Figure(
+                    "nuisance-designs", f"{name}, {where}, {figure}", float(holds.mean()), low, high, note, len(holds)
+                )
 
 
 #: Designs whose nuisance is on its boundary, with weights, and with twelve clusters of a hundred people.
@@ -147,7 +149,7 @@ def nuisances_at_end(rng: np.random.Generator, simulations: int, engine: Sender)
     """Shares where a nuisance is on its boundary, with weights or 12 clusters: covered by 94 % of intervals at least.
 
     By 92.5 % with clusters, as other intervals of few clusters. With 2,000 surveys a figure whose true rate is 95 %
-    falls below 94 % with probability 2 %, below 92.5 % with 4·10⁻⁷; those of the nuisance are covered more often.
+    falls below 94 % with probability 2 %, below 92.5 % with 7·10⁻⁷; those of the nuisance are covered more often.
     """
     pairs = [(name, kind) for name in AT_END for kind in ("weights", "12 clusters")]
     for (name, kind), own in zip(pairs, rng.spawn(len(pairs)), strict=True):
@@ -155,4 +157,6 @@ def nuisances_at_end(rng: np.random.Generator, simulations: int, engine: Sender)
         low = 0.94 if kind == "weights" else 0.925
         note = f"repaired {found.pop('repaired').mean():.1%}"
         for figure, holds in found.items():
-            yield Figure("nuisances-at-end", f"{name}, {kind}, {figure}", float(holds.mean()), low, 1.0, note)
+            yield Figure(
+                "nuisances-at-end", f"{name}, {kind}, {figure}", float(holds.mean()), low, 1.0, note, len(holds)
+            )

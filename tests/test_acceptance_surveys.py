@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import acceptance.few_clusters
 import acceptance.mixed_arms  # noqa: F401 - importing enters their checks
 import numpy as np
@@ -37,3 +39,11 @@ def test_every_survey_has_a_seed_of_its_own() -> None:
     assert len(set(shares)) == 50
     np.testing.assert_array_equal(simulated(Here(), drawn, 11, np.random.default_rng(3))["share"], shares[:11])
     assert len(first["more"]) == (first["share"] >= 0.5).sum()
+
+
+def test_a_share_of_intervals_states_its_false_alarm_rate() -> None:
+    """By enumeration: both tails of a binomial law, limits included in the range."""
+    figure = Figure("check", "case", 0.95, 0.9, 0.95, surveys=20)
+    inside = sum(comb(20, k) * 0.95**k * 0.05 ** (20 - k) for k in (18, 19))
+    assert figure.false_alarm == pytest.approx(1 - inside, rel=1e-12)
+    assert Figure("check", "case", 1.0, 0.9, 1.1).false_alarm is None

@@ -72,11 +72,3 @@ def test_counts_that_do_not_go_with_the_list_are_told(table: Path) -> None:
 )
 def test_names_of_r_are_answered_with_ours(table: Path, kind: str, name: str) -> None:
     assert_one_line(call("fit", str(table), "--formula", "n ~ 1", "--design", kind), (f"{kind} is {name} here",))
-
-
-@pytest.mark.parametrize(
-    ("design", "told"), [("list-experiment:items=3", "2 v + π"), ("cheating-detection", "Simulate")]
-)
-def test_designs_with_groups_are_not_planned(design: str, told: str) -> None:
-    words = ("plan", "survey", "--prevalence", "0.2", "--design", design, "--standard-error", "0.02")
-    assert_one_line(call(*words), ("asks groups in different ways", told))

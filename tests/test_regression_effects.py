@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
-from askance import RegressionFit, Responses, Softmax, estimate
+from askance import ForcedResponse, RegressionFit, Responses, Softmax, estimate, regress
 from askance._arrays import FloatArray
 from askance.estimation.results.share_intervals import share_interval
 from tests.cr2 import by_cluster
@@ -167,3 +167,15 @@ def test_an_unnamed_intercept_is_found_by_its_values() -> None:
     fit = estimate(Softmax(["no", "yes"], ["x0", "x1", "x2", "x3"]), Responses(channel).add(2 * x, reports))
     assert fit.marginal_effects().terms == ("x1", "x2", "x3")
     assert fit.marginal_effects().kinds == ("slope",) * 3
+
+
+@pytest.mark.filterwarnings("ignore::askance.errors.RepairWarning")
+def test_a_group_of_one_is_told(fit: RegressionFit) -> None:
+    """Its share may follow from a single report; of respondents that are given it follows from none."""
+    design = ForcedResponse("2/3", "1/6")
+    data = {"said": ["yes", "no"] * 40 + ["yes"], "place": ["town", "country"] * 40 + ["island"]}
+    lone = regress("said ~ place", data, design).prevalence(by="place")
+    (note,) = lone.notes
+    assert note.startswith("one respondent: 'island';")
+    assert note[:20] in str(lone)
+    assert not fit.prevalence(respondents(3), by=["a", "a", "b"]).notes

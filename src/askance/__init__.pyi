@@ -86,6 +86,7 @@ from askance.models import LinearModel as LinearModel
 from askance.models import Outcome as Outcome
 from askance.models import RandomField as RandomField
 from askance.models import Softmax as Softmax
+from askance.planning import GuessedDesign as GuessedDesign
 from askance.planning import OtherArm as OtherArm
 from askance.planning import Share as Share
 from askance.planning import plan as plan

@@ -67,12 +67,17 @@ class Choice:
         """At θ_f."""
         blocks = theta.reshape(*theta.shape[:-1], len(table), -1)
         scores = z @ np.swapaxes(blocks, -1, -2) @ table + log_base
-        return cls(z, table, scores - over_columns(np.logaddexp, scores)[..., None], values)
+        scores -= over_columns(np.maximum, scores)[..., None]
+        return cls(z, table, scores - np.log(over_columns(np.add, np.exp(scores)))[..., None], values)
+
+    @cached_property
+    def _p(self) -> FloatArray:
+        return np.asarray(np.exp(self.log_p))
 
     @cached_property
     def mean(self) -> FloatArray:
         """E Φ, shape (n, T)."""
-        return np.asarray(np.exp(self.log_p) @ self.table.T)
+        return np.asarray(self._p @ self.table.T)
 
     def log_density(self) -> FloatArray:
         """log p of the values."""
@@ -88,7 +93,7 @@ class Choice:
 
     def information(self, weights: FloatArray, expected: bool) -> FloatArray:
         """Σ w Cov Φ ⊗ z zᵀ; the same whatever was seen."""
-        p, mean, table, width = np.exp(self.log_p), self.mean, self.table, self.z.shape[1]
+        p, mean, table, width = self._p, self.mean, self.table, self.z.shape[1]
         result = np.empty((*mean.shape[:-2], len(table), width, len(table), width))
         for s in range(len(table)):
             for t in range(s, len(table)):

@@ -2,6 +2,7 @@
 
 from askance.planning.comparison import OtherArm as OtherArm
 from askance.planning.counts import Counted as Counted
+from askance.planning.guessed_design import GuessedDesign as GuessedDesign
 from askance.planning.hypothesis import Hypothesis as Hypothesis
 from askance.planning.plan import plan as plan
 from askance.planning.result import Plan as Plan

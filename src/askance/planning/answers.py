@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from askance.design.weights import share_slopes
 from askance.errors import InputError, NotIdentifiedError
 from askance.models.enumerated import Enumerated
 from askance.models.softmax import Covariates, Softmax
+from askance.planning.guessed_design import GuessedDesign
 from askance.planning.subject import AnyDesign, Builder, Limit, PlannedMethod, Subject, require_method
 from askance.planning.targets import Asked, Share, ask
 from askance.planning.yes_no import design_at_level, yes_no_kinds
@@ -102,6 +103,8 @@ class AnswersSubject(Subject):
 
     def limit(self, design: AnyDesign) -> Limit:
         """Σ_marg or Σ_mom, by the method."""
+        if isinstance(design, GuessedDesign):
+            return self._limit_of_groups(design)
         self._require_design(design)
         limits = [self._asymptotics(design, asked) for asked in self.asked]
         covariances, methods = zip(*(self._chosen(limit, design) for limit in limits), strict=True)
@@ -141,6 +144,34 @@ class AnswersSubject(Subject):
         variances = np.array([asked.variance(sigma) for asked, sigma in pairs])
         errors = [asked.largest_error(sigma) if linear else asked.log_odds_error(sigma) for asked, sigma in pairs]
         return Limit(variances, self.root_mean_square(errors), method)
+
+    def _limit_of_groups(self, design: GuessedDesign) -> Limit:
+        """By the likelihood of what is hidden; or by the difference in means, linear in the reports."""
+        samples = [self._rows(asked) for asked in self.asked]
+        if self.method != "moments":
+            return self._limit([design.covariance(*sample) for sample in samples], "marginal")
+        if not isinstance(self._target, Share):
+            raise InputError(
+                f"is moments, but they tell of {design.kind} the share alone, not the {self.label}",
+                argument="method",
+                remedy=words("Plan with {method=best}."),
+            )
+        variances = np.array([design.difference_in_means(*sample) for sample in samples])
+        return Limit(variances, math.sqrt(float(variances.max())), "moments")
+
+    def _rows(self, asked: Asked) -> tuple[FloatArray, FloatArray, FloatArray, Sequence[str]]:
+        """θ of a yes/no answer, x with its weights, and the names of its columns."""
+        model = self.model
+        is_yes_no = len(model.outputs) == 2 and (isinstance(model, Softmax) or np.array_equal(model.table, [[0, 1]]))
+        if not is_yes_no:
+            raise InputError(
+                f"the model has outputs {shown(list(model.outputs.labels))}; allowed with designs with groups: no and "
+                "yes.",
+                remedy="Plan with Softmax, or Enumerated.saturated, of two outputs.",
+            )
+        if isinstance(model, Enumerated) or asked.x is None or asked.shares is None:
+            return asked.theta, np.ones((1, 1)), np.ones(1), ("Intercept",)
+        return asked.theta, asked.x, asked.shares, model.terms
 
     def _asymptotics(self, design: Any, asked: Asked) -> Asymptotics | StatisticsAsymptotics:
         if isinstance(self.model, Softmax):

@@ -14,6 +14,7 @@ from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.errors import InputError
 from askance.planning.answers import AnswersSubject
+from askance.planning.guessed_design import GuessedDesign
 from askance.planning.subject import AnyDesign, Builder, Limit, Subject
 
 
@@ -32,7 +33,7 @@ class OtherArm:
     """
 
     share: Number
-    design: FiniteChannel | None = None
+    design: FiniteChannel | GuessedDesign | None = None
     part: Number = "1/2"
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ from askance.planning.answers import OPTIMAL, AnswersSubject
 from askance.planning.comparison import ComparedSubject, OtherArm, compared
 from askance.planning.field import FieldSubject
 from askance.planning.goals import read_goal
+from askance.planning.guessed_design import GuessedDesign
 from askance.planning.guesses import read_guesses
 from askance.planning.hypothesis import Alternative, Rule
 from askance.planning.regression import RegressionSubject, read_linear_guesses
@@ -167,7 +168,7 @@ def read_channels(channels: object) -> list[str | AnyDesign] | None:
     """
     if channels is None:
         return None
-    designs = (str, FiniteChannel, StatisticsChannel, MomentRelease)
+    designs = (str, FiniteChannel, StatisticsChannel, MomentRelease, GuessedDesign)
     listed = [channels] if isinstance(channels, designs) or not isinstance(channels, Iterable) else list(channels)
     if not listed:
         raise InputError("is empty", argument="channels", remedy="Leave it out to compare all that fit the model.")

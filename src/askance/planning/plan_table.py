@@ -190,7 +190,7 @@ def notes_of(plan: Plan) -> list[str]:
         elif plan.effect is not None:
             notes.append("power: by the normal approximation")
         if any(design.counted is None for design in rows):
-            notes.append("–: too many respondents to be counted out: by the normal approximation")
+            notes.append("–: nothing to count, or too many respondents to be counted out: by the normal approximation")
     if plan.effect is not None and plan.target.startswith("share"):
         notes.append("the test is against a fixed number; two groups or two ways of asking are planned as a difference")
     if plan.against is not None:

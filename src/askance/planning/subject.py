@@ -17,13 +17,14 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.statistics.base import StatisticsChannel
 from askance.channels.statistics.moment_release import MomentRelease
 from askance.errors import InputError
+from askance.planning.guessed_design import GuessedDesign
 from askance.planning.yes_reports import YesReports
 
 #: How estimates will be made. "best": by the likelihood where the library has it, otherwise by moments.
 PlannedMethod: TypeAlias = Literal["best", "one-step", "marginal", "moments"]
 METHODS: tuple[PlannedMethod, ...] = ("best", "one-step", "moments", "marginal")
 #: What respondents are asked through.
-AnyDesign: TypeAlias = FiniteChannel | StatisticsChannel | MomentRelease
+AnyDesign: TypeAlias = FiniteChannel | StatisticsChannel | MomentRelease | GuessedDesign
 Builder: TypeAlias = Callable[[Fraction], AnyDesign]
 _BUILD = words(
     "{0}.",

@@ -15,6 +15,7 @@ from askance.models.softmax import Covariates, Softmax
 from askance.planning.answers import AnswersSubject
 from askance.planning.comparison import OtherArm, compared
 from askance.planning.goals import read_goal, require_one_goal
+from askance.planning.guessed_design import GuessedDesign
 from askance.planning.guesses import read_guesses
 from askance.planning.hypothesis import Alternative, Rule
 from askance.planning.plan import read_channels, solve
@@ -27,7 +28,7 @@ from askance.planning.targets import Share
 @one_thread
 def plan_survey(
     model: Softmax | Enumerated,
-    channels: Sequence[FiniteChannel] | FiniteChannel,
+    channels: Sequence[FiniteChannel | GuessedDesign] | FiniteChannel | GuessedDesign,
     theta: ArrayLike,
     x: Covariates | None = None,
     *,
@@ -55,7 +56,8 @@ def plan_survey(
 
     Args:
         model: with covariates (`Softmax`, then x is needed) or without (`Enumerated`).
-        channels: the designs to compare, or a single one, over the outputs of the model.
+        channels: the designs to compare, or a single one, over the outputs of the model; designs with groups of their
+            own as `GuessedDesign`.
         theta: the guess, shape (d,).
         x: a sample of the covariates, shape (rows, p): who will be asked.
         target: the name of a coefficient, or `Share(output)`: its share among those whom x is a sample of.

@@ -28,12 +28,24 @@ from askance.errors import InputError
 
 if TYPE_CHECKING:
     from askance.channels.finite import FiniteChannel
-    from askance.planning import SurveyGuess
+    from askance.planning import GuessedDesign, SurveyGuess
 
 _EFFECTS = Read(
     lambda text: {name: read_number(value) for name, value in map(read_pair, filter(str.strip, text.split(",")))},
     "NAME=NUMBER,…",
     "Write age=0.02,female=-0.5.",
+)
+
+
+def _read_guess(text: str) -> tuple[str, list[str]]:
+    name, shares = read_pair(text)
+    return name, shares.split(",")
+
+
+_GUESS = Read(
+    _read_guess,
+    "NAME=SHARE, or NAME=SHARE,SHARE,…",
+    "Write honest=0.8, or items=0.4.",
 )
 _NUMERIC = "Choose numeric columns with --x NAME, and drop incomplete rows first."
 
@@ -70,6 +82,7 @@ def plan_group() -> None:
         'askance plan survey --prevalence 0.2 --x "age:normal(40,15)" --coefficient age --effect 0.02 --power 0.8',
         "askance plan survey --prevalence 0.2 --null 0.1 --alternative greater --power 0.9 --design warner --text",
         "askance plan survey --prevalence 0.2 --against 0.12 --against-design direct --power 0.8",
+        "askance plan survey --prevalence 0.2 --standard-error 0.03 --design list-experiment:items=3 --guess items=0.4",
         "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
     ],
 )
@@ -81,6 +94,14 @@ def plan_group() -> None:
     "--design NAME[:P=V,…]",
     "a design, as in forced-response:truth=2/3,yes=1/6 (repeatable)  [default: all yes/no designs]",
     name="designs",
+    multiple=True,
+)
+@option(
+    "--guess NAME=SHARE",
+    "of designs with groups: who is honest, cheats, …, as in honest=0.8; of a list items=0.4, the share of each item, "
+    "or items=0.1,0.3,0.4,0.2, those of 0, 1, … items (repeatable)",
+    _GUESS,
+    name="guesses",
     multiple=True,
 )
 @option("--codebook FILE", "compare the designs of a question in the codebook of the study, instead of --design", FILE)
@@ -132,16 +153,17 @@ def _other_arm(flags: dict[str, Any]) -> lib.OtherArm | None:
     )
 
 
-def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
+def _designs(flags: dict[str, Any]) -> list[FiniteChannel | GuessedDesign]:
     """The designs of --design, or of the question of a codebook."""
-    from askance.planning.design_texts import designs_of
+    from askance.channels.armed_design import ArmedDesign
+    from askance.planning.design_texts import designs_of, guessed
     from askance.survey.codebook import read_codebook
 
     path, name = flags["codebook"], flags["question"]
     if path is None:
         if name is not None:
             raise InputError("--question is given without --codebook.", remedy="Add it, or leave both out.")
-        return designs_of(flags["designs"], flags["privacy_level"])
+        return designs_of(flags["designs"], flags["privacy_level"], _guesses(flags))
     for option_name in ("designs", "privacy_level"):
         if flags[option_name]:
             raise InputError(
@@ -154,7 +176,20 @@ def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
             f"{path} has {len(codebook.hidden)} questions with a design; allowed without --question: one.",
             remedy=f"Add --question, one of {shorten(codebook.hidden) or 'none'}.",
         )
-    return codebook.channels(name or codebook.hidden[0])
+    design = codebook.design(name or codebook.hidden[0])
+    if isinstance(design, ArmedDesign):
+        return [guessed(design, _guesses(flags))]
+    return list(codebook.channels(name or codebook.hidden[0]))
+
+
+def _guesses(flags: dict[str, Any]) -> dict[str, list[str]]:
+    """Of what is hidden beside the trait; each once."""
+    guesses: dict[str, list[str]] = {}
+    for name, shares in flags["guesses"]:
+        if name in guesses:
+            raise InputError(f"--guess {name} is given twice.", remedy="Guess it once.")
+        guesses[name] = shares
+    return guesses
 
 
 def _goal(flags: dict[str, Any]) -> dict[str, Any]:

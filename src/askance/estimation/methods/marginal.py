@@ -198,6 +198,8 @@ def _apart(problem: Problem, points: list[FloatArray]) -> list[FloatArray]:
     """Of points that are about the same the first."""
     kept: list[FloatArray] = []
     for point in points:
+        if any(np.array_equal(other, point) for other in kept):
+            continue
         if all(problem.distance(other, point) > _ABOUT_THE_SAME for other in kept):
             kept.append(point)
     return kept

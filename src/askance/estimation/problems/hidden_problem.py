@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, NamedTuple, NoReturn
@@ -24,6 +25,9 @@ from askance.models.laws import over_columns
 
 # Scores below this are what is left of terms that cancel.
 _ROUNDING = 1e-14
+# Tables of complete scores are made where they have at most so many numbers: in larger ones memory costs more time than
+# passes through Python do.
+_TABLE = 5_000
 # An effect in log-odds, in logarithms of a mean, or in standard deviations, that leads to other maxima.
 _STRONG = 2.0
 
@@ -98,8 +102,22 @@ class HiddenPass:
             scored.append(_Scored(block, inside, table, score.mean, score.z))
         return scored
 
+    @cached_property
+    def _table(self) -> FloatArray | None:
+        """The complete scores of all combinations, shape (n, H, d); None where they are too many."""
+        shape = (*self._log_p.shape, self.model.dimension)
+        if math.prod(shape) > _TABLE:
+            return None
+        table = np.zeros(shape)
+        for part in self._scored:
+            away = part.table.T - part.inside[:, None] * part.mean[..., None, :]
+            table[..., part.block] += (away[..., None] * part.z[..., None, None, :]).reshape(*shape[:-1], -1)
+        return table
+
     def scores(self, weights: FloatArray) -> FloatArray:
         """Σ_h w_h times the complete score of h, shape (n, d), for w of shape (n, H)."""
+        if self._table is not None:
+            return np.asarray((weights[..., None, :] @ self._table)[..., 0, :])
         result = np.zeros((*weights.shape[:-1], self.model.dimension))
         for part in self._scored:
             away = weights @ part.table.T - (weights @ part.inside)[..., None] * part.mean
@@ -108,6 +126,9 @@ class HiddenPass:
 
     def squares(self, weights: FloatArray) -> FloatArray:
         """Σ of w_h times the outer square of the complete score of h, over rows and combinations, shape (d, d)."""
+        if self._table is not None:
+            rows = self._table.reshape(*weights.shape[:-2], -1, self.model.dimension)
+            return np.asarray(_turned(rows) @ (weights.reshape(*weights.shape[:-2], -1, 1) * rows))
         result = np.zeros((*weights.shape[:-2], self.model.dimension, self.model.dimension))
         for place, one in enumerate(self._scored):
             for other in self._scored[place:]:
@@ -123,6 +144,16 @@ class HiddenPass:
         result = np.zeros((*weights.shape[:-2], self.model.dimension, self.model.dimension))
         for block, members, law in self._parts:
             result[..., block, block] += law.information(weights[..., members].sum(axis=-1), expected)
+        return result
+
+    def report_information(self, S: FloatArray, weights: FloatArray) -> FloatArray:
+        """Σ w Σ_o q(o|x)⁻¹ ∇q ∇qᵀ over rows, with q(o|x) = Σ_h S(o|h) p_θ(h|x): of reports, not of outcomes, (d, d)."""
+        result = np.zeros((self.model.dimension,) * 2)
+        for row in S[S.any(axis=1)]:  # what nobody ever says adds nothing
+            joint = self.probabilities * row
+            q = joint.sum(axis=1)
+            own = self.scores(joint)
+            result += own.T @ ((weights / np.maximum(q, np.finfo(np.float64).tiny))[:, None] * own)
         return result
 
 
@@ -169,13 +200,7 @@ def hidden_sums(block: Block, model: HiddenVariables, theta: FloatArray, curvatu
         told = ones[:, None] * r
         return *sums, at.complete_information(told) + _turned(score) @ (ones[:, None] * score) - at.squares(told)
     assert curvature == EXPECTED
-    curved = np.zeros((model.dimension,) * 2)
-    for row in block.S[block.S.any(axis=1)]:  # what nobody ever says adds nothing
-        joint = at.probabilities * row
-        q = joint.sum(axis=1)
-        own = at.scores(joint)
-        curved += own.T @ ((ones / np.maximum(q, np.finfo(np.float64).tiny))[:, None] * own)
-    return *sums, curved
+    return *sums, at.report_information(block.S, ones)
 
 
 class HiddenLikelihood(ConditionalLikelihood):

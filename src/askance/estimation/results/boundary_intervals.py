@@ -16,7 +16,7 @@ from askance.estimation.parameter_scale import PRIOR_SCALE
 from askance.estimation.problems.conditional import Block, times, weighted
 from askance.estimation.problems.hidden_problem import HiddenProblem
 from askance.estimation.problems.share_average import ShareAverage
-from askance.estimation.solvers.function_profile import largest_share
+from askance.estimation.solvers.function_profile import highest, largest_share
 
 if TYPE_CHECKING:
     from askance.estimation.results.hidden_fit import HiddenFit
@@ -84,6 +84,7 @@ def boundary_intervals(
     assert fit.evidence is not None
     problem = HiddenProblem(fit.model, fit.evidence)
     theta = problem.inward(fit.theta)
+    peak = highest(problem, theta)
     for k in np.flatnonzero(near).tolist():
         if k == 1 and len(near) == 2:
             lower[1], upper[1] = 1 - upper[0], 1 - lower[0]
@@ -94,8 +95,8 @@ def boundary_intervals(
             reach = float(quantile(float(2 * ndtr(reach) - 1), freedom))
         deviance = reach**2
         others = ShareAverage(*averages[k].place, ~averages[k].members)
-        upper[k] = largest_share(problem, theta, averages[k], deviance, scale)
-        lower[k] = 1 - largest_share(problem, theta, others, deviance, scale)
+        upper[k] = largest_share(problem, peak, averages[k], deviance, scale)
+        lower[k] = 1 - largest_share(problem, peak, others, deviance, scale)
     return Ends(np.minimum(lower, estimate), np.maximum(upper, estimate), near)
 
 

@@ -35,6 +35,12 @@ from askance.evidence.together import SEVERAL
 from askance.models.softmax import Covariates, Softmax
 from askance.tables import Table
 
+# Of groups whose share may follow from one report.
+_ALONE = (
+    "one respondent: {}; where the formula has this group, its share follows from that single report and says nothing "
+    "of others: merge the group with another, or leave it out of a publication"
+)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RegressionFit(RowsFit):
@@ -115,7 +121,11 @@ class RegressionFit(RowsFit):
             shares = effects.prevalence(
                 self.model, at, sample, groups, name, confidence=confidence, population=population, again=again
             )
-        return self._at_ends(shares, sample, groups[1], population)
+        shares = self._at_ends(shares, sample, groups[1], population)
+        alone = [label for label, n in zip(shares.groups, shares.n_respondents, strict=True) if n == 1]
+        if x is not None or by is None or not alone:
+            return shares
+        return replace(shares, notes=(*shares.notes, _ALONE.format(shorten(alone))))
 
     def _at_ends(self, shares: Prevalence, sample: Sample, codes: Any, population: bool) -> Prevalence:
         """The shares, with other intervals where some are near 0 or 1; here they are as they are."""

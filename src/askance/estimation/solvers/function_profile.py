@@ -21,9 +21,13 @@ _STEP = 0.25
 _EXACT = 3e-4
 # A fall of the likelihood by less than this share of z² is rounding.
 _ROUNDING = 1e-6
+# A share within so many respondents of its end is at its end.
+_END = 1e-3
 # Where the likelihood is flat, as far out, more Newton steps change nothing. Searches begin within _FAR log-odds.
 _MOST_STEPS = 50
 _FAR = 8.0
+# What is left of a decrement, in squared standard errors.
+_LEFT = 1e-4
 
 
 class Curved(NamedTuple):
@@ -65,9 +69,18 @@ class _Tilted:
         return np.asarray(self.objective.hessian(theta) - self.kappa * (curved / g - np.outer(slope, slope) / g**2))
 
 
+def highest(problem: Problem, theta: FloatArray) -> Peak:
+    """Where the likelihood is highest, without a prior, from θ on; far out where a share is at its end."""
+    likelihood = problem.likelihood()
+    end = newton(
+        likelihood, theta, problem.standard, tolerance=_LEFT / problem.n_observations, max_iterations=_MOST_STEPS
+    )
+    return Peak(end.theta, min(end.value, likelihood.value(theta)))
+
+
 def largest_share(
     problem: Problem,
-    theta: FloatArray,
+    peak: Peak,
     share: Share,
     deviance: float,
     scale: Callable[[FloatArray], float] = lambda _: 1.0,
@@ -79,39 +92,50 @@ def largest_share(
 
     Args:
         problem: model and evidence.
-        theta: where the likelihood is highest, or how far a solver came, shape (d,).
+        peak: where the likelihood is highest, of `highest`.
         share: g.
         deviance: z² of the confidence.
         scale: of what weights and clusters make of 2 (sup ℓ − ℓ) at θ: the ratio of variances of g.
     """
     likelihood, n, standard = problem.likelihood(), problem.n_observations, problem.standard
-    exact = 1e-4 / n
-    top = min(
-        newton(likelihood, theta, standard, tolerance=exact, max_iterations=_MOST_STEPS).value, likelihood.value(theta)
-    )
 
-    def reached(log_kappa: float, start: FloatArray) -> _Reached:
+    def reached(log_kappa: float, start: FloatArray, far: float | FloatArray = _FAR) -> _Reached:
         kappa = float(np.exp(log_kappa))
         tilted = _Tilted(likelihood, share, kappa)
         # Far out the slope is nearly 0 in every direction: whoever came there would not get back.
-        inner = standard.to_parameters(np.clip(standard.matrix @ start, -_FAR, _FAR))
-        end = newton(tilted, inner, standard, tolerance=exact * max(kappa, 1.0), max_iterations=_MOST_STEPS).theta
-        fall = 2 * n * (likelihood.value(end) - top) / (deviance * scale(end)) - _ROUNDING
+        inner = standard.to_parameters(np.clip(standard.matrix @ start, -far, far))
+        end = newton(tilted, inner, standard, tolerance=_LEFT / n * max(kappa, 1.0), max_iterations=_MOST_STEPS).theta
+        fall = 2 * n * (likelihood.value(end) - peak.value) / (deviance * scale(end)) - _ROUNDING
         return _Reached(log_kappa, end, float(np.log(max(fall, _ROUNDING))))
 
-    inside = reached(float(np.log(deviance / n)), theta)
+    def between(inside: _Reached, outside: _Reached, part: float) -> _Reached:
+        ends = standard.matrix @ np.column_stack([inside.theta, outside.theta])
+        # Where both ends are far out, and on the same side, so is what lies between them.
+        far = np.where(np.sign(ends[:, 0]) == np.sign(ends[:, 1]), np.abs(ends).min(axis=1), 0.0)
+        start = inside.theta + part * (outside.theta - inside.theta)
+        log_kappa = inside.log_kappa + part * (outside.log_kappa - inside.log_kappa)
+        return reached(log_kappa, start, np.maximum(far, _FAR))
+
+    inside = reached(float(np.log(deviance / n)), peak.theta)
     while inside.excess > 0:  # with fewer imaginary respondents
         if inside.log_kappa < np.log(_FEWEST):
             return share(inside.theta).value
-        inside = reached(inside.log_kappa - max(inside.excess, 2.0), theta)
+        inside = reached(inside.log_kappa - max(inside.excess, 2.0), peak.theta)
     outside, step = inside, _STEP
     while outside.excess <= 0:
-        if outside.log_kappa > np.log(_MOST):
+        if outside.log_kappa > np.log(_MOST) or 1 - share(outside.theta).value < _END / n:
             return 1.0
         # The likelihood falls about as the square of κ.
         log_kappa = outside.log_kappa + step - min(outside.excess / 2, 1.0)
         inside, outside, step = outside, reached(log_kappa, outside.theta), 2 * step
-    return share(_between(inside, outside, reached).theta).value
+    return share(_root(inside, outside, between).theta).value
+
+
+class Peak(NamedTuple):
+    """Where −ℓ/n is least, shape (d,), and its value there."""
+
+    theta: FloatArray
+    value: float
 
 
 class _Reached(NamedTuple):
@@ -122,16 +146,15 @@ class _Reached(NamedTuple):
     excess: float
 
 
-def _between(inside: _Reached, outside: _Reached, reached: Callable[[float, FloatArray], _Reached]) -> _Reached:
-    """Where the excess is 0, by secants that keep an end on either side (Illinois)."""
-    low, high = inside.excess, outside.excess
+def _root(inside: _Reached, outside: _Reached, between: Callable[[_Reached, _Reached, float], _Reached]) -> _Reached:
+    """Where the excess is 0, by secants that keep an end on either side; an end kept twice counts half (Illinois)."""
+    low, high, moved = inside.excess, outside.excess, 0
     while outside.log_kappa - inside.log_kappa > _EXACT:
-        share = low / (low - high)
-        at = reached(inside.log_kappa + share * (outside.log_kappa - inside.log_kappa), inside.theta)
+        at = between(inside, outside, low / (low - high))
         if abs(at.excess) < _EXACT:
             return at
         if at.excess <= 0:
-            inside, low, high = at, at.excess, high / 2
+            inside, low, high, moved = at, at.excess, high / 2 if moved < 0 else high, -1
         else:
-            outside, low, high = at, low / 2, at.excess
+            outside, high, low, moved = at, at.excess, low / 2 if moved > 0 else low, 1
     return inside
