@@ -244,6 +244,8 @@ def test_what_is_refused() -> None:
         ak.share_sequence(ak.Responses(FORCED), 100)
     with pytest.raises(InputError, match="allowed: a Tally"):
         ak.share_sequence([7, 3], 100)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="with a known law"):
+        ak.share_sequence(ak.Candidates(["a", "b", "c"]).add(np.ones((1, 1)), [["a", "b"]]), 100)  # type: ignore[arg-type]
     rows = ak.Responses(FORCED)
     with pytest.raises(InputError, match="has clusters"):
         ak.share_sequence(rows.add(np.ones((2, 1)), ["no", "yes"], clusters=[1, 1]), 100)
@@ -301,6 +303,15 @@ def test_what_a_prior_holds_is_too_early() -> None:
     at = ak.coefficient_sequence(fit, 5000)
     assert np.isnan(at.lower).all()
     assert "do not fix the coefficients yet" in at.notes[0]
+
+
+def test_few_clusters_are_too_early() -> None:
+    table = survey(4000)[0]
+    for clusters, shown in ((12, False), (400, True)):
+        table["village"] = np.arange(4000) % clusters
+        at = ak.coefficient_sequence(ak.regress("said ~ age", table, FORCED, cluster="village"), 5000)
+        assert np.isfinite(at.lower).all() == shown
+        assert ("degrees of freedom; wanted: at least 30" in "".join(at.notes)) != shown
 
 
 def test_a_fit_from_a_file_does_not_know_its_rows(tmp_path: object) -> None:

@@ -51,11 +51,12 @@ def _parts(evidence: Any, largest_weight: float | None) -> list[_Part]:
             _Part(part.channel, np.arange(len(part.sums)), part.sums.astype(np.float64), np.ones(len(part.sums)))
             for part in taken_apart(evidence)
         ]
-    if not isinstance(evidence, Responses) or not isinstance(evidence.channels[0], FiniteChannel):
+    channels = evidence.channels if isinstance(evidence, Responses) else ()
+    if not channels or not all(isinstance(channel, FiniteChannel) and channel.has_law for channel in channels):
         raise InputError(
             argument="evidence",
             got=shown(evidence),
-            allowed="a Tally, or Responses of noised answers",
+            allowed="a Tally, or Responses of noised answers with a known law",
             remedy="Count with Tally(channel).add(reports).",
         )
     if any(chunk.clusters is not None for chunk in evidence.chunks):
