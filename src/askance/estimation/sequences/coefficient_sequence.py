@@ -24,6 +24,7 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import instance, shorten
+from askance._threads import one_thread
 from askance.errors import InputError
 from askance.estimation.problems.basis import BasisEstimate
 from askance.estimation.results.regression_fit import RegressionFit
@@ -90,6 +91,7 @@ def coefficient_sequence(
     )
 
 
+@one_thread
 def log_odds_errors(fit: RegressionFit) -> FloatArray:
     """Standard errors of the log-odds of those who tell of every coefficient, on average, shape (d,)."""
     if fit.evidence is None:
