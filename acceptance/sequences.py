@@ -67,7 +67,7 @@ def survey_of_shares(case: str, rng: np.random.Generator) -> dict[str, float]:
     values = [own for _, own in values_of(Tally(channel), None)]
     for n in range(EVERY, PLANNED + 1, EVERY):
         counts += rng.multinomial(EVERY, channel.apply(shares))
-        missed |= missed_by([replace(own, counts=counts) for own in values], shares)
+        missed |= missed_by([replace(own, counts=counts.astype(np.float64)) for own in values], shares)
         if n in _COMPARED:
             tally = Tally(channel, counts)
             at, fixed = share_sequence(tally, PLANNED, first=EVERY), estimate(model, tally).probabilities()

@@ -245,7 +245,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="allowed: a Tally"):
         ak.share_sequence([7, 3], 100)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="with a known law"):
-        ak.share_sequence(ak.Candidates(["a", "b", "c"]).add(np.ones((1, 1)), [["a", "b"]]), 100)  # type: ignore[arg-type]
+        ak.share_sequence(ak.Candidates(["a", "b", "c"]).add(np.ones((1, 1)), [["a", "b"]]), 100)
     rows = ak.Responses(FORCED)
     with pytest.raises(InputError, match="has clusters"):
         ak.share_sequence(rows.add(np.ones((2, 1)), ["no", "yes"], clusters=[1, 1]), 100)
@@ -308,7 +308,7 @@ def test_what_a_prior_holds_is_too_early() -> None:
 def test_few_clusters_are_too_early() -> None:
     table = survey(4000)[0]
     for clusters, shown in ((12, False), (400, True)):
-        table["village"] = np.arange(4000) % clusters
+        table["village"] = (np.arange(4000) % clusters).astype(float)
         at = ak.coefficient_sequence(ak.regress("said ~ age", table, FORCED, cluster="village"), 5000)
         assert np.isfinite(at.lower).all() == shown
         assert ("degrees of freedom; wanted: at least 30" in "".join(at.notes)) != shown
