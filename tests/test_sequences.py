@@ -228,6 +228,17 @@ def test_reports_that_no_share_brings_about_are_an_alarm() -> None:
     assert (at.lower[1], at.upper[1]) == (0.0, 0.0)
     assert "no share of" in at.alarms[0]
     assert ak.share_sequence(ak.Tally(FORCED, [830, 170]), 1000).alarms == ()
+    seldom = ak.share_sequence(ak.Tally(FORCED, [890, 110]), 1000)  # beyond 95 %, and no one in a million
+    assert (seldom.lower[1], seldom.upper[1], seldom.alarms) == (0.0, 0.0, ())
+
+
+def test_an_alarm_counts_all_answers() -> None:
+    """Of very many answers that nobody gives, some are told less often than any share lets expect."""
+    channel = ak.SubsetSelection(1000, 2)
+    reports = channel.simulate(np.zeros(20_000, dtype=int), np.random.default_rng(0))
+    at = ak.share_sequence(ak.Tally(channel).add(reports), 20_000, confidence=0.8)
+    assert (at.upper == 0).any()
+    assert at.alarms == ()
 
 
 def test_what_is_refused() -> None:

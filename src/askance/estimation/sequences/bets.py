@@ -31,11 +31,16 @@ _TINY = 1e-15
 
 
 class Bounds(NamedTuple):
-    """Means that are not contradicted, and whether all between 0 and 1 are: then both are the end that is closer."""
+    """Means that are not contradicted; where all between 0 and 1 are, both ends are the one that is closer.
+
+    Attributes:
+        log_doubt: the logarithm of what bets against all of these means have won; it is x or more, at any look, with
+            probability 2 e^−x at most.
+    """
 
     lower: float
     upper: float
-    contradicted: bool
+    log_doubt: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +79,9 @@ class BoundedValues:
 
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""
-        lower = self._lower(stakes)
-        upper = 1 - self.mirrored()._lower(stakes)
-        return Bounds(lower, upper, lower == 1.0 or upper == 0.0)
+        mirrored = self.mirrored()
+        doubt = max(self.excess(1.0, stakes), mirrored.excess(1.0, stakes)) + stakes.log_win
+        return Bounds(self._lower(stakes), 1 - mirrored._lower(stakes), doubt)
 
     def _lower(self, stakes: Stakes) -> float:
         from scipy.optimize import brentq

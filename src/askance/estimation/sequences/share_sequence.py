@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import EmptyDataError
+from askance.estimation.checks.surprise import IMPOSSIBLE
 from askance.estimation.sequences.bounded_values import values_of
 from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.stakes import Stakes
@@ -63,7 +66,7 @@ def share_sequence(
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
     shares, errors = np.array([own.estimate for own in values]).T
-    lower, upper, contradicted = (np.array(ends) for ends in zip(*(own.bounds(stakes) for own in values), strict=True))
+    lower, upper, doubts = (np.array(ends) for ends in zip(*(own.bounds(stakes) for own in values), strict=True))
     return ConfidenceSequence(
         "share",
         names,
@@ -75,16 +78,17 @@ def share_sequence(
         planned,
         stakes.first_look,
         confidence,
-        alarms=_alarms(names, contradicted, 1 - confidence),
+        alarms=_alarms(names, doubts),
     )
 
 
-def _alarms(names: tuple[Any, ...], contradicted: Any, alpha: float) -> tuple[str, ...]:
-    if not contradicted.any():
+def _alarms(names: tuple[Any, ...], doubts: FloatArray) -> tuple[str, ...]:
+    """Where every share is impossible, for all looks and answers together: as seldom wrong as other alarms."""
+    if doubts.max() < math.log(2 * len(names) / IMPOSSIBLE):
         return ()
-    name = names[int(np.argmax(contradicted))]
+    name = names[int(np.argmax(doubts))]
     return (
-        f"no share of {name!r} brings about such reports: whatever it is, chance does that with probability "
-        f"{alpha:.2g} at most, at all looks together; devices had other probabilities, or reports are forged or of "
-        "another question",
+        f"no share of {name!r} brings about such reports: whatever it is, chance does that with "
+        f"probability {IMPOSSIBLE:.0e} at most, at all looks together; devices had other probabilities, or reports are "
+        "forged or of another question",
     )
