@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class BoundedValues:
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""
         mirrored = self.mirrored()
-        doubt = max(self.excess(1.0, stakes), mirrored.excess(1.0, stakes)) + stakes.log_win
+        doubt = float(max(self.excess(1.0, stakes), mirrored.excess(1.0, stakes))) + stakes.log_win
         return Bounds(self._lower(stakes), 1 - mirrored._lower(stakes), doubt)
 
     def _lower(self, stakes: Stakes) -> float:
@@ -97,8 +97,10 @@ class BoundedValues:
         """The same of 1 − μ: what is bet on it, is bet that μ is smaller."""
         return replace(self, values=1 - self.values, low=1 - self.high, high=1 - self.low)
 
-    def excess(self, mean: float, stakes: Stakes) -> float:
-        """log(capital) − log(2/α) of bets that the mean is larger; it falls with the mean."""
+    def excess(self, mean: float, stakes: Stakes) -> Any:
+        """log(capital) − log(2/α) of bets that the mean is larger; it falls with the mean. One for every look where
+        counts have the shape (r, looks).
+        """
         width = self.high - self.low
         q = np.clip((mean - self.low) / width, _TINY, 1 - _TINY)
         fraction = stakes.sizes[:, None] * (self.scale * np.sqrt(q / (1 - q)))
