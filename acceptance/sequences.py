@@ -84,18 +84,11 @@ _PEOPLE, _WEIGHTS, _OWN = np.array([0.5, 0.3, 0.2]), np.array([0.6, 1.0, 2.0]), 
 
 def survey_with_weights(rng: np.random.Generator) -> dict[str, float]:
     """One survey of people with other weights and other shares: the share of all of them, weighted."""
-    law = np.concatenate(
-        [people * _FORCED.apply(np.array([1 - own, own])) for people, own in zip(_PEOPLE, _OWN, strict=True)]
-    )
+    law = (_FORCED.matrix @ np.array([1 - _OWN, _OWN]) * _PEOPLE).ravel()
     share = float(_PEOPLE * _WEIGHTS @ _OWN / (_PEOPLE @ _WEIGHTS))
     counts = rng.multinomial(EVERY, law, size=PLANNED // EVERY).cumsum(axis=0).T.astype(np.float64)
-    weights = np.repeat(_WEIGHTS, 2)
-    # A chunk of every kind of row, so that values come in that order.
-    rows = [
-        Chunk(np.ones((1, 1)), np.array([code]), weights=np.array([weight])) for weight in _WEIGHTS for code in (0, 1)
-    ]
-    own = dict(values_of(Responses(_FORCED, rows), 2.0))["yes"]
-    assert (own.weights == weights).all()
+    rows = Chunk(np.ones((6, 1)), np.repeat([0, 1], 3), weights=np.tile(_WEIGHTS, 2))  # answers, then kinds of people
+    own = dict(values_of(Responses(_FORCED, (rows,)), 2.0))["yes"]
     return {"missed, yes": missed_by(replace(own, counts=counts), share)}
 
 

@@ -194,14 +194,24 @@ def test_rows_and_weights_of_one_are_counts() -> None:
 
 def test_arms_together_say_more_than_each_alone() -> None:
     dice, direct = ak.Tally(FORCED, [550, 350]), ak.Tally(DIRECT, [700, 200])
-    both = ak.share_sequence(ak.pool([dice, direct]), 4000)
+    both = ak.share_sequence({"dice": dice, "direct": direct}, 4000)
+    assert ak.share_sequence(ak.pool([dice, direct]), 4000).to_json() == both.to_json()
     arms = ak.Responses({"dice": FORCED, "direct": DIRECT})
     for arm, tally in (("dice", dice), ("direct", direct)):
-        said = np.repeat(["no", "yes"], tally.counts)
-        arms = arms.add(np.ones((len(said), 1)), said, arm=arm)
+        for said in np.array_split(np.repeat(["no", "yes"], tally.counts), 3 if arm == "dice" else 1):
+            arms = arms.add(np.ones((len(said), 1)), said, arm=arm)
     assert ak.share_sequence(arms, 4000).to_json() == both.to_json()
     widths = [at.upper[1] - at.lower[1] for at in (ak.share_sequence(t, 4000) for t in (dice, direct))]
     assert both.upper[1] - both.lower[1] < min(widths)
+
+
+def test_stakes_do_not_depend_on_which_arms_have_reports_yet() -> None:
+    """The capital of an arm is the same before and after the other one has its first report."""
+    dice, direct = ak.Tally(FORCED, [50, 35]), ak.Tally(DIRECT, [1, 0])
+    before, after = (dict(values_of({"dice": dice, "direct": own}, None))["yes"] for own in (ak.Tally(DIRECT), direct))
+    np.testing.assert_array_equal(before.scale, after.scale)
+    rows = ak.Responses({"dice": FORCED, "direct": DIRECT}).add(np.ones((1, 1)), ["no"], arm="dice")
+    assert dict(values_of(rows, None))["yes"].scale[0] == before.scale[0]
 
 
 def test_subsets_of_one_label_are_randomized_response() -> None:

@@ -165,7 +165,7 @@ def live_estimates(
         if not tally.n_observations:
             continue
         try:
-            shares[question] = share_sequence(tally, planned, **options)
+            shares[question] = share_sequence(tallies[question], planned, **options)
         except (InputError, NotIdentifiedError) as error:
             found.append(Finding(question, "not told", False, f"{question}: {error.message}"))
             continue

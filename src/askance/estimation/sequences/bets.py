@@ -98,9 +98,7 @@ class BoundedValues:
         return replace(self, values=1 - self.values, low=1 - self.high, high=1 - self.low)
 
     def excess(self, mean: float, stakes: Stakes) -> Any:
-        """log(capital) − log(2/α) of bets that the mean is larger; it falls with the mean. One for every look where
-        counts have the shape (r, looks).
-        """
+        """log(capital) − log(2/α) of bets that the mean is larger, which falls with it; counts may be (r, looks)."""
         width = self.high - self.low
         q = np.clip((mean - self.low) / width, _TINY, 1 - _TINY)
         fraction = stakes.sizes[:, None] * (self.scale * np.sqrt(q / (1 - q)))

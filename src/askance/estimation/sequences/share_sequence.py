@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from askance.evidence.tally import Tally
 
 
 def share_sequence(
-    evidence: Tally[Any] | Responses[FiniteChannel],
+    evidence: Tally[Any] | Mapping[Any, Tally[FiniteChannel]] | Responses[FiniteChannel],
     planned: int,
     *,
     first: int | None = None,
@@ -37,8 +38,9 @@ def share_sequence(
     `largest_weight` must be fixed before the first answer is seen.
 
     Args:
-        evidence: counts of answers, also pooled ones, or of noised bits and labels; or rows, also of several arms and
-            with sampling weights, but not in clusters, whose answers may depend on each other.
+        evidence: counts of answers, or of noised bits and labels; where people were asked in several ways,
+            {way: counts}, with all ways from the first look on; or rows, also of several arms and with sampling
+            weights, but not in clusters, whose answers may depend on each other.
         planned: number of reports at which the intervals are meant to be narrow.
         first: number of reports at the first look; default: a fiftieth of `planned`.
         confidence: of all looks together, for every answer by itself; of k answers together it is 1 − α where
@@ -62,7 +64,8 @@ def share_sequence(
     """
     stakes = Stakes(planned, first, confidence)
     names, values = zip(*values_of(evidence, largest_weight), strict=True)
-    n = evidence.n_observations
+    tallies = evidence.values() if isinstance(evidence, Mapping) else [evidence]
+    n = sum(tally.n_observations for tally in tallies)
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
     shares, errors = np.array([own.estimate for own in values]).T
