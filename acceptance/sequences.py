@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from askance import (
     estimate,
     share_sequence,
 )
-from askance._arrays import AnyArray, FloatArray
+from askance._arrays import FloatArray, IntArray
 from askance.channels import FiniteChannel
 from askance.estimation.sequences.bets import BoundedValues
 from askance.estimation.sequences.bounded_values import values_of
@@ -36,6 +36,8 @@ EVERY, PLANNED = 100, 6_000
 _STAKES = Stakes(PLANNED, first=EVERY)
 # Where widths are compared with those of a fixed n.
 _COMPARED = (100, 1_000, 6_000)
+# In how many of the surveys: estimates take longer than bets.
+_COMPARED_SHARE = 0.1
 _FORCED = ForcedResponse("2/3", "1/6")
 _CONFUSED = MatrixChannel([["4/5", "1/10", "1/10"], ["3/20", "4/5", "1/5"], ["1/20", "1/10", "7/10"]])
 
@@ -49,33 +51,31 @@ SHARES: dict[str, tuple[FiniteChannel, FloatArray]] = {
 }
 
 
-def missed_by(values: Iterable[BoundedValues], shares: FloatArray) -> AnyArray:
-    """Whether bets against the truth have won, so that the interval of an answer misses, shape (m,)."""
-    return np.array(
-        [
-            max(own.excess(share, _STAKES), own.mirrored().excess(1 - share, _STAKES)) > 0
-            for own, share in zip(values, shares, strict=True)
-        ]
-    )
+def missed_by(values: BoundedValues, share: float) -> bool:
+    """Whether bets against the truth have won at any look, so that the interval of that look misses."""
+    excess = values.excess(share, _STAKES), values.mirrored().excess(1 - share, _STAKES)
+    return bool(np.max(excess) > 0)
 
 
 def survey_of_shares(case: str, rng: np.random.Generator) -> dict[str, float]:
-    """One survey: whether any interval ever misses, and how wide intervals are against those of a fixed n."""
+    """One survey: whether any interval ever misses; of some, how wide intervals are against those of a fixed n."""
     channel, shares = SHARES[case]
-    model, counts = Enumerated.saturated(channel.outputs), np.zeros(len(channel.observations), dtype=np.int64)
-    missed, told = np.zeros(len(shares), dtype=bool), dict[str, float]()
-    values = [own for _, own in values_of(Tally(channel), None)]
-    for n in range(EVERY, PLANNED + 1, EVERY):
-        counts += rng.multinomial(EVERY, channel.apply(shares))
-        missed |= missed_by([replace(own, counts=counts) for own in values], shares)
-        if n in _COMPARED:
-            tally = Tally(channel, counts)
-            at, fixed = share_sequence(tally, PLANNED, first=EVERY), estimate(model, tally).probabilities()
-            told[f"width, n = {n}"] = float(((at.upper - at.lower) / (fixed.upper - fixed.lower)).max())
-            missed |= (shares < at.lower) | (at.upper < shares)
-    return told | {
-        f"missed, {label}": miss for label, miss in zip(channel.outputs.labels, missed.tolist(), strict=True)
+    counts = rng.multinomial(EVERY, channel.apply(shares), size=PLANNED // EVERY).cumsum(axis=0)  # (looks, k)
+    told = {
+        f"missed, {label}": missed_by(replace(own, counts=counts.T.astype(np.float64)), share)
+        for (label, own), share in zip(values_of(Tally(channel), None), shares.tolist(), strict=True)
     }
+    return told | (_widths(channel, counts) if rng.random() < _COMPARED_SHARE else {})
+
+
+def _widths(channel: FiniteChannel, counts: IntArray) -> dict[str, float]:
+    """How wide the widest interval is against that of a fixed n, by n."""
+    model, found = Enumerated.saturated(channel.outputs), {}
+    for n in _COMPARED:
+        tally = Tally(channel, counts[n // EVERY - 1])
+        at, fixed = share_sequence(tally, PLANNED, first=EVERY), estimate(model, tally).probabilities()
+        found[f"width, n = {n}"] = float(((at.upper - at.lower) / (fixed.upper - fixed.lower)).max())
+    return found
 
 
 #: Kinds of people: how many there are, their sampling weights, 1 on average, and their true shares.
@@ -84,16 +84,12 @@ _PEOPLE, _WEIGHTS, _OWN = np.array([0.5, 0.3, 0.2]), np.array([0.6, 1.0, 2.0]), 
 
 def survey_with_weights(rng: np.random.Generator) -> dict[str, float]:
     """One survey of people with other weights and other shares: the share of all of them, weighted."""
-    laws = np.array([_FORCED.apply(np.array([1 - own, own])) for own in _OWN])
-    yes = float(_PEOPLE * _WEIGHTS @ _OWN / (_PEOPLE @ _WEIGHTS))
-    counts, missed = np.zeros((3, 2)), np.zeros(2, dtype=bool)
-    for _ in range(EVERY, PLANNED + 1, EVERY):
-        counts += [rng.multinomial(size, law) for size, law in zip(rng.multinomial(EVERY, _PEOPLE), laws, strict=True)]
-        kind, code = np.nonzero(counts)
-        rows = Chunk(np.ones((len(kind), 1)), code, counts[kind, code], _WEIGHTS[kind])
-        values = [own for _, own in values_of(Responses(_FORCED, (rows,)), 2.0)]
-        missed |= missed_by(values, np.array([1 - yes, yes]))
-    return {"missed, yes": bool(missed[1])}
+    law = (_FORCED.matrix @ np.array([1 - _OWN, _OWN]) * _PEOPLE).ravel()
+    share = float(_PEOPLE * _WEIGHTS @ _OWN / (_PEOPLE @ _WEIGHTS))
+    counts = rng.multinomial(EVERY, law, size=PLANNED // EVERY).cumsum(axis=0).T.astype(np.float64)
+    rows = Chunk(np.ones((6, 1)), np.repeat([0, 1], 3), weights=np.tile(_WEIGHTS, 2))  # answers, then kinds of people
+    own = dict(values_of(Responses(_FORCED, (rows,)), 2.0))["yes"]
+    return {"missed, yes": missed_by(replace(own, counts=counts), share)}
 
 
 @survey_check("share-sequences")

@@ -194,14 +194,24 @@ def test_rows_and_weights_of_one_are_counts() -> None:
 
 def test_arms_together_say_more_than_each_alone() -> None:
     dice, direct = ak.Tally(FORCED, [550, 350]), ak.Tally(DIRECT, [700, 200])
-    both = ak.share_sequence(ak.pool([dice, direct]), 4000)
+    both = ak.share_sequence({"dice": dice, "direct": direct}, 4000)
+    assert ak.share_sequence(ak.pool([dice, direct]), 4000).to_json() == both.to_json()
     arms = ak.Responses({"dice": FORCED, "direct": DIRECT})
     for arm, tally in (("dice", dice), ("direct", direct)):
-        said = np.repeat(["no", "yes"], tally.counts)
-        arms = arms.add(np.ones((len(said), 1)), said, arm=arm)
+        for said in np.array_split(np.repeat(["no", "yes"], tally.counts), 3 if arm == "dice" else 1):
+            arms = arms.add(np.ones((len(said), 1)), said, arm=arm)
     assert ak.share_sequence(arms, 4000).to_json() == both.to_json()
     widths = [at.upper[1] - at.lower[1] for at in (ak.share_sequence(t, 4000) for t in (dice, direct))]
     assert both.upper[1] - both.lower[1] < min(widths)
+
+
+def test_stakes_do_not_depend_on_which_arms_have_reports_yet() -> None:
+    """The capital of an arm is the same before and after the other one has its first report."""
+    dice, direct = ak.Tally(FORCED, [50, 35]), ak.Tally(DIRECT, [1, 0])
+    before, after = (dict(values_of({"dice": dice, "direct": own}, None))["yes"] for own in (ak.Tally(DIRECT), direct))
+    np.testing.assert_array_equal(before.scale, after.scale)
+    rows = ak.Responses({"dice": FORCED, "direct": DIRECT}).add(np.ones((1, 1)), ["no"], arm="dice")
+    assert dict(values_of(rows, None))["yes"].scale[0] == before.scale[0]
 
 
 def test_subsets_of_one_label_are_randomized_response() -> None:
@@ -228,6 +238,17 @@ def test_reports_that_no_share_brings_about_are_an_alarm() -> None:
     assert (at.lower[1], at.upper[1]) == (0.0, 0.0)
     assert "no share of" in at.alarms[0]
     assert ak.share_sequence(ak.Tally(FORCED, [830, 170]), 1000).alarms == ()
+    seldom = ak.share_sequence(ak.Tally(FORCED, [890, 110]), 1000)  # beyond 95 %, and no one in a million
+    assert (seldom.lower[1], seldom.upper[1], seldom.alarms) == (0.0, 0.0, ())
+
+
+def test_an_alarm_counts_all_answers() -> None:
+    """Of very many answers that nobody gives, some are told less often than any share lets expect."""
+    channel = ak.SubsetSelection(1000, 2)
+    reports = channel.simulate(np.zeros(20_000, dtype=int), np.random.default_rng(0))
+    at = ak.share_sequence(ak.Tally(channel).add(reports), 20_000, confidence=0.8)
+    assert (at.upper == 0).any()
+    assert at.alarms == ()
 
 
 def test_what_is_refused() -> None:
@@ -244,6 +265,8 @@ def test_what_is_refused() -> None:
         ak.share_sequence(ak.Responses(FORCED), 100)
     with pytest.raises(InputError, match="allowed: a Tally"):
         ak.share_sequence([7, 3], 100)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="with a known law"):
+        ak.share_sequence(ak.Candidates(["a", "b", "c"]).add(np.ones((1, 1)), [["a", "b"]]), 100)
     rows = ak.Responses(FORCED)
     with pytest.raises(InputError, match="has clusters"):
         ak.share_sequence(rows.add(np.ones((2, 1)), ["no", "yes"], clusters=[1, 1]), 100)
@@ -301,6 +324,15 @@ def test_what_a_prior_holds_is_too_early() -> None:
     at = ak.coefficient_sequence(fit, 5000)
     assert np.isnan(at.lower).all()
     assert "do not fix the coefficients yet" in at.notes[0]
+
+
+def test_few_clusters_are_too_early() -> None:
+    table = survey(4000)[0]
+    for clusters, shown in ((12, False), (400, True)):
+        table["village"] = (np.arange(4000) % clusters).astype(float)
+        at = ak.coefficient_sequence(ak.regress("said ~ age", table, FORCED, cluster="village"), 5000)
+        assert np.isfinite(at.lower).all() == shown
+        assert ("degrees of freedom; wanted: at least 30" in "".join(at.notes)) != shown
 
 
 def test_a_fit_from_a_file_does_not_know_its_rows(tmp_path: object) -> None:

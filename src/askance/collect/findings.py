@@ -40,10 +40,7 @@ class Finding:
 
 
 def impossible(question: str, tally: Tally[Any], at: ConfidenceSequence) -> list[Finding]:
-    """Reports that did not come through the channel.
-
-    The bound is one of a single look, at one in a million: of a thousand looks, one in a thousand.
-    """
+    """Reports that did not come through the channel: by the bound of one look, at one in a million, or of all."""
     texts = [notice.text for notice in alarms_of(tally)] or list(at.alarms)
     return [Finding(question, "impossible", True, f"{question}: {text}") for text in texts]
 

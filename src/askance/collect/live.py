@@ -2,8 +2,8 @@
 
 Intervals hold at all looks at once (`share_sequence`, `coefficient_sequence`). The interval of a fixed n is another
 statement, which holds if it was decided beforehand to look at that n alone: it is given once all planned reports are
-there, and labelled so. Who has looked before and then takes the narrower of the two is misled in 6 to 11 % of surveys
-instead of 5 %, unless part of α was kept for the end (`kept_for_end`).
+there, and labelled so. Who has looked before and then takes the narrower of the two is misled in more than 6 % of
+surveys instead of 5 %, unless part of α was kept for the end (`kept_for_end`).
 
 Whoever looks again and again must not see what a single answer changed: what is told changes when a whole block of
 reports is new (`last_block`), and is computed from the counts at the end of that block.
@@ -165,7 +165,7 @@ def live_estimates(
         if not tally.n_observations:
             continue
         try:
-            shares[question] = share_sequence(tally, planned, **options)
+            shares[question] = share_sequence(tallies[question], planned, **options)
         except (InputError, NotIdentifiedError) as error:
             found.append(Finding(question, "not told", False, f"{question}: {error.message}"))
             continue

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,11 +31,16 @@ _TINY = 1e-15
 
 
 class Bounds(NamedTuple):
-    """Means that are not contradicted, and whether all between 0 and 1 are: then both are the end that is closer."""
+    """Means that are not contradicted; where all between 0 and 1 are, both ends are the one that is closer.
+
+    Attributes:
+        log_doubt: the logarithm of what bets against all of these means have won; it is x or more, at any look, with
+            probability 2 e^−x at most.
+    """
 
     lower: float
     upper: float
-    contradicted: bool
+    log_doubt: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +79,9 @@ class BoundedValues:
 
     def bounds(self, stakes: Stakes) -> Bounds:
         """The means against which nobody has won."""
-        lower = self._lower(stakes)
-        upper = 1 - self.mirrored()._lower(stakes)
-        return Bounds(lower, upper, lower == 1.0 or upper == 0.0)
+        mirrored = self.mirrored()
+        doubt = float(max(self.excess(1.0, stakes), mirrored.excess(1.0, stakes))) + stakes.log_win
+        return Bounds(self._lower(stakes), 1 - mirrored._lower(stakes), doubt)
 
     def _lower(self, stakes: Stakes) -> float:
         from scipy.optimize import brentq
@@ -92,8 +97,8 @@ class BoundedValues:
         """The same of 1 − μ: what is bet on it, is bet that μ is smaller."""
         return replace(self, values=1 - self.values, low=1 - self.high, high=1 - self.low)
 
-    def excess(self, mean: float, stakes: Stakes) -> float:
-        """log(capital) − log(2/α) of bets that the mean is larger; it falls with the mean."""
+    def excess(self, mean: float, stakes: Stakes) -> Any:
+        """log(capital) − log(2/α) of bets that the mean is larger, which falls with it; counts may be (r, looks)."""
         width = self.high - self.low
         q = np.clip((mean - self.low) / width, _TINY, 1 - _TINY)
         fraction = stakes.sizes[:, None] * (self.scale * np.sqrt(q / (1 - q)))

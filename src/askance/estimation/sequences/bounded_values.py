@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,17 +45,20 @@ def values_of(evidence: Any, largest_weight: float | None) -> Iterator[tuple[Any
 
 
 def _parts(evidence: Any, largest_weight: float | None) -> list[_Part]:
-    """What was seen through every channel."""
-    if of_answers(evidence):
+    """What was seen through every channel of the design, also where nothing was seen: stakes must not depend on it."""
+    tallies = list(evidence.values()) if isinstance(evidence, Mapping) else [evidence]
+    if tallies and all(map(of_answers, tallies)):
         return [
             _Part(part.channel, np.arange(len(part.sums)), part.sums.astype(np.float64), np.ones(len(part.sums)))
-            for part in taken_apart(evidence)
+            for tally in tallies
+            for part in taken_apart(tally)
         ]
-    if not isinstance(evidence, Responses) or not isinstance(evidence.channels[0], FiniteChannel):
+    channels = evidence.channels if isinstance(evidence, Responses) else ()
+    if not channels or not all(isinstance(channel, FiniteChannel) and channel.has_law for channel in channels):
         raise InputError(
             argument="evidence",
             got=shown(evidence),
-            allowed="a Tally, or Responses of noised answers",
+            allowed="a Tally, {way: Tally}, or Responses of noised answers with a known law",
             remedy="Count with Tally(channel).add(reports).",
         )
     if any(chunk.clusters is not None for chunk in evidence.chunks):
@@ -64,7 +67,7 @@ def _parts(evidence: Any, largest_weight: float | None) -> list[_Part]:
             remedy="Fit a regression with clusters, and take coefficient_sequence(fit, planned).",
         )
     _require_weights(evidence, largest_weight)
-    return [_folded(chunk) for chunk in evidence.chunks] or _parts(Tally(evidence.channels[0]), None)
+    return [_folded(channel, [c for c in evidence.chunks if c.channel == channel]) for channel in channels]
 
 
 def _require_weights(evidence: Responses[Any], largest_weight: float | None) -> None:
@@ -81,13 +84,17 @@ def _require_weights(evidence: Responses[Any], largest_weight: float | None) -> 
         )
 
 
-def _folded(chunk: Any) -> _Part:
-    """Rows of a chunk with equal report and weight counted together."""
-    count = np.ones(len(chunk)) if chunk.multiplicity is None else chunk.multiplicity
-    weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
-    rows, place = np.unique(np.column_stack([chunk.codes, weights]), axis=0, return_inverse=True)
-    counts = np.asarray(np.bincount(place.ravel(), weights=count), dtype=np.float64)
-    return _Part(chunk.channel, rows[:, 0].astype(np.intp), counts, rows[:, 1])
+def _folded(channel: FiniteChannel, chunks: Sequence[Any]) -> _Part:
+    """Rows with equal report and weight counted together."""
+    blocks = [np.zeros((0, 3))]
+    for chunk in chunks:
+        one = np.ones(len(chunk))
+        weights, count = (one if own is None else own for own in (chunk.weights, chunk.multiplicity))
+        blocks.append(np.column_stack([chunk.codes, weights, count]))
+    columns = np.concatenate(blocks)
+    rows, place = np.unique(columns[:, :2], axis=0, return_inverse=True)
+    counts = np.asarray(np.bincount(place.ravel(), weights=columns[:, 2], minlength=len(rows)), dtype=np.float64)
+    return _Part(channel, rows[:, 0].astype(np.intp), counts, rows[:, 1])
 
 
 def _functions(channel: FiniteChannel) -> FloatArray:

@@ -9,9 +9,9 @@ What is enough: log-odds η = xᵀθ are curved in the shares that reports tell 
 are known to a fraction of themselves. With Σ the covariance of θ̂, respondent i has the variance v_i = x_iᵀ Σ x_i and
 tells (Σ x_i)_j² of coefficient j, up to a factor. Asked is that
 
-    Σ_i (Σ x_i)_j² v_i / Σ_i (Σ x_i)_j² ≤ 0.3²:
+    Σ_i (Σ x_i)_j² v_i / Σ_i (Σ x_i)_j² ≤ 0.35²:
 
-the log-odds of those who tell of a coefficient are known, on average, to a standard error of 0.3. That does not depend
+the log-odds of those who tell of a coefficient are known, on average, to a standard error of 0.35. That does not depend
 on the units or the origin of covariates, and a small group is asked for reports of its own.
 """
 
@@ -24,14 +24,17 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import instance, shorten
+from askance._threads import one_thread
 from askance.errors import InputError
 from askance.estimation.problems.basis import BasisEstimate
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.stakes import Stakes
 
+#: From clusters that give fewer degrees of freedom, standard errors are not known well enough.
+LEAST_FREEDOM = 30
 #: Log-odds that are known to this standard error are known well enough.
-LARGEST_ERROR = 0.3
+LARGEST_ERROR = 0.35
 
 
 def coefficient_sequence(
@@ -69,7 +72,8 @@ def coefficient_sequence(
     """
     instance(fit, RegressionFit, "fit", "a RegressionFit", "Fit with regress(formula, data, design).")
     stakes, errors = Stakes(planned, first, confidence), log_odds_errors(fit)
-    early = ~(errors <= LARGEST_ERROR) | bool(fit.repaired) | (not fit.converged)
+    few = ~(fit.degrees_of_freedom >= LEAST_FREEDOM)
+    early = ~(errors <= LARGEST_ERROR) | few | bool(fit.repaired) | (not fit.converged)
     reach = np.where(early, np.nan, stakes.reach(fit.n_observations) * fit.standard_errors)
     return ConfidenceSequence(
         "coefficient",
@@ -82,11 +86,12 @@ def coefficient_sequence(
         planned,
         stakes.first_look,
         confidence,
-        _missing(fit, errors, early),
+        _missing(fit, errors, early, few),
         fit.alarms,
     )
 
 
+@one_thread
 def log_odds_errors(fit: RegressionFit) -> FloatArray:
     """Standard errors of the log-odds of those who tell of every coefficient, on average, shape (d,)."""
     if fit.evidence is None:
@@ -113,12 +118,15 @@ def _told(rows: Any, at: BasisEstimate, terms: int) -> tuple[FloatArray, FloatAr
     return np.concatenate(told), np.concatenate(weighed)
 
 
-def _missing(fit: RegressionFit, errors: FloatArray, early: Any) -> tuple[str, ...]:
+def _missing(fit: RegressionFit, errors: FloatArray, early: Any, few: Any) -> tuple[str, ...]:
     """What is missing where it is too early."""
     if not early.any():
         return ()
     if fit.repaired or not fit.converged:
         return ("too early: the reports alone do not fix the coefficients yet",)
+    if few.any():
+        freedom = float(np.nan_to_num(fit.degrees_of_freedom).min())
+        return (f"too early: clusters give {freedom:.3g} degrees of freedom; wanted: at least {LEAST_FREEDOM}",)
     names = [name for name, waits in zip(fit.parameter_names, early, strict=True) if waits]
     worst = float(errors.max())
     more = f", about {fit.n_observations * (worst / LARGEST_ERROR) ** 2:,.0f} reports" if np.isfinite(worst) else ""

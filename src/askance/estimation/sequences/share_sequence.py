@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from askance._arrays import FloatArray
 from askance.channels.finite import FiniteChannel
 from askance.errors import EmptyDataError
+from askance.estimation.checks.surprise import IMPOSSIBLE
 from askance.estimation.sequences.bounded_values import values_of
 from askance.estimation.sequences.confidence_sequence import ConfidenceSequence
 from askance.estimation.sequences.stakes import Stakes
@@ -16,7 +20,7 @@ from askance.evidence.tally import Tally
 
 
 def share_sequence(
-    evidence: Tally[Any] | Responses[FiniteChannel],
+    evidence: Tally[Any] | Mapping[Any, Tally[FiniteChannel]] | Responses[FiniteChannel],
     planned: int,
     *,
     first: int | None = None,
@@ -34,8 +38,9 @@ def share_sequence(
     `largest_weight` must be fixed before the first answer is seen.
 
     Args:
-        evidence: counts of answers, also pooled ones, or of noised bits and labels; or rows, also of several arms and
-            with sampling weights, but not in clusters, whose answers may depend on each other.
+        evidence: counts of answers, or of noised bits and labels; where people were asked in several ways,
+            {way: counts}, with all ways from the first look on; or rows, also of several arms and with sampling
+            weights, but not in clusters, whose answers may depend on each other.
         planned: number of reports at which the intervals are meant to be narrow.
         first: number of reports at the first look; default: a fiftieth of `planned`.
         confidence: of all looks together, for every answer by itself; of k answers together it is 1 − α where
@@ -59,11 +64,12 @@ def share_sequence(
     """
     stakes = Stakes(planned, first, confidence)
     names, values = zip(*values_of(evidence, largest_weight), strict=True)
-    n = evidence.n_observations
+    tallies = evidence.values() if isinstance(evidence, Mapping) else [evidence]
+    n = sum(tally.n_observations for tally in tallies)
     if n == 0:
         raise EmptyDataError("there are no reports.", remedy="Add reports before estimating.")
     shares, errors = np.array([own.estimate for own in values]).T
-    lower, upper, contradicted = (np.array(ends) for ends in zip(*(own.bounds(stakes) for own in values), strict=True))
+    lower, upper, doubts = (np.array(ends) for ends in zip(*(own.bounds(stakes) for own in values), strict=True))
     return ConfidenceSequence(
         "share",
         names,
@@ -75,16 +81,17 @@ def share_sequence(
         planned,
         stakes.first_look,
         confidence,
-        alarms=_alarms(names, contradicted, 1 - confidence),
+        alarms=_alarms(names, doubts),
     )
 
 
-def _alarms(names: tuple[Any, ...], contradicted: Any, alpha: float) -> tuple[str, ...]:
-    if not contradicted.any():
+def _alarms(names: tuple[Any, ...], doubts: FloatArray) -> tuple[str, ...]:
+    """Where every share is impossible, for all looks and answers together: as seldom wrong as other alarms."""
+    if doubts.max() < math.log(2 * len(names) / IMPOSSIBLE):
         return ()
-    name = names[int(np.argmax(contradicted))]
+    name = names[int(np.argmax(doubts))]
     return (
-        f"no share of {name!r} brings about such reports: whatever it is, chance does that with probability "
-        f"{alpha:.2g} at most, at all looks together; devices had other probabilities, or reports are forged or of "
-        "another question",
+        f"no share of {name!r} brings about such reports: whatever it is, chance does that with "
+        f"probability {IMPOSSIBLE:.0e} at most, at all looks together; devices had other probabilities, or reports are "
+        "forged or of another question",
     )

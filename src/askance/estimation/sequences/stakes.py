@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Stakes:
         highest = float(((self.log_win + math.log(len(steps))) / steps + steps / 2).min())  # one bet alone has won
         return float(brentq(lambda r: self.excess(steps * r - steps**2 / 2), 0.0, highest + 1e-9, xtol=1e-9))
 
-    def excess(self, log_capital: FloatArray) -> float:
-        """By how much the mean of the capitals of all sizes, shape (J,), exceeds 2/α, in logarithms."""
-        largest = float(log_capital.max())
-        return largest + math.log(float(np.exp(log_capital - largest).mean())) - self.log_win
+    def excess(self, log_capital: FloatArray) -> Any:
+        """By how much the mean of the capitals of all sizes, shape (J, …), exceeds 2/α, in logarithms, shape (…)."""
+        largest = log_capital.max(axis=0)
+        return largest + np.log(np.exp(log_capital - largest).mean(axis=0)) - self.log_win
