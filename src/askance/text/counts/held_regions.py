@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +67,9 @@ class Preparation:
         order = np.argsort(keys)
         code = np.zeros(len(regions.corpus.words), dtype=np.int32)
         code[covered[order]] = np.arange(len(order))
-        corpus = replace(regions.corpus, words=("",) * len(words), tokens=code[regions.corpus.tokens], ids=(), tags=None)
+        corpus = replace(
+            regions.corpus, words=("",) * len(words), tokens=code[regions.corpus.tokens], ids=(), tags=None
+        )
         part = _Part.of(replace(regions, corpus=corpus), keys[order], self)
         sizes = np.append(part.summary.sizes, left_out)
         part = replace(part, summary=part.summary._replace(sizes=sizes, messages=frozenset(messages)))
@@ -88,7 +90,7 @@ def _arrays_of(thing: Any) -> tuple[AnyArray, ...]:
 
 
 def _thing_of(arrays: Sequence[AnyArray]) -> Any:
-    """The object again, without copies; but arrays that moved between processes begin anywhere, or may not be written."""
+    """The object again, without copies; but arrays that moved begin anywhere, or may not be written."""
     *pieces, head = arrays
     fit = [piece if piece.flags.writeable and piece.ctypes.data % 16 == 0 else piece.copy() for piece in pieces]
     return pickle.loads(head.tobytes(), buffers=fit)
@@ -111,6 +113,11 @@ class Summary(NamedTuple):
     def longer(self) -> tuple[int, int]:
         """Of the regions of two tokens or more, how many are closed, and how many there are."""
         return int(self.sizes[6]), int(self.sizes[7])
+
+    @property
+    def left_out(self) -> int:
+        """How many lines and annotations were left out when files were read."""
+        return int(self.sizes[8])
 
     def joined(self, other: Summary) -> Summary:
         """Of both together."""
@@ -311,7 +318,9 @@ class HeldRegions:
         """Whether there is anything but labels."""
         return bool(self.summary.sizes[5])
 
-    def total(self, name: str, bound: float, width: int, *tables: Any, of_rows: bool = True) -> tuple[FloatArray, FloatArray]:
+    def total(
+        self, name: str, bound: float, width: int, *tables: Any, of_rows: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
         """A pass: a sum of `_Part` by name, over all of them, and its sums of types, shape (T, width)."""
         everywhere = np.zeros((len(self.keys), width))
         if of_rows and not self.has_rows:

@@ -124,16 +124,12 @@ def read_regions(
     return file
 
 
-def read_region_part(
-    path: Source, tagset: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool
-) -> RegionFile:
+def read_region_part(path: Source, tagset: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> RegionFile:
     """One of several files, as `read_regions` reads them together: it may be without regions."""
     return _read([_Stream.of(path)], tagset, skip_bad, may_miscount)
 
 
-def _read(
-    streams: Sequence[_Stream], asked: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool
-) -> RegionFile:
+def _read(streams: Sequence[_Stream], asked: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> RegionFile:
     stated = ((stream.name, stream.tagset) for stream in streams if stream.tagset is not None)
     reading = _Reading(common_tags(stated, asked), skip_bad, may_miscount)
     for stream in streams:

@@ -74,7 +74,9 @@ def sizes_of(regions: RegionCounts | HeldRegions) -> tuple[tuple[str, ...], dict
     names = ("regions", "labelled_tokens", "single_tokens", "tokens")
     if isinstance(regions, HeldRegions):
         every, labelled, others, tokens = regions.summary.sizes[:4].tolist()
-        return tuple(sorted(regions.words)), dict(zip(names, (every - labelled - others, labelled, others, tokens), strict=True))
+        return tuple(sorted(regions.words)), dict(
+            zip(names, (every - labelled - others, labelled, others, tokens), strict=True)
+        )
     words = tuple(regions.corpus.words[t] for t in np.flatnonzero(regions.token_counts).tolist())
     single, tokens = int((regions.lengths == 1).sum()), int(regions.lengths.sum())
     sizes = len(regions) - single, regions.labelled, single - regions.labelled, tokens

@@ -1,4 +1,4 @@
-"""Files that a tagger learns from where an engine reads them: nothing of them comes here but sums over types and tags."""
+"""Files that a tagger learns from, read by an engine: nothing of them comes here but sums over types and tags."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._words import words
 from askance.errors import InputError
-from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.held_regions import HeldRegions, Preparation
 
 if TYPE_CHECKING:
@@ -98,6 +97,7 @@ class _Reading:
 
     def __call__(self, part: _Part) -> tuple[AnyArray, ...]:
         from askance.text.io.region_file import read_region_part
+        from askance.text.io.training_files import labels_of
 
         is_labelled, place = part
         if not is_labelled:
@@ -105,15 +105,18 @@ class _Reading:
             read = read_region_part(place, self.tagset, *bounds)
             return self.how(read.regions, read.n_bad, read.messages)
         labels = self.files.labels()
-        known = RegionCounts.of_labels(labels.read(place, self.tagset).with_tagset(self.tagset))
-        return self.how(known.with_weight(self.files.labelled_weight), labels.left_out, tuple(labels.messages))
+        known = labels_of(place, labels, self.tagset).with_weight(self.files.labelled_weight)
+        return self.how(known, labels.left_out, tuple(labels.messages))
 
 
 def require_offered(method: str, miscounts: object) -> None:
     """Refuse what engines cannot be asked for, before a file is read."""
     if method not in ("node", "moments"):
         raise InputError(
-            words("{engine} is given with method {0}; allowed: with 'node' and 'moments', which have no edges.", repr(method)),
+            words(
+                "{engine} is given with method {0}; allowed: with 'node' and 'moments', which have no edges.",
+                repr(method),
+            ),
             remedy=words("Take {method=node}, or leave {engine} out: chains are trained in memory."),
         )
     if miscounts == "estimate":
@@ -124,7 +127,7 @@ def require_offered(method: str, miscounts: object) -> None:
 
 
 def hold_files(files: TrainingFiles, engine: Engine, how: Preparation) -> HeldRegions:
-    """Files as regions that an engine holds: a pass for the tags, unless files of regions state them, and one to read."""
+    """Files as regions that an engine holds: a pass for the tags, unless first lines state them, and one to read."""
     parts = files.listed()
     if not parts:
         raise InputError("no files are given.", remedy="Give files of counts, or of labelled text.")

@@ -172,7 +172,7 @@ class CountTagger:
 
     def fit(
         self,
-        regions: RegionCounts | TrainingFiles | str | PathLike[str] | Iterable[str | PathLike[str]],
+        regions: RegionCounts | HeldRegions | TrainingFiles | str | PathLike[str] | Iterable[str | PathLike[str]],
         *,
         held_out: RegionCounts | None = None,
         progress: Progress | None = None,
@@ -193,7 +193,10 @@ class CountTagger:
         refuse_idle(held_out, idle)
         started = time.process_time()
         tell = rising(progress)
-        known = self._held(regions, engine, tell) if engine is not None else regions
+        known: object = regions
+        if engine is not None:
+            tell("reading", 0.0)
+            known = self.hold(regions, engine)
         held_out = checked_held_out(known, held_out, self.miscounts)
         assert isinstance(known, (RegionCounts, HeldRegions))  # all else was refused
         known = known.with_positive_weight() if isinstance(known, RegionCounts) else known
@@ -224,12 +227,11 @@ class CountTagger:
         self.token_features, self.theta, self.chain = trained.features, trained.theta, trained.chain
         return self
 
-    def _held(self, files: object, engine: Engine, tell: Progress) -> HeldRegions:
-        """Files that an engine reads, for what engines can be asked for."""
+    def hold(self, files: object, engine: Engine) -> HeldRegions:
+        """What `fit` learns from where an engine reads files, as it has them: its summary tells what was left out."""
         from askance.text.tagger.held_files import TrainingFiles, hold_files, require_offered
 
         require_offered(self.method, self.miscounts)
-        tell("reading", 0.0)
         counts = self.counts if self.method == "node" else None
         return hold_files(TrainingFiles.of(files), engine, Preparation(self._rates(), counts, TILT_TOLERANCE))
 
