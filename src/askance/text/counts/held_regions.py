@@ -423,7 +423,9 @@ class _HeldSystem(RidgeSystem):
 
     def __init__(self, equations: HeldEquations, features: SparseRows | None, l2: float) -> None:
         self._equations = equations
-        self._begin(features, equations.dtype.type(l2), len(equations.types), len(equations.regions.tagset))
+        self._begin(
+            features, np.array(l2, dtype=equations.dtype)[()], len(equations.types), len(equations.regions.tagset)
+        )
 
     def _applied(self, point: AnyArray) -> AnyArray:
         table = point if self.features is None else np.asarray(self.features @ point)

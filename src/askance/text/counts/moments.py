@@ -104,6 +104,7 @@ def moment_counts(
     chosen: MomentMethod = "simplex" if method == "auto" else method
     equations: CountEquations | HeldEquations
     if isinstance(regions, HeldRegions):
+        one_of(method, ("auto", "simplex", "ridge", "printed"), "method", "Steps along one region at a time need all.")
         equations, known = HeldEquations(regions, design.dtype), regions.known
     else:
         regions = regions.with_positive_weight()
@@ -115,8 +116,10 @@ def moment_counts(
     steps = as_count(_DEFAULT_STEPS[chosen] if iterations is None else iterations, "iterations")
     strength = 0.0
     if chosen in ("printed", "sgd"):
-        sgd = chosen == "sgd" and isinstance(equations, CountEquations)
-        solution = _stochastic(equations, steps, rng) if sgd else _printed(equations, steps)
+        if chosen == "sgd" and isinstance(equations, CountEquations):
+            solution = _stochastic(equations, steps, rng)
+        else:
+            solution = _printed(equations, steps)
         estimate = np.full((design.shape[0], len(regions.tagset)), 1 / len(regions.tagset), dtype=design.dtype)
         estimate[equations.types] = _distributions(solution)
     else:

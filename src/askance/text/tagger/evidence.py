@@ -69,18 +69,14 @@ def _counts(regions: object, name: str, others: str) -> RegionCounts:
     return counted
 
 
-def sizes_of(regions: RegionCounts | HeldRegions) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The words that regions cover, and how much of what there is, by the names that `Training` has for it."""
-    names = ("regions", "labelled_tokens", "single_tokens", "tokens")
+def sizes_of(regions: RegionCounts | HeldRegions) -> tuple[tuple[str, ...], tuple[int, int, int, int]]:
+    """The words that regions cover; regions of two tokens or more, labels, other single tokens, and tokens in all."""
     if isinstance(regions, HeldRegions):
         every, labelled, others, tokens = regions.summary.sizes[:4].tolist()
-        return tuple(sorted(regions.words)), dict(
-            zip(names, (every - labelled - others, labelled, others, tokens), strict=True)
-        )
+        return tuple(sorted(regions.words)), (every - labelled - others, labelled, others, tokens)
     words = tuple(regions.corpus.words[t] for t in np.flatnonzero(regions.token_counts).tolist())
     single, tokens = int((regions.lengths == 1).sum()), int(regions.lengths.sum())
-    sizes = len(regions) - single, regions.labelled, single - regions.labelled, tokens
-    return words, dict(zip(names, sizes, strict=True))
+    return words, (len(regions) - single, regions.labelled, single - regions.labelled, tokens)
 
 
 def token_weights(regions: RegionCounts, bare: float) -> FloatArray:

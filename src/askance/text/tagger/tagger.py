@@ -211,10 +211,13 @@ class CountTagger:
         train = self._train_chain if method == "chain" else self._train_node
         with one_thread:
             trained = train(_Task(known, held_out, miscounts, method, edges, tell))
-        words, sizes = sizes_of(known)
+        words, (longer, labelled, others, tokens) = sizes_of(known)
         training = Training(
             method=method,
-            **sizes,
+            regions=longer,
+            labelled_tokens=labelled,
+            single_tokens=others,
+            tokens=tokens,
             types=len(words),
             features=trained.n_features,
             edges=trained.edges,
@@ -240,8 +243,9 @@ class CountTagger:
 
     def _miscounts(self, known: RegionCounts | HeldRegions) -> MiscountsBy | None:
         """The rates that are given, or found."""
-        estimate = self.miscounts == "estimate" and isinstance(known, RegionCounts)
-        return estimate_above_zero(known) if estimate else self._rates()
+        if self.miscounts == "estimate" and isinstance(known, RegionCounts):
+            return estimate_above_zero(known)
+        return self._rates()
 
     def _chosen(self, regions: RegionCounts | HeldRegions) -> tuple[str, Edges]:
         """The method, and how edges are found; what was asked for by name is taken."""
