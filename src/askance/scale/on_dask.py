@@ -70,7 +70,12 @@ class Dask(Sender):
 
     def _sent(self, function: bytes) -> Any:
         """A small function goes with the tasks; a large one to workers once, as a task that survives any of them."""
-        return self.client.submit(bytes, function, pure=False) if len(function) > _LARGE else function
+        if len(function) <= _LARGE:
+            return function
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # it is large, and goes once
+            return self.client.submit(bytes, function, pure=False)
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""

@@ -134,10 +134,12 @@ class _Part:
         keys: of its types, in order, shape (A,).
         summary: without words.
         told: type, tag, whether it is a label, weight and number of tokens whose tag is certain, five arrays.
-        rows: the equations of the regions that are no labels; None: there are none.
+        rows: the equations of the regions of two tokens or more; None: there are none.
         said: their Ω N.
         weights: of these regions.
-        likelihood: of these regions; None where it is not wanted.
+        single: of every single token that is no label its type, and its Ω, Ω N and weight, shape (n, 2 K + 1); None:
+            there are none.
+        likelihood: of all regions but labels; None where there are none, or it is not wanted.
     """
 
     keys: npt.NDArray[np.uint64]
@@ -146,28 +148,24 @@ class _Part:
     rows: CountEquations | None
     said: SparseRows | None
     weights: FloatArray
+    single: tuple[IntArray, FloatArray] | None
     likelihood: CountLikelihood | None
 
     @classmethod
     def of(cls, regions: RegionCounts, keys: npt.NDArray[np.uint64], how: Preparation) -> _Part:
         """From regions whose types stand in the order of their keys."""
-        from scipy import sparse
-
         single = regions.lengths == 1
-        labelled = single & regions.closed & (np.diff(regions.offsets) == 1)
+        told = np.bincount(regions.entry_region, regions.low, len(regions)) == 1
+        labelled = single & told & regions.closed & (np.diff(regions.offsets) == 1)
         labels, counted = regions.take(labelled), regions.take(~labelled)
-        told = [_cells(own, how.miscounts, is_label) for own, is_label in ((labels, True), (counted, False))]
-        rows, said, likelihood = None, None, None
-        if len(counted):
-            rows = CountEquations.of(counted, dtype=np.float64, merge_single=False, miscounts=how.miscounts)
-            said = sparse.csr_array(rows.response if rows.weights is None else rows.response * rows.weights)
-            rows = replace(rows, response=np.zeros((0, len(regions.tagset))))
-            if how.method is not None:
-                options: dict[str, Any] = {"method": how.method, "tolerance": how.tolerance, "labels_apart": False}
-                likelihood = CountLikelihood(counted, miscounts=how.miscounts, threads=1, **options)
+        cells = [_cells(own, how.miscounts, is_label) for own, is_label in ((labels, True), (counted, False))]
+        likelihood = None
+        if len(counted) and how.method is not None:
+            options: dict[str, Any] = {"method": how.method, "tolerance": how.tolerance, "labels_apart": False}
+            likelihood = CountLikelihood(counted, miscounts=how.miscounts, threads=1, **options)
         exact = len(labels) + (0 if likelihood is None else likelihood.sizes[1])
         longer = regions.closed[~single]
-        sizes = [len(regions), len(labels), int(single.sum()) - len(labels), int(regions.lengths.sum())]
+        sizes = [len(regions), regions.labelled, int(single.sum()) - regions.labelled, int(regions.lengths.sum())]
         summary = Summary(
             np.array([*sizes, exact, len(counted), int(longer.sum()), len(longer)]),
             regions.asked,
@@ -177,8 +175,10 @@ class _Part:
             frozenset(),
             frozenset(),
         )
-        arrays = tuple(np.concatenate(pair) for pair in zip(*told, strict=True))
-        return cls(keys, summary, arrays, rows, said, counted.weights, likelihood)
+        told_by = tuple(np.concatenate(pair) for pair in zip(*cells, strict=True))
+        several = regions.take(~single)
+        alone = _single_tokens(regions.take(single & ~labelled), how.miscounts)
+        return cls(keys, summary, told_by, *_rows(several, how.miscounts), several.weights, alone, likelihood)
 
     def _of_types(self, table: AnyArray) -> KeyedSums:
         assert self.rows is not None
@@ -191,6 +191,13 @@ class _Part:
         sums = self._of_types(np.column_stack([rounded(self.weights, grid), largest, largest * lengths]))
         of_tags = rounded(self._weights, grid).sum(axis=0)
         return np.concatenate([[largest.sum(), (largest * lengths).sum()], of_tags]), sums
+
+    def singles(self, grid: float) -> _Sums:
+        """By type: Ω and Ω N of single tokens that are no labels, and their weight."""
+        assert self.single is not None
+        table = np.zeros((len(self.keys), self.single[1].shape[1]))
+        np.add.at(table, self.single[0], rounded(self.single[1], grid))
+        return np.zeros(1), KeyedSums(self.keys, table)
 
     def target(self, grid: float) -> _Sums:
         """RᵀΩN."""
@@ -251,6 +258,25 @@ def _cells(regions: RegionCounts, miscounts: MiscountsBy | None, labels: bool) -
     return types.astype(np.int64), tags.astype(np.int64), np.full(len(cells), labels), weights, times
 
 
+def _rows(regions: RegionCounts, miscounts: MiscountsBy | None) -> tuple[CountEquations | None, SparseRows | None]:
+    """Equations without their right side, and that by itself, Ω N, which is 0 nearly everywhere."""
+    from scipy import sparse
+
+    if not len(regions):
+        return None, None
+    rows = CountEquations.of(regions, dtype=np.float64, merge_single=False, miscounts=miscounts)
+    said = sparse.csr_array(rows.response if rows.weights is None else rows.response * rows.weights)
+    return replace(rows, response=np.zeros((0, len(regions.tagset)))), said
+
+
+def _single_tokens(regions: RegionCounts, miscounts: MiscountsBy | None) -> tuple[IntArray, FloatArray] | None:
+    if not len(regions):
+        return None
+    rows = CountEquations.of(regions, dtype=np.float64, merge_single=False, miscounts=miscounts)
+    weights = np.ones(rows.response.shape) if rows.weights is None else rows.weights
+    return rows.types[rows.matrix.indices], np.column_stack([weights, rows.response * weights, regions.weights])
+
+
 @dataclass(frozen=True)
 class _Pass:
     """A sum over a part, by name, with tables of all types; small but for these."""
@@ -258,7 +284,7 @@ class _Pass:
     name: str
     grid: float = 0.0
     tables: tuple[Any, ...] = ()
-    of_rows: bool = True
+    of: str = "rows"
 
     @property
     def parameter_bytes(self) -> int:
@@ -267,7 +293,7 @@ class _Pass:
 
     def __call__(self, arrays: tuple[AnyArray, ...]) -> _Sums:
         part: _Part = _thing_of(arrays[:-1])
-        if self.of_rows and part.rows is None:
+        if getattr(part, self.of) is None:
             return np.zeros(()), KeyedSums(part.keys[:0], np.zeros((0, 1)))
         sums: _Sums = getattr(part, self.name)(self.grid, *self.tables)
         return sums
@@ -315,17 +341,18 @@ class HeldRegions:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there is anything but labels."""
-        return bool(self.summary.sizes[5])
+        """Whether there are regions of two tokens or more."""
+        return bool(self.summary.longer[1])
 
     def total(
-        self, name: str, bound: float, width: int, *tables: Any, of_rows: bool = True
+        self, name: str, bound: float, width: int, *tables: Any, of: str = "rows"
     ) -> tuple[FloatArray, FloatArray]:
         """A pass: a sum of `_Part` by name, over all of them, and its sums of types, shape (T, width)."""
         everywhere = np.zeros((len(self.keys), width))
-        if of_rows and not self.has_rows:
+        there = {"rows": self.has_rows, "told": True}.get(of, bool(self.summary.sizes[5]))
+        if not there:
             return np.zeros(2 + len(self.tagset)), everywhere
-        numbers, own = self._held.total(_Pass(name, grid_for(bound), tables, of_rows), _joined)
+        numbers, own = self._held.total(_Pass(name, grid_for(bound), tables, of), _joined)
         if len(own.keys):
             everywhere[np.searchsorted(self.keys, own.keys)] = own.sums
         return numbers, everywhere
@@ -333,19 +360,32 @@ class HeldRegions:
     @cached_property
     def labels(self) -> FloatArray:
         """Labelled tokens by type and tag, shape (T, K)."""
-        return self.total("known", self.bound, len(self.tagset), True, of_rows=False)[1]
+        return self.total("known", self.bound, len(self.tagset), True, of="told")[1]
 
     @cached_property
     def known(self) -> FloatArray:
         """Tokens whose tag is certain by type and tag, shape (T, K)."""
-        return self.total("known", self.bound, len(self.tagset), of_rows=False)[1] if self.has_rows else self.labels
+        if not self.summary.sizes[5]:
+            return self.labels
+        return self.total("known", self.bound, len(self.tagset), of="told")[1]
+
+    @cached_property
+    def singles(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of single tokens, labels included, by type: Ω and Ω N, shape (T, K), and their weight, shape (T,)."""
+        tags = len(self.tagset)
+        _, table = self.total("singles", self.bound, 2 * tags + 1, of="single")
+        labelled = self.labels.sum(axis=1)
+        weights, said, weight = table[:, :tags], table[:, tags : 2 * tags], table[:, -1]
+        return weights + labelled[:, None], said + self.labels, weight + labelled
 
     @cached_property
     def cover(self) -> tuple[FloatArray, FloatArray]:
-        """What `_Part.cover` tells, labels included."""
+        """What `_Part.cover` tells, single tokens included, which are one row for each type."""
         numbers, table = self.total("cover", self.bound, 3)
-        labelled = self.labels.sum(axis=1)
-        return numbers + labelled.sum(), table + labelled[:, None]
+        weights, _, weight = self.singles
+        largest = weights.max(axis=1)
+        more = np.concatenate([[largest.sum(), largest.sum()], weights.sum(axis=0)])
+        return numbers + more, table + np.column_stack([weight, largest, largest])
 
     @property
     def token_counts(self) -> FloatArray:
@@ -354,7 +394,7 @@ class HeldRegions:
 
 
 class HeldEquations:
-    """`CountEquations` whose rows an engine holds; labelled tokens are one row for each type, here.
+    """`CountEquations` whose rows an engine holds; single tokens are one row for each type, here.
 
     Args:
         regions: the regions.
@@ -364,7 +404,7 @@ class HeldEquations:
     def __init__(self, regions: HeldRegions, dtype: npt.DTypeLike) -> None:
         self.regions, self.dtype = regions, np.dtype(dtype)
         self.types = np.arange(len(regions.words))
-        self.labelled = regions.labels.sum(axis=1)
+        self.single, self.said, _ = regions.singles
 
     @property
     def mean_length(self) -> float:
@@ -380,13 +420,13 @@ class HeldEquations:
     @cached_property
     def target(self) -> AnyArray:
         """RᵀΩN, shape (T, K)."""
-        return (self._sum("target") + self.regions.labels).astype(self.dtype)
+        return (self._sum("target") + self.said).astype(self.dtype)
 
     @cached_property
     def row_sums(self) -> RowSums:
         """Sums over rows that a ridge regression takes."""
         (weight, _, *of_tags), table = self.regions.cover
-        heights = self._sum("heights") + self.labelled[:, None]
+        heights = self._sum("heights") + self.single
         share = np.array(of_tags) / max(weight, 1e-300)
         return RowSums(heights.astype(self.dtype), table[:, 1].astype(self.dtype), share)
 
@@ -394,7 +434,7 @@ class HeldEquations:
         """RᵀΩRW, shape (T, K)."""
         largest = float(np.abs(table).max(initial=0.0))
         sums = self._sum("image", max(largest, 1e-300), self.regions.keys, table)
-        return np.asarray(sums + self.labelled[:, None] * table)
+        return np.asarray(sums + self.single * table)
 
     def slope(self, point: AnyArray) -> AnyArray:
         """RᵀΩ(Rw − N), shape (T, K)."""
@@ -405,7 +445,7 @@ class HeldEquations:
         scale = columns.max(axis=1).toarray().reshape(-1).astype(float)
         ones = (columns != 0).astype(np.float64)
         rows, _ = self.regions.total("gram", self.regions.bound, 1, self.regions.keys, ones)
-        gram = (ones * self.labelled) @ ones.T
+        gram = (ones * self.single.max(axis=1)) @ ones.T
         whole = gram.toarray() + (rows if self.regions.has_rows else 0.0)
         return np.asarray(whole * scale * scale[:, None])
 
@@ -423,9 +463,8 @@ class _HeldSystem(RidgeSystem):
 
     def __init__(self, equations: HeldEquations, features: SparseRows | None, l2: float) -> None:
         self._equations = equations
-        self._begin(
-            features, np.array(l2, dtype=equations.dtype)[()], len(equations.types), len(equations.regions.tagset)
-        )
+        strength = np.array(l2, dtype=equations.dtype)[()]
+        self._begin(features, strength, len(equations.types), len(equations.regions.tagset))
 
     def _applied(self, point: AnyArray) -> AnyArray:
         table = point if self.features is None else np.asarray(self.features @ point)
@@ -448,6 +487,8 @@ class HeldLikelihood:
     def __call__(self, log_p: AnyArray) -> tuple[float, AnyArray]:
         """The log-likelihood, and expected counts in the precision of log p."""
         regions = self._regions
-        numbers, counts = regions.total("expected", regions.weight, len(regions.tagset), regions.keys, np.exp(log_p))
+        numbers, counts = regions.total(
+            "expected", regions.weight, len(regions.tagset), regions.keys, np.exp(log_p), of="likelihood"
+        )
         labels = float(np.sum(regions.labels * np.maximum(log_p, np.log(FLOOR)), dtype=np.float64))
         return float(numbers.reshape(-1)[0]) + labels, (counts + regions.labels).astype(log_p.dtype)
