@@ -1,7 +1,7 @@
 """What engines cost on this machine, beside one process: `python -m benchmarks.engines`; CPU seconds, in turn.
 
 docs/past-one-machine.md reckons with such constants. Cases are small by default: `--rows` and `--reports` make them
-larger.
+larger. Taggers are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` makes more.
 """
 
 from __future__ import annotations
@@ -91,7 +91,42 @@ def write_bits(folder: Path, reports: int) -> None:
         write_reports(folder / f"{part}.parquet", several)
 
 
-def measured(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+def write_text(folder: Path, data: Path, copies: int) -> dict[str, list[Path]]:
+    """Sentences of a corpus as labelled files, and five windows of five words of each as files of regions."""
+    from askance.text import read_tagged, sample_regions, write_regions, write_tagged
+
+    corpus, rng = read_tagged(data / "conll2000.train.tsv.gz"), np.random.default_rng(3)
+    files: dict[str, list[Path]] = {"labels": [], "counts": []}
+    for part, sentences in enumerate(np.array_split(np.tile(np.arange(len(corpus)), copies), PARTS)):
+        own = corpus.take(sentences.tolist())
+        files["labels"].append(folder / f"{part}.tsv")
+        files["counts"].append(folder / f"{part}.jsonl")
+        write_tagged(files["labels"][-1], own)
+        write_regions(files["counts"][-1], sample_regions(own, window=5, per_sentence=5, rng=rng))
+    return files
+
+
+def taggers(data: Path, copies: int, repetitions: int, dask: Any) -> Iterator[tuple[str, Any]]:
+    """Training without edges: files read and fitted in memory, and on the cluster."""
+    from askance.text import Corpus, CountTagger, RegionCounts, read_regions, read_tagged
+
+    with TemporaryDirectory() as folder:
+        for kind, files in write_text(Path(folder), data, copies).items():
+
+            def in_memory(kind: str = kind, files: list[Path] = files) -> object:
+                if kind == "counts":
+                    return CountTagger("node").fit(read_regions(files).regions)
+                return CountTagger("node").fit(RegionCounts.of_labels(Corpus.join([read_tagged(f) for f in files])))
+
+            there = partial(CountTagger("node").fit, files, engine=dask)
+            costs = in_turn(
+                {"here": partial(cost_of, in_memory), "Dask": partial(cost_of, there, dask)},
+                repetitions,
+            )
+            yield f"tagger from {kind}", costs | {"Dask / here": ratios(costs)}
+
+
+def measured(rows: int, reports: int, copies: int, repetitions: int) -> Iterator[tuple[str, Any]]:
     from operator import add
 
     from askance import regress
@@ -128,6 +163,8 @@ def measured(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, A
             )
             yield "regress, rows held", costs | {"Dask / here": ratios(costs)}
             yield "regress, one worker killed after pass 6", _killed(fit, dask) | {"Dask alone": costs["Dask"]}
+        if copies and os.environ.get("ASKANCE_DATA"):
+            yield from taggers(Path(os.environ["ASKANCE_DATA"]), copies, repetitions, dask)
 
 
 class _Failing:
@@ -160,9 +197,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="of the regression; 0: none")
     arguments.add_argument("--reports", type=int, default=5_000_000, help="that are added up; 0: none")
+    arguments.add_argument("--copies", type=int, default=1, help="of the sentences that taggers learn from; 0: none")
     arguments.add_argument("--repetitions", type=int, default=3)
     chosen = arguments.parse_args()
-    for name, figure in measured(chosen.rows, chosen.reports, chosen.repetitions):
+    for name, figure in measured(chosen.rows, chosen.reports, chosen.copies, chosen.repetitions):
         print(json.dumps({name: figure}, ensure_ascii=False), flush=True)
 
 

@@ -13,7 +13,8 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._words import words
 from askance.errors import InputError
-from askance.text.counts.held_regions import HeldRegions, Preparation
+from askance.text.counts.held_part import Preparation
+from askance.text.counts.held_regions import HeldRegions
 
 if TYPE_CHECKING:
     from askance.evidence.protocols import Engine

@@ -25,7 +25,8 @@ from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.regions import RegionCounts
 from askance.text.corpus.word_classes import WordClasses
-from askance.text.counts.held_regions import HeldRegions, Preparation
+from askance.text.counts.held_part import Preparation
+from askance.text.counts.held_regions import HeldRegions
 from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.likelihood import current_method
 from askance.text.counts.miscount_estimate import estimate_above_zero
