@@ -246,10 +246,12 @@ class Part:
 
 def _cells(regions: RegionCounts, miscounts: MiscountsBy | None, labels: bool) -> tuple[AnyArray, ...]:
     """Tokens whose tag is certain, equal ones as one: type, tag, whether they are labels, weight, and how many."""
-    tokens = np.column_stack(told_tokens(regions, miscounts))
-    cells, times = np.unique(tokens, axis=0, return_counts=True)
-    types, tags, weights = cells.T
-    return types.astype(np.int64), tags.astype(np.int64), np.full(len(cells), labels), weights, times
+    types, tags, weights = told_tokens(regions, miscounts)
+    different, which = np.unique(weights, return_inverse=True)
+    shape = len(regions.corpus.words), len(regions.tagset), max(len(different), 1)
+    cells, times = np.unique(np.ravel_multi_index((types, tags, which), shape), return_counts=True)
+    types, tags, which = np.unravel_index(cells, shape)
+    return types, tags, np.full(len(cells), labels), different[which], times
 
 
 def _rows(regions: RegionCounts, miscounts: MiscountsBy | None) -> tuple[CountEquations | None, SparseRows | None]:
