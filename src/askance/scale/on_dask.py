@@ -56,6 +56,11 @@ class Dask(Sender):
         self.client: Any = client
         _warn_of_workers(self.client)
 
+    @property
+    def workers(self) -> int:
+        """How many there are now."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
     def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
         return Kept(self, self.client.map(_load, parts, sent=self._sent(self._packed(load)), pure=False))

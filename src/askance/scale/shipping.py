@@ -79,6 +79,11 @@ class Sender:
 
     largest_sent = 0
 
+    @property
+    def workers(self) -> int:
+        """How many processes hold parts between passes; 0: none does, and small parts are as good as large ones."""
+        return 0
+
     def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """`work` of every part, merged; in which order makes no difference, if `merge` is such."""
         return pickle.loads(self._fold(parts, self._packed(work), self._packed(merge)))

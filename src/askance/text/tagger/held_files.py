@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -13,6 +14,7 @@ from askance._arrays import AnyArray
 from askance._checks import shown
 from askance._words import words
 from askance.errors import InputError
+from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.held_part import Preparation
 from askance.text.counts.held_regions import HeldRegions
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from askance.text.io.training_files import LabelledFiles
 
 _Place: TypeAlias = str | PathLike[str]
+# At most so many files are read as one part.
+_FILES = 16
 
 
 @dataclass(frozen=True)
@@ -96,18 +100,21 @@ class _Reading:
     tagset: tuple[str, ...]
     how: Preparation
 
-    def __call__(self, part: _Part) -> tuple[AnyArray, ...]:
+    def __call__(self, parts: tuple[_Part, ...]) -> tuple[AnyArray, ...]:
+        known, left_out, messages = zip(*map(self._read, parts), strict=True)
+        return self.how(RegionCounts.join(known), sum(left_out), tuple(chain.from_iterable(messages)))
+
+    def _read(self, part: _Part) -> tuple[RegionCounts, int, tuple[str, ...]]:
         from askance.text.io.region_file import read_region_part
         from askance.text.io.training_files import labels_of
 
         is_labelled, place = part
         if not is_labelled:
-            bounds = self.files.skip_bad, self.files.may_miscount
-            read = read_region_part(place, self.tagset, *bounds)
-            return self.how(read.regions, read.n_bad, read.messages)
+            read = read_region_part(place, self.tagset, self.files.skip_bad, self.files.may_miscount)
+            return read.regions, read.n_bad, read.messages
         labels = self.files.labels()
         known = labels_of(place, labels, self.tagset).with_weight(self.files.labelled_weight)
-        return self.how(known, labels.left_out, tuple(labels.messages))
+        return known, labels.left_out, tuple(labels.messages)
 
 
 def require_offered(method: str, miscounts: object) -> None:
@@ -133,7 +140,17 @@ def hold_files(files: TrainingFiles, engine: Engine, how: Preparation) -> HeldRe
     if not parts:
         raise InputError("no files are given.", remedy="Give files of counts, or of labelled text.")
     tagset = _tagset(files, parts, engine)
-    return HeldRegions(engine.hold(parts, _Reading(files, tagset, how)), tagset)
+    return HeldRegions(engine.hold(_grouped(parts, engine), _Reading(files, tagset, how)), tagset)
+
+
+def _grouped(parts: list[_Part], engine: Engine) -> list[tuple[_Part, ...]]:
+    """Files that are held together, one group for every worker: each sends tables of its types in every pass.
+
+    How files are grouped changes no bit.
+    """
+    workers = getattr(engine, "workers", 0)
+    count = min(max(workers, -(-len(parts) // _FILES)), len(parts)) if workers else len(parts)
+    return [tuple(parts[first::count]) for first in range(count)]
 
 
 def _tagset(files: TrainingFiles, parts: list[_Part], engine: Engine) -> tuple[str, ...]:
