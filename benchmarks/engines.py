@@ -1,7 +1,8 @@
 """What engines cost on this machine, beside one process: `python -m benchmarks.engines`; CPU seconds, in turn.
 
 docs/past-one-machine.md reckons with such constants. Cases are small by default: `--rows` and `--reports` make them
-larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits.
+larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits. Taggers
+are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` takes them several times.
 """
 
 from __future__ import annotations
@@ -125,6 +126,37 @@ def sums(reports: int) -> Iterator[Job]:
         yield lambda engine: aggregate(folder, engine=engine).evidence.sums.tobytes()
 
 
+@contextmanager
+def tagger(kind: str, data: Path, copies: int) -> Iterator[Job]:
+    """Training without edges from labels, or from five windows of five words of each sentence; None: in memory.
+
+    In memory other sums are rounded, so that last digits may differ from those of engines: no bits are compared here.
+    """
+    from askance.text import Corpus, CountTagger, RegionCounts, read_regions, read_tagged
+    from askance.text import sample_regions, write_regions, write_tagged
+
+    corpus, rng, files = read_tagged(data / "conll2000.train.tsv.gz"), np.random.default_rng(3), []
+    with TemporaryDirectory() as folder:
+        for part, sentences in enumerate(np.array_split(np.tile(np.arange(len(corpus)), copies), PARTS)):
+            own = corpus.take(sentences.tolist())
+            files.append(Path(folder) / f"{part}.{'tsv' if kind == 'labels' else 'jsonl'}")
+            if kind == "labels":
+                write_tagged(files[-1], own)
+            else:
+                write_regions(files[-1], sample_regions(own, window=5, per_sentence=5, rng=rng))
+
+        def job(engine: Any) -> bytes:
+            if engine is not None:
+                CountTagger("node").fit(files, engine=engine)
+            elif kind == "labels":
+                CountTagger("node").fit(RegionCounts.of_labels(Corpus.join([read_tagged(file) for file in files])))
+            else:
+                CountTagger("node").fit(read_regions(files).regions)
+            return b""
+
+        yield job
+
+
 # -- engines -----------------------------------------------------------------------------------------------------------
 
 
@@ -209,6 +241,16 @@ def on_dask(rows: int, reports: int, repetitions: int) -> Iterator[tuple[str, An
                 yield "regress, one worker killed after pass 6", _rounded(cost) | compared
 
 
+def taggers(copies: int, repetitions: int) -> Iterator[tuple[str, Any]]:
+    """Training in memory, and on two workers."""
+    from askance.scale import Dask
+
+    with Dask() as dask:
+        for kind in ("labels", "counts"):
+            with tagger(kind, Path(os.environ["ASKANCE_DATA"]), copies) as job:
+                yield f"tagger from {kind}", in_turn(job, {"here": None, "Dask": dask}, repetitions)
+
+
 def spilled(rows: int, megabytes: int, repetitions: int) -> Iterator[tuple[str, Any]]:
     """A regression whose workers keep a part of their rows on disk, beside workers that need not."""
     from askance.scale import Dask
@@ -248,6 +290,8 @@ def measured(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     sizes = (chosen.rows, chosen.reports, chosen.repetitions)
     if not chosen.no_dask:
         yield from on_dask(*sizes)
+    if chosen.copies and os.environ.get("ASKANCE_DATA"):
+        yield from taggers(chosen.copies, chosen.repetitions)
     if chosen.spill:
         yield from spilled(chosen.spill, chosen.memory, chosen.repetitions)
     if chosen.spark:
@@ -261,6 +305,7 @@ def main() -> None:
     arguments.add_argument(
         "--spill", type=int, default=0, help="rows of a regression that does not fit; such as 8000000"
     )
+    arguments.add_argument("--copies", type=int, default=1, help="of the sentences that taggers learn from; 0: none")
     arguments.add_argument("--memory", type=int, default=700, help="megabytes of a worker of that regression")
     arguments.add_argument("--spark", action="store_true", help="Spark too, with two threads of this machine")
     arguments.add_argument("--no-dask", action="store_true", help="not the cases of Dask that spills nothing")

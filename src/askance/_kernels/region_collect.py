@@ -23,6 +23,7 @@ def collect(
     members: Any,
     part: Any,
     parts: Any,
+    grid: Any,
     counts: Any,
 ) -> None:
     """Add the posteriors of tokens to the counts of their types, for types with the number `part` modulo `parts`.
@@ -35,6 +36,7 @@ def collect(
         members: numbers of regions.
         part: which types.
         parts: among how many parts types are divided.
+        grid: as in `askance.evidence.exact_sums`: what is added is rounded by it; 0: it is not.
         counts: shape (T, K); rows of these types are overwritten.
     """
     kinds, tags = probabilities.shape
@@ -54,7 +56,7 @@ def collect(
             for j in range(groups):
                 tag = tag_of[begin + j]
                 if tag >= 0:
-                    counts[kind, tag] += weights[r] * posterior[at + j]
+                    counts[kind, tag] += weights[r] * posterior[at + j] + grid - grid
                     continue
                 # Tags that were not looked for share in proportion to p: all get theirs, the others give it back.
                 # So do those that were, in what was missed.
@@ -62,12 +64,12 @@ def collect(
                 weight = weights[r] * posterior[at + j] / p
                 if tag == MISSED and not closed:
                     for e in range(first, last):
-                        counts[kind, all_asked[e]] += weight * probabilities[kind, all_asked[e]]
+                        counts[kind, all_asked[e]] += weight * probabilities[kind, all_asked[e]] + grid - grid
                     continue
                 kept = first if tag == MISSED else last
                 for e in range(first, kept):
                     saved[e - first] = counts[kind, all_asked[e]]
                 for b in range(tags):
-                    counts[kind, b] += weight * probabilities[kind, b]
+                    counts[kind, b] += weight * probabilities[kind, b] + grid - grid
                 for e in range(first, kept):
                     counts[kind, all_asked[e]] = saved[e - first]

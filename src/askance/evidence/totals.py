@@ -157,7 +157,14 @@ def keyed_sums(keys: AnyArray, values: FloatArray) -> KeyedSums:
 
 def merge_keyed(earlier: KeyedSums, later: KeyedSums) -> KeyedSums:
     """The sums of both, key by key."""
-    return keyed_sums(*(np.concatenate(parts) for parts in zip(earlier, later, strict=True)))
+    keys = np.sort(np.concatenate([earlier.keys, later.keys]), kind="stable")  # quick: two runs that are in order
+    is_new = np.ones(len(keys), dtype=bool)
+    is_new[1:] = keys[1:] != keys[:-1]
+    keys = keys[is_new]
+    sums = np.zeros((len(keys), earlier.sums.shape[1]))
+    sums[np.searchsorted(keys, earlier.keys)] = earlier.sums
+    sums[np.searchsorted(keys, later.keys)] += later.sums
+    return KeyedSums(keys, sums)
 
 
 def blocks_of(n: int, units: IntArray | None = None) -> list[slice]:

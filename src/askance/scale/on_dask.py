@@ -56,6 +56,11 @@ class Dask(Sender):
         self.client: Any = client
         _warn_of_workers(self.client)
 
+    @property
+    def workers(self) -> int:
+        """How many there are now."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
     def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
         return Kept(self, self.client.map(_load, parts, sent=self._sent(self._packed(load)), pure=False))
@@ -70,7 +75,12 @@ class Dask(Sender):
 
     def _sent(self, function: bytes) -> Any:
         """A small function goes with the tasks; a large one to workers once, as a task that survives any of them."""
-        return self.client.submit(bytes, function, pure=False) if len(function) > _LARGE else function
+        if len(function) <= _LARGE:
+            return function
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # it is large, and goes once
+            return self.client.submit(bytes, function, pure=False)
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""

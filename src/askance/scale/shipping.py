@@ -25,6 +25,8 @@ _DIGEST = 16
 def packed(function: Callable[..., Any]) -> bytes:
     """A function as it is sent: it holds θ and little else. Rows that it captured, and lambdas, are refused.
 
+    Where θ is large, as p of every word and tag is, the function says of how many bytes in `parameter_bytes`.
+
     >>> len(packed(np.add)) < 200
     True
     """
@@ -35,13 +37,18 @@ def packed(function: Callable[..., Any]) -> bytes:
             f"{function!r} cannot be sent to another process ({error}).",
             remedy="Give a function of a module, or a functools.partial of one.",
         ) from None
-    if len(sent) > _LARGEST:
+    if own_size(function, sent) > _LARGEST:
         raise InputError(
             f"a function of {len(sent):,} bytes is to be sent to other processes with every pass; allowed: "
             f"{_LARGEST:,}.",
             remedy="It has captured rows: functions hold parameters, and are given the rows where these are.",
         )
     return own_digest() + _source_digest(function) + sent
+
+
+def own_size(function: Callable[..., Any], sent: bytes) -> int:
+    """Of a function that was packed, without the parameters that it names, in bytes."""
+    return len(sent) - int(getattr(function, "parameter_bytes", 0))
 
 
 @lru_cache(maxsize=16)
@@ -99,10 +106,15 @@ class Sender(ABC):
     """What engines share: `fold`, from which totals over what they hold, and `map`, follow.
 
     Attributes:
-        largest_sent: the size of the largest function that was sent, in bytes.
+        largest_sent: the size of the largest function that was sent, in bytes, without its `parameter_bytes`.
     """
 
     largest_sent = 0
+
+    @property
+    def workers(self) -> int:
+        """How many processes hold parts between passes; 0: none does, and small parts are as good as large ones."""
+        return 0
 
     def fold(self, parts: Any, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """`work` of every part, merged; in which order makes no difference, if `merge` is such."""
@@ -147,7 +159,7 @@ class Sender(ABC):
 
     def _packed(self, function: Callable[..., Any]) -> bytes:
         sent = packed(function)
-        self.largest_sent = max(self.largest_sent, len(sent))
+        self.largest_sent = max(self.largest_sent, own_size(function, sent))
         return sent
 
 

@@ -28,6 +28,7 @@ from askance.text.sheets.questions import draw_stretches as draw_stretches
 from askance.text.sheets.questions import next_stretches as next_stretches
 from askance.text.tagger.evaluation import Evaluation as Evaluation
 from askance.text.tagger.evaluation import evaluate_tags as evaluate_tags
+from askance.text.tagger.held_files import TrainingFiles as TrainingFiles
 from askance.text.tagger.tagger import CountTagger as CountTagger
 
 __all__: list[str]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from askance.cli.devices.channel_options import channel_as_json, channel_rows
+from askance.cli.shared.engines import ENGINE_OPTION, PLACE, named_engine
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, PURPOSE_OF_UNNAMED_OPTION, Read, option
 from askance.cli.shared.printing import Card, show
@@ -17,11 +18,6 @@ from askance.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from askance.formats import RowGroups
-
-
-def _read_place(text: str) -> Path | str:
-    """A path, or an address as it is written."""
-    return text if "://" in text else Path(text)
 
 
 def _read_split(text: str) -> int | tuple[int, int]:
@@ -42,17 +38,6 @@ def _some_groups(reports: tuple[Path | str, ...], numbers: tuple[int, int]) -> R
     return RowGroups(reports[0], *numbers)
 
 
-def _engine(name: str | None) -> Any:
-    """An engine that ends with the command; None: none is asked for."""
-    from contextlib import nullcontext
-
-    if name is None:
-        return nullcontext()
-    from askance.scale import engine_of
-
-    return engine_of(name)
-
-
 @command(
     "aggregate",
     "Add up reports to a state.",
@@ -64,7 +49,7 @@ def _engine(name: str | None) -> Any:
         "askance aggregate new.jsonl of-version-0.1.state -o all.state --purpose-of-unnamed smokes",
     ],
 )
-@click.argument("reports", nargs=-1, required=True, type=Read(_read_place))
+@click.argument("reports", nargs=-1, required=True, type=PLACE)
 @option("-o, --output STATE", "where the state goes", OutputFile("state", updates=True), required=True)
 @option("--skip-bad", "leave bad reports out and count them, instead of stopping at the first")
 @option("--channel FILE", "the TOML file of the channel, for Parquet files of other programs that do not name it", FILE)
@@ -74,7 +59,7 @@ def _engine(name: str | None) -> Any:
     Read(_read_split, "N, or K/N with K from 0 to N − 1", "Write 16, or 3/16."),
 )
 @option("--row-groups A:B", "of one Parquet file without ids: A to B − 1 alone", Read(_read_range, "A:B", "Write 0:8."))
-@option("--engine NAME", "where files are read: here:PROCESSES, dask (local processes), dask://HOST:PORT, spark")
+@ENGINE_OPTION
 @PURPOSE_OF_UNNAMED_OPTION
 @JSON
 def aggregate_command(
@@ -101,7 +86,7 @@ def aggregate_command(
     """
     from askance.formats import aggregate, read_channel, save
 
-    with progress() as doing, _engine(engine) as own:
+    with progress() as doing, named_engine(engine) as own:
         added = aggregate(
             reports if row_groups is None else _some_groups(reports, row_groups),
             skip_bad,

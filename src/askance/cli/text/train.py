@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
+from askance.cli.shared.engines import ENGINE_OPTION, PLACE, named_engine
 from askance.cli.shared.guided import command
 from askance.cli.shared.options import FILE, JSON, NUMBER, Number, Read, WholeNumber, option, read_number
 from askance.cli.shared.printing import Card, show
@@ -18,7 +19,11 @@ from askance.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from askance.text.corpus.regions import RegionCounts
+    from askance.text.counts.held_regions import HeldRegions
+    from askance.text.counts.identifiability import Unsettled
     from askance.text.counts.miscounts import Miscounts
+    from askance.text.tagger.tagger import CountTagger
 
 
 def _read_miscounts(text: str) -> Miscounts | Literal["estimate"]:
@@ -50,7 +55,7 @@ _CLASSES = Read(
         "More to learn from": [
             *("labelled", "labelled_weight", "bare", "bare_weight", "classes", "tag_column", "scheme", "outside")
         ],
-        "How it is learned": ["method", "miscounts", "radius", "edges", "l2", "l1"],
+        "How it is learned": ["method", "miscounts", "radius", "edges", "l2", "l1", "engine"],
     },
     needs={
         **dict.fromkeys(("tag_column", "scheme", "outside"), ("labelled", "dev")),
@@ -62,9 +67,10 @@ _CLASSES = Read(
         "askance train regions.jsonl --labelled few.tsv --dev dev.jsonl -o tagger.askance",
         "askance train regions.jsonl --miscounts estimate --radius 1 -o tagger.askance",
         "askance train regions.jsonl --labelled export.jsonl --scheme bio --outside O -o tagger.askance",
+        "askance train 'day=*/*.jsonl' --method node --engine dask://scheduler:8786 -o tagger.askance",
     ],
 )
-@click.argument("regions", type=FILE, nargs=-1, required=True)
+@click.argument("regions", type=PLACE, nargs=-1, required=True)
 @option("-o, --output MODEL", "where the tagger goes", OutputFile("tagger"), required=True)
 @option(
     "--dev FILE", "regions or labelled sentences to learn nothing from: training stops when it gets worse on them", FILE
@@ -117,43 +123,89 @@ _CLASSES = Read(
 @option(
     "--l1 μ", "strength of the penalty μ ‖θ‖₁ of a chain, 0 or more: scores not worth it become 0", NUMBER, default=0.0
 )
-def train_command(regions: tuple[Path, ...], output: Path, dev: Path | None, skip_bad: bool, **flags: Any) -> None:
+@ENGINE_OPTION
+def train_command(regions: tuple[Path | str, ...], output: Path, dev: Path | None, **flags: Any) -> None:
     """Train a tagger on REGIONS, files of counts (regions/1, JSON lines).
 
     A region is a stretch of a sentence with the number of times that tags appear in it. `askance questions --read`
     makes such files from filled sheets, `askance regions` from labelled text. `askance tag` uses the tagger, `askance
     evaluate` measures it. There is no chance in training: the same files give the same tagger.
+
+    With --engine, taggers without edges (--method node or moments) are trained where files are; REGIONS may then be
+    folders, patterns in quotes and addresses as well.
     """
     from askance.text.corpus.word_classes import WORD_CLASSES
-    from askance.text.io.region_file import read_regions
-    from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
     from askance.text.tagger.tagger import CountTagger
-    from askance.text.tagger.training import left_open, training_as_json, training_rows
+    from askance.text.tagger.training import training_as_json, training_rows
 
     _refuse_combinations(dev, flags)
     if flags["classes"] is None:
         flags["classes"] = WORD_CLASSES if flags["bare"] else ()
-    weights = {name: 1.0 if flags[name] is None else flags[name] for name in ("labelled_weight", "bare_weight")}
+    for name in ("labelled_weight", "bare_weight"):
+        flags[name] = 1.0 if flags[name] is None else flags[name]
     named = {name: flags[name] for name in ("l2", "l1", "radius", "edges", "miscounts", "classes")}
-    tagger = CountTagger(flags["method"], **named, bare_weight=weights["bare_weight"])
-    require_region_files(regions)
-    labels = LabelledFiles(flags["tag_column"], flags["scheme"], flags["outside"], skip_bad)
-    may_miscount = flags["miscounts"] is not None
-    with working("reading regions") as doing:
-        read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
-        files = flags["labelled"], flags["bare"]
-        known = join_known(read, labels, *files, weight=weights["labelled_weight"], doing=doing)
-        held_out = None if dev is None else held_out_regions(dev, labels, read, skip_bad, may_miscount)
-        refuse_idle(labels)
-        tagger.fit(known, held_out=held_out, progress=_by_tenths(doing))
+    tagger = CountTagger(flags["method"], **named, bare_weight=flags["bare_weight"])
+    with working("reading regions") as doing, named_engine(flags["engine"]) as engine:
+        if engine is None:
+            read = _read_here(regions, dev, flags, doing)
+        else:
+            read = _read_on(engine, tagger, regions, dev, flags)
+        tagger.fit(read.known, held_out=read.held_out, progress=_by_tenths(doing))
         doing("writing")
         tagger.save(output)
-        unsettled = left_open(known)
-    left_out = read.n_bad + labels.left_out
-    content = {"output": str(output), "left_out": left_out, **training_as_json(tagger, unsettled)}
-    rows = [*training_rows(tagger, unsettled), ("left out", f"{left_out:,}")]
-    notes = [f"note: {message}" for message in (*read.messages, *labels.messages)]
+        unsettled = read.unsettled()
+    content = {"output": str(output), "left_out": read.left_out, **training_as_json(tagger, unsettled)}
+    rows = [*training_rows(tagger, unsettled), ("left out", f"{read.left_out:,}")]
+    notes = [f"note: {message}" for message in read.messages]
     show(Card(f"tagger written to {output}", rows, content), below=notes)
+
+
+class _Read(NamedTuple):
+    """What a tagger learns from, what stops it, and what was left out of both, with reasons."""
+
+    known: RegionCounts | HeldRegions
+    held_out: RegionCounts | None
+    left_out: int
+    messages: tuple[str, ...]
+
+    def unsettled(self) -> Unsettled | None:
+        """What counts leave open of words; not looked for where an engine holds them."""
+        from askance.text.corpus.regions import RegionCounts
+        from askance.text.tagger.training import left_open
+
+        return left_open(self.known) if isinstance(self.known, RegionCounts) else None
+
+
+def _read_here(
+    regions: tuple[Path | str, ...], dev: Path | None, flags: dict[str, Any], doing: Callable[[str], None]
+) -> _Read:
+    from askance.text.io.region_file import read_regions
+    from askance.text.io.training_files import LabelledFiles, held_out_regions, join_known, require_region_files
+
+    require_region_files([path for path in regions if isinstance(path, Path)])
+    skip_bad, may_miscount = flags["skip_bad"], flags["miscounts"] is not None
+    labels = LabelledFiles(flags["tag_column"], flags["scheme"], flags["outside"], skip_bad)
+    read = read_regions(regions, skip_bad=skip_bad, may_miscount=may_miscount)
+    weight = flags["labelled_weight"]
+    known = join_known(read, labels, flags["labelled"], flags["bare"], weight=weight, doing=doing)
+    held_out = None if dev is None else held_out_regions(dev, labels, known.tagset, skip_bad, may_miscount)
+    refuse_idle(labels)
+    return _Read(known, held_out, read.n_bad + labels.left_out, (*read.messages, *labels.messages))
+
+
+def _read_on(
+    engine: Any, tagger: CountTagger, regions: tuple[Path | str, ...], dev: Path | None, flags: dict[str, Any]
+) -> _Read:
+    from askance.text.io.training_files import held_out_regions
+    from askance.text.tagger.held_files import TrainingFiles
+
+    how = {name: flags[name] for name in ("tag_column", "scheme", "outside", "labelled_weight", "skip_bad")}
+    may_miscount = flags["miscounts"] is not None
+    files = TrainingFiles(regions, flags["labelled"], **how, may_miscount=may_miscount)
+    known, labels = tagger.hold(files, engine), files.labels()
+    held_out = None if dev is None else held_out_regions(dev, labels, known.tagset, flags["skip_bad"], may_miscount)
+    left_out, messages = known.summary.left_out + labels.left_out, sorted(known.summary.messages)
+    return _Read(known, held_out, left_out, (*messages, *labels.messages))
 
 
 def _refuse_combinations(dev: Path | None, flags: dict[str, Any]) -> None:

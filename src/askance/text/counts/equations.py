@@ -13,6 +13,7 @@ from askance.errors import ShapeError
 from askance.text.corpus.corpus import places_of
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.miscounts import MiscountsBy, miscount_rates
+from askance.text.counts.moment_solver import RidgeSystem
 
 # The variance of a token that may as well have a tag as not: the measure of what a range leaves open.
 _UNSURE = 0.25
@@ -84,10 +85,32 @@ class CountEquations:
         return float(np.average(lengths, weights=self.row_weights)) if self.row_weights.any() else 1.0
 
     @cached_property
+    def curvature(self) -> FloatArray:
+        """RᵀωR1, with ω the largest weight of each row, shape (A,)."""
+        return np.asarray(self.transposed @ (self.row_weights * np.asarray(self.matrix.sum(axis=1))))
+
+    @property
+    def target(self) -> AnyArray:
+        """RᵀΩN, shape (A, K)."""
+        return np.asarray(self.transposed @ (self.response if self.weights is None else self.response * self.weights))
+
+    def system(self, features: SparseRows | None, l2: float) -> RidgeSystem:
+        """The ridge regression on features of the types, or on types."""
+        return RidgeSystem(self.matrix, features, l2, self.weights, self.response.shape[1])
+
+    def slope(self, point: AnyArray) -> AnyArray:
+        """RᵀΩ(Rw − N) at w, shape (A, K)."""
+        misfit = self.matrix @ point
+        misfit -= self.response
+        if self.weights is not None:
+            misfit *= self.weights
+        return np.asarray(self.transposed @ misfit)
+
+    @cached_property
     def row_weights(self) -> FloatArray:
         """The largest weight of each row."""
         if self.weights is None:
-            return np.ones(len(self.response))
+            return np.ones(self.matrix.shape[0])
         return np.asarray(self.weights.max(axis=1, initial=0), dtype=float)
 
 
@@ -106,6 +129,13 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
     They are counted by the weight of their region. Counts that may be too high tell no tag.
     """
     table = np.zeros((len(regions.corpus.words), len(regions.tagset)))
+    types, tags, weights = told_tokens(regions, miscounts)
+    np.add.at(table, (types, tags), weights)
+    return table
+
+
+def told_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) -> tuple[IntArray, IntArray, FloatArray]:
+    """Type, tag and weight of every token whose tag the counts tell."""
     doubtful = ~regions.is_possible | (miscount_rates(regions, miscounts)[1] > 0)
     of = regions.entry_region
     told = np.flatnonzero((regions.low == regions.lengths[of]) & ~doubtful[of])
@@ -113,8 +143,7 @@ def known_tokens(regions: RegionCounts, miscounts: MiscountsBy | None = None) ->
     tag = np.zeros(len(regions), dtype=np.int64)
     lengths[regions.entry_region[told]] = regions.low[told]
     tag[regions.entry_region[told]] = regions.tag[told]
-    np.add.at(table, (_tokens(regions, lengths), np.repeat(tag, lengths)), np.repeat(regions.weights, lengths))
-    return table
+    return _tokens(regions, lengths), np.repeat(tag, lengths), np.repeat(regions.weights, lengths)
 
 
 def _tokens(regions: RegionCounts, lengths: IntArray) -> IntArray:

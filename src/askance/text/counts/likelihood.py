@@ -11,12 +11,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from askance._arrays import AnyArray, IntArray
+from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import one_of
 from askance._cores import processors
 from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
+from askance.evidence.exact_sums import rounded
 from askance.text.corpus.corpus import places_of
 from askance.text.corpus.region_groups import dp_cost, in_blocks, is_settled, lay_out
 from askance.text.corpus.regions import RegionCounts
@@ -84,6 +85,7 @@ class CountLikelihood:
         budget: float = DEFAULT_BUDGET,
         threads: int | None = None,
         tolerance: float = 1e-4,
+        labels_apart: bool = True,
     ) -> None:
         """Prepare all that does not depend on p.
 
@@ -95,6 +97,7 @@ class CountLikelihood:
             budget: states × tags up to which ``auto`` sums exactly.
             threads: at most this many; default: one per processor that this process may use.
             tolerance: by how much expected counts of tilted distributions may be off.
+            labels_apart: labels are added up once; False: they are summed with all else, as `sums` does.
         """
         self.method = one_of(current_method(method), get_args(Method), "method", "Choose one.")
         self.budget, self.tolerance = float(budget), tolerance
@@ -109,25 +112,38 @@ class CountLikelihood:
         self._constant = float(self._regions.weights @ self._layout.shift)
         self._groups = np.diff(self._layout.offsets)
         self._cost = dp_cost(self._layout)
-        self._choose_methods()
+        self._choose_methods(labels_apart)
         self.exact: npt.NDArray[np.bool_] = np.zeros(len(regions), dtype=bool)
         self.exact[regions.weights > 0] = self._summed_exactly
         self._collect_labels()
         self._members, self._ends = in_blocks(self._layout, self._treatments["exact"], _MOST_CELLS, _MOST_LANES)
+        self._parts = self.threads if self._layout.length[self._unlabelled].sum() > _COLLECTING_PAYS_FROM else 1
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin as if it had never been called."""
         self._posterior = np.zeros(int((self._groups * self._layout.length).sum()))
         labels = self._treatments["label"][self._has_channel[self._treatments["label"]]]
         self._posterior[places_of(self._layout.place[labels], self._layout.length[labels])] = 1.0
         self._value = np.zeros(len(self._regions))
         self._called = False
         self._tilts = np.full(len(self._layout.tag), np.nan)
-        self._parts = self.threads if self._layout.length[self._unlabelled].sum() > _COLLECTING_PAYS_FROM else 1
         self._counts = np.zeros(self.shape)
         self._probabilities: dict[Any, AnyArray] = {}
 
-    def _choose_methods(self) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """What does not depend on p: whoever gets it begins anew, so that results do not depend on earlier calls."""
+        worked_out = ("_posterior", "_value", "_called", "_tilts", "_counts", "_probabilities")
+        return {name: value for name, value in vars(self).items() if name not in worked_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def _choose_methods(self, labels_apart: bool) -> None:
         """What is done with each region; all that follows from it is worked out once."""
         settled = is_settled(self._layout)
-        labels = settled & (self._groups == 1) & self._as_reported
+        labels = settled & (self._groups == 1) & self._as_reported & labels_apart
         labels[labels] = self._layout.tag[self._layout.offsets[:-1][labels]] >= 0
         affordable = self._cost <= min(self.budget, LARGEST_COST)
         summed = ~settled & (affordable if self.method == "auto" else np.full(len(settled), self.method == "exact"))
@@ -176,22 +192,44 @@ class CountLikelihood:
         self._called = True
         p = self._probabilities.setdefault(table.dtype, np.empty(self.shape, dtype=table.dtype))
         np.exp(table, out=p)
+        values, collected = self.sums(p)
+        counts = collected.astype(table.dtype)
+        counts.reshape(-1)[self._label_cells] += self._label_counts.astype(table.dtype)
+        labels = np.maximum(table.reshape(-1)[self._label_cells], np.log(FLOOR)).astype(np.float64) @ self._label_counts
+        regions = self._regions.weights @ values if self._weighted else values.sum()
+        return float(regions + labels + self._constant), counts
+
+    def sums(self, p: AnyArray, grid: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Log-likelihoods of the regions that are no labels set apart, without constants, and their expected counts.
+
+        Both may be overwritten by the next call.
+
+        Args:
+            p: p(b | a), shape (types, tags).
+            grid: what posteriors are rounded by before they are added up (`askance.evidence.exact_sums`); 0: not.
+        """
         self._normalise(p)
         self._sum_exactly(p)
         self._approximate(p, self._treatments["sinkhorn"])
-        weights = self._regions.weights
+        weights, chosen = self._regions.weights, self._unlabelled
         self._run(
             region_collect.collect,
             [
-                (self._layout, p, self._posterior, weights, self._unlabelled, part, self._parts, self._counts)
+                (self._layout, p, self._posterior, weights, chosen, part, self._parts, grid, self._counts)
                 for part in range(self._parts)
             ],
         )
-        counts = self._counts.astype(table.dtype)
-        counts.reshape(-1)[self._label_cells] += self._label_counts.astype(table.dtype)
-        labels = np.maximum(table.reshape(-1)[self._label_cells], np.log(FLOOR)).astype(np.float64) @ self._label_counts
-        regions = weights @ self._value if self._weighted else self._value.sum()
-        return float(regions + labels + self._constant), counts
+        return self._value, self._counts
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many regions there are, and how many of them are summed exactly."""
+        return len(self.exact), int(self.exact.sum())
+
+    def rounded_sums(self, p: AnyArray, grid: float, value_grid: float) -> tuple[float, FloatArray]:
+        """As a call of p, with numbers rounded so that sums over parts of the regions are exact in every order."""
+        values, counts = self.sums(p, grid)
+        return float(rounded(self._regions.weights * (values + self._layout.shift), value_grid).sum()), counts
 
     def expected_miscounts(self) -> dict[str, MiscountTotals]:
         """What each annotator with a channel is expected to have miscounted, at the p of the last call, by weight.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +129,15 @@ def check_miscounts(miscounts: object) -> None:
             )
 
 
-def require_annotators(miscounts: MiscountsBy | None, *counted: RegionCounts) -> None:
+class Counted(Protocol):
+    """Regions whose annotators are known by name."""
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Their names."""
+
+
+def require_annotators(miscounts: MiscountsBy | None, *counted: Counted) -> None:
     """Refuse rates for a name that no region has: a misspelt one would silently be without rates.
 
     >>> from askance.text.corpus.corpus import Corpus

@@ -30,6 +30,7 @@ from askance.errors import EmptyDataError
 from askance.text.corpus.regions import RegionCounts
 from askance.text.counts.equal_columns import MergedColumns
 from askance.text.counts.equations import CountEquations, known_tokens, require_design
+from askance.text.counts.held_regions import HeldEquations, HeldRegions
 from askance.text.counts.miscounts import MiscountsBy
 from askance.text.counts.moment_solver import RidgeSystem, simplex_least_squares
 
@@ -65,7 +66,7 @@ class MomentCounts:
 
 @one_thread
 def moment_counts(
-    regions: RegionCounts,
+    regions: RegionCounts | HeldRegions,
     design: SparseRows,
     *,
     method: MomentMethod = "auto",
@@ -78,7 +79,7 @@ def moment_counts(
     """P(tag | type) from counts.
 
     Args:
-        regions: the counts.
+        regions: the counts, here or held by an engine.
         design: Φ, features of the types, shape (T, F); its precision is that of the estimate.
         method: see above.
         l2: λ of "ridge" and of what "simplex" is shrunk towards; default the mean length of regions.
@@ -86,7 +87,7 @@ def moment_counts(
         iterations: steps of conjugate gradients, for "simplex" steps within the simplex, for "sgd" passes.
         rng: order of the regions, for "sgd".
         miscounts: how often people miscount, for all or by annotator: counts are corrected for it on average
-            (`CountEquations`).
+            (`CountEquations`); regions that an engine holds were told before.
 
     >>> from scipy import sparse
     >>> from askance.text.corpus.corpus import Corpus
@@ -99,14 +100,26 @@ def moment_counts(
            [0., 1.],
            [0., 1.]])
     """
-    regions = regions.with_positive_weight()
-    _check(regions, design, method, l2, pull)
+    _check(method, l2, pull)
     chosen: MomentMethod = "simplex" if method == "auto" else method
-    equations = CountEquations.of(regions, dtype=design.dtype, merge_single=chosen != "sgd", miscounts=miscounts)
+    equations: CountEquations | HeldEquations
+    if isinstance(regions, HeldRegions):
+        one_of(method, ("auto", "simplex", "ridge", "printed"), "method", "Steps along one region at a time need all.")
+        equations, known = HeldEquations(regions, design.dtype), regions.known
+    else:
+        regions = regions.with_positive_weight()
+        if not len(regions):
+            raise EmptyDataError("there are no regions.", remedy="Give at least one.")
+        require_design(design, regions)
+        equations = CountEquations.of(regions, dtype=design.dtype, merge_single=chosen != "sgd", miscounts=miscounts)
+        known = known_tokens(regions, miscounts)
     steps = as_count(_DEFAULT_STEPS[chosen] if iterations is None else iterations, "iterations")
     strength = 0.0
     if chosen in ("printed", "sgd"):
-        solution = _printed(equations, steps) if chosen == "printed" else _stochastic(equations, steps, rng)
+        if chosen == "sgd" and isinstance(equations, CountEquations):
+            solution = _stochastic(equations, steps, rng)
+        else:
+            solution = _printed(equations, steps)
         estimate = np.full((design.shape[0], len(regions.tagset)), 1 / len(regions.tagset), dtype=design.dtype)
         estimate[equations.types] = _distributions(solution)
     else:
@@ -116,28 +129,30 @@ def moment_counts(
         estimate = _distributions(raw)
         if chosen == "simplex":
             estimate[equations.types] = simplex_least_squares(equations, covered, float(pull), steps)
-    known = known_tokens(regions, miscounts)
     unsure = np.maximum(regions.token_counts - known.sum(axis=1), 0)  # weights may leave what rounding left
     counts = (known + estimate * unsure[:, None]).astype(design.dtype)
     return MomentCounts(estimate, counts, chosen, strength)
 
 
-def default_l2(equations: CountEquations) -> float:
+def default_l2(equations: CountEquations | HeldEquations) -> float:
     """λ where none is given."""
     return _L2_PER_TOKEN * equations.mean_length
 
 
-def feature_equations(equations: CountEquations, design: SparseRows, l2: float) -> tuple[RidgeSystem, MergedColumns]:
+def feature_equations(
+    equations: CountEquations | HeldEquations, design: SparseRows, l2: float
+) -> tuple[RidgeSystem, MergedColumns]:
     """The ridge regression on features, with equal columns of Φ as one."""
     merged = MergedColumns.of(design[equations.types])
-    tags = equations.response.shape[1]
-    return RidgeSystem(equations.matrix, merged.matrix, l2, equations.weights, tags), merged
+    return equations.system(merged.matrix, l2), merged
 
 
-def _ridge(equations: CountEquations, design: SparseRows, l2: float, steps: int) -> tuple[AnyArray, AnyArray]:
+def _ridge(
+    equations: CountEquations | HeldEquations, design: SparseRows, l2: float, steps: int
+) -> tuple[AnyArray, AnyArray]:
     """ΦV for all types, and for those that regions cover."""
     system, merged = feature_equations(equations, design, l2)
-    solution = system.solve(system.right_side(equations.response), steps, _TOLERANCE)
+    solution = system.solve(system.of_features(equations.target), steps, _TOLERANCE)
     covered = np.asarray(merged.matrix @ solution)
     if len(equations.types) == design.shape[0]:
         return covered, covered
@@ -146,10 +161,9 @@ def _ridge(equations: CountEquations, design: SparseRows, l2: float, steps: int)
     return everywhere, covered
 
 
-def _printed(equations: CountEquations, steps: int) -> AnyArray:
+def _printed(equations: CountEquations | HeldEquations, steps: int) -> AnyArray:
     """Least squares on types, of least norm."""
-    system = RidgeSystem(equations.matrix, None, 0.0, equations.weights, equations.response.shape[1])
-    return system.solve(system.right_side(equations.response), steps, _TOLERANCE)
+    return equations.system(None, 0.0).solve(equations.target.copy(), steps, _TOLERANCE)
 
 
 def _stochastic(equations: CountEquations, passes: int, rng: np.random.Generator | None) -> AnyArray:
@@ -180,11 +194,8 @@ def _distributions(table: AnyArray) -> AnyArray:
     return np.asarray(positive / positive.sum(axis=1, keepdims=True), dtype=table.dtype)
 
 
-def _check(regions: RegionCounts, design: SparseRows, method: str, l2: float | None, pull: float) -> None:
+def _check(method: str, l2: float | None, pull: float) -> None:
     one_of(method, get_args(MomentMethod), "method", 'Try "auto".')
-    if not len(regions):
-        raise EmptyDataError("there are no regions.", remedy="Give at least one.")
-    require_design(design, regions)
     if l2 is not None:
         number(as_float(l2, "l2"), "l2", 0, open=True, remedy="Leave it out for the default.")
     number(as_float(pull, "pull"), "pull", 0, remedy="0.5 suits most corpora.")

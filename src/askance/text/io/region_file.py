@@ -114,12 +114,7 @@ def read_regions(
         raise EmptyDataError("there is no file of regions.", remedy="Give at least one path.")
     streams = [_Stream.of(path) for path in listed]
     asked = None if tagset is None else tuple(sorted(set(as_list(tagset, "tagset", '["NN", "VB"]'))))
-    known = _common_tags(streams, asked)
-    reading = _Reading(known, skip_bad, may_miscount)
-    for stream in streams:
-        for number, line in stream.lines:
-            reading.read(line, stream.name, number)
-    file = reading.finish()
+    file = _read(streams, asked, skip_bad, may_miscount)
     if not len(file.regions):
         what = f"all {file.n_bad:,} lines were left out; the first: {file.messages[0]}" if file.n_bad else ""
         raise EmptyDataError(
@@ -127,6 +122,20 @@ def read_regions(
             remedy="Give files as `askance regions` writes them.",
         )
     return file
+
+
+def read_region_part(path: Source, tagset: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> RegionFile:
+    """One of several files, as `read_regions` reads them together: it may be without regions."""
+    return _read([_Stream.of(path)], tagset, skip_bad, may_miscount)
+
+
+def _read(streams: Sequence[_Stream], asked: tuple[str, ...] | None, skip_bad: bool, may_miscount: bool) -> RegionFile:
+    stated = ((stream.name, stream.tagset) for stream in streams if stream.tagset is not None)
+    reading = _Reading(common_tags(stated, asked), skip_bad, may_miscount)
+    for stream in streams:
+        for number, line in stream.lines:
+            reading.read(line, stream.name, number)
+    return reading.finish()
 
 
 # -- headers -----------------------------------------------------------------------------------------------------------
@@ -175,15 +184,20 @@ def _tags_of_header(content: Mapping[str, Any], place: str) -> tuple[str, ...] |
     return tuple(sorted(tags))
 
 
-def _common_tags(streams: Sequence[_Stream], tagset: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The tag set that all files state, or None."""
+def stated_tags(path: Source) -> tuple[str, ...] | None:
+    """The tag set that the first line of a file states."""
+    return _Stream.of(path).tagset
+
+
+def common_tags(
+    stated: Iterable[tuple[str, tuple[str, ...]]], tagset: tuple[str, ...] | None = None
+) -> tuple[str, ...] | None:
+    """The tag set that all files, by name, state; None: there are none."""
     origin = "the tag set that was asked for"
-    for stream in streams:
-        if stream.tagset is None:
-            continue
+    for name, tags in stated:
         if tagset is None:
-            tagset, origin = stream.tagset, stream.name
-        _require_same(stream.tagset, tagset, stream.name, origin)
+            tagset, origin = tags, name
+        _require_same(tags, tagset, name, origin)
     return tagset
 
 

@@ -103,35 +103,35 @@ def join_known(
     parts = [read.regions]
     for path in labelled:
         doing(f"reading {path}")
-        parts.append(_labels_of(path, labels, read).with_weight(weight))
+        parts.append(labels_of(path, labels, read.regions.tagset).with_weight(weight))
     for path in bare:
         doing(f"reading {path}")
         parts.append(RegionCounts.of(read_sentences(path), read.regions.tagset, []))
     return RegionCounts.join(parts)
 
 
-def _labels_of(source: Source, labels: LabelledFiles, read: RegionFile) -> RegionCounts:
+def labels_of(source: Source, labels: LabelledFiles, tagset: tuple[str, ...]) -> RegionCounts:
     """Labelled sentences as regions of the same tag set."""
     path = name_of(source)
-    corpus = labels.read(source, read.regions.tagset)
-    unknown = sorted(set(corpus.tagset) - set(read.regions.tagset))
+    corpus = labels.read(source, tagset)
+    unknown = sorted(set(corpus.tagset) - set(tagset))
     if unknown:
         raise InputError(
             f"{path} has the tag {unknown[0]!r}, which the regions do not know; allowed: one tag set.",
             remedy="Choose another --tag-column (or --scheme), or name all tags in the first line of the regions.",
         )
-    known = RegionCounts.of_labels(corpus.with_tagset(read.regions.tagset))
+    known = RegionCounts.of_labels(corpus.with_tagset(tagset))
     if not len(known):
         raise InputError(f"{path} has no labels.", remedy="Choose another --tag-column, or leave the file out.")
     return known
 
 
 def held_out_regions(
-    path: Path, labels: LabelledFiles, read: RegionFile, skip_bad: bool, may_miscount: bool
+    path: Path, labels: LabelledFiles, tagset: tuple[str, ...], skip_bad: bool, may_miscount: bool
 ) -> RegionCounts:
     """Regions, or labelled sentences where the file is no file of regions."""
     text = OpenText(path)
     if format_within(text) != "jsonl":  # askance's own JSON lines may hold regions, labels, or both
-        return _labels_of(text, labels, read)
+        return labels_of(text, labels, tagset)
     file = read_regions([text], skip_bad=skip_bad, may_miscount=may_miscount)
-    return file.regions.with_tagset(read.regions.tagset)
+    return file.regions.with_tagset(tagset)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, SparseRows
 from askance.text.corpus.features import TokenFeatures
 from askance.text.corpus.regions import RegionCounts
+from askance.text.counts.held_regions import HeldLikelihood, HeldRegions
 from askance.text.counts.likelihood import CountLikelihood
 from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.miscounts import MiscountsBy
@@ -23,8 +24,8 @@ from askance.text.node.watch import Course, Progress, Watch
 #: How the likelihood is climbed: by its gradient, or by fitting expected counts again and again.
 Optimiser: TypeAlias = Literal["lbfgs", "em"]
 
-# In training tilted counts may be off by this much, which changes the likelihood by its square.
-_TILT_TOLERANCE = 1e-3
+#: In training tilted counts may be off by this much, which changes the likelihood by its square.
+TILT_TOLERANCE = 1e-3
 # A start need not be exact: its fit may stop this many times earlier.
 _ROUGH = 3.0
 # Steps of the convex fit within one of EM, whose gains are smaller than those of steps of the likelihood by about this.
@@ -49,7 +50,7 @@ class NodeOptions:
 
 
 def fit_moments(
-    regions: RegionCounts, design: SparseRows, options: NodeOptions, tell: Progress, *, rough: bool
+    regions: RegionCounts | HeldRegions, design: SparseRows, options: NodeOptions, tell: Progress, *, rough: bool
 ) -> NodeFit:
     """The convex fit to P(tag | word) from counts; a rough one where it is a start only."""
     tell("moments", 0.05)
@@ -65,7 +66,7 @@ def fit_moments(
 
 
 def fit_counts(
-    regions: RegionCounts,
+    regions: RegionCounts | HeldRegions,
     features: TokenFeatures,
     design: SparseRows,
     start: AnyArray,
@@ -74,7 +75,7 @@ def fit_counts(
     tell: Progress,
 ) -> tuple[NodeFit, Course]:
     """Climb the likelihood of counts from a start; θ is that of the best look at held-out regions, if there are any."""
-    likelihood = CountLikelihood(regions, method=options.counts, tolerance=_TILT_TOLERANCE, miscounts=options.miscounts)
+    likelihood = _likelihood(regions, options)
     watch = None if held_out is None else Watch(_held_out_value(held_out, features, options), start)
     fit = (_climb_by_em if options.optimiser == "em" else fit_node)(
         design,
@@ -93,11 +94,17 @@ def fit_counts(
     return replace(fit, theta=theta), Course(
         fit.iterations,
         bool(fit.converged),
-        value / len(likelihood.exact),
-        int(likelihood.exact.sum()),
+        value / likelihood.sizes[0],
+        likelihood.sizes[1],
         held_out=math.nan if watch is None else watch.highest,
         stopped_early=watch is not None and watch.stopped,
     )
+
+
+def _likelihood(regions: RegionCounts | HeldRegions, options: NodeOptions) -> CountLikelihood | HeldLikelihood:
+    if isinstance(regions, HeldRegions):
+        return HeldLikelihood(regions)
+    return CountLikelihood(regions, method=options.counts, tolerance=TILT_TOLERANCE, miscounts=options.miscounts)
 
 
 def _held_out_value(
@@ -112,7 +119,7 @@ def _held_out_value(
 def _climb_by_em(
     design: SparseRows,
     totals: AnyArray,
-    likelihood: CountLikelihood,
+    likelihood: CountLikelihood | HeldLikelihood,
     *,
     start: npt.NDArray[np.float32],
     l2: float,

@@ -20,6 +20,7 @@ from askance.text.corpus.features import FeatureConfig
 from askance.text.corpus.region_groups import lay_out
 from askance.text.corpus.regions import RegionCounts
 from askance.text.corpus.word_classes import check_sizes
+from askance.text.counts.held_regions import HeldRegions
 from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.miscounts import check_miscounts
 from askance.text.counts.moments import MomentMethod
@@ -122,12 +123,16 @@ def _refuse_idle(options: Mapping[str, Any]) -> None:
         )
 
 
-def usual_penalty(regions: RegionCounts, method: str) -> float:
+def usual_penalty(regions: RegionCounts | HeldRegions, method: str) -> float:
     """λ of the penalty where none is given: the one that had the highest likelihood of held-out counts."""
-    counted = regions.lengths > 1  # labels are closed, and say nothing of how counts were asked for
-    if method == "moments" or not counted.any():
+    # Labels are closed, and say nothing of how counts were asked for.
+    if isinstance(regions, HeldRegions):
+        closed, counted = regions.summary.longer
+    else:
+        closed, counted = int(regions.closed[regions.lengths > 1].sum()), int((regions.lengths > 1).sum())
+    if method == "moments" or not counted:
         return 0.3
-    return 0.6 if float(np.mean(regions.closed[counted])) > 0.5 else 1.0
+    return 0.6 if closed / counted > 0.5 else 1.0
 
 
 # -- what is taken where nothing is asked for --------------------------------------------------------------------------

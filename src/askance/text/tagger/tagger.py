@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,19 +25,25 @@ from askance.text.corpus.corpus import Corpus
 from askance.text.corpus.features import FeatureConfig, TokenFeatures
 from askance.text.corpus.regions import RegionCounts
 from askance.text.corpus.word_classes import WordClasses
+from askance.text.counts.held_part import Preparation
+from askance.text.counts.held_regions import HeldRegions
 from askance.text.counts.likelihood import Method as CountMethod
 from askance.text.counts.likelihood import current_method
 from askance.text.counts.miscount_estimate import estimate_above_zero
 from askance.text.counts.miscounts import MiscountsBy, require_rates
 from askance.text.counts.moments import MomentMethod
 from askance.text.node.model import log_probabilities
-from askance.text.node.training import NodeOptions, Optimiser, fit_counts, fit_moments
+from askance.text.node.training import TILT_TOLERANCE, NodeOptions, Optimiser, fit_counts, fit_moments
 from askance.text.node.watch import Course, Progress, rising
 from askance.text.tagger.evaluation import Evaluation, evaluate_tags, warn_of_foreign_tags
-from askance.text.tagger.evidence import checked_held_out, token_weights
+from askance.text.tagger.evidence import checked_held_out, refuse_idle, sizes_of, token_weights
 from askance.text.tagger.options import DEFAULT_CONTEXT, check_options, choose_method, usual_penalty
 from askance.text.tagger.options import TaggerMethod as TaggerMethod
 from askance.text.tagger.training import Training
+
+if TYPE_CHECKING:
+    from askance.evidence.protocols import Engine
+    from askance.text.tagger.held_files import TrainingFiles
 
 Sentences: TypeAlias = Corpus | Iterable[Sequence[str]]
 
@@ -51,7 +58,7 @@ NEIGHBOURS = FeatureConfig.only("lower", suffixes=(3,))
 class _Task(NamedTuple):
     """What a model is trained on, and how: regions, others that may stop it, miscounts, method, and whom to tell."""
 
-    regions: RegionCounts
+    regions: RegionCounts | HeldRegions
     held_out: RegionCounts | None
     miscounts: MiscountsBy | None
     method: str
@@ -165,40 +172,54 @@ class CountTagger:
     # -- learning --------------------------------------------------------------------------------------------------
 
     def fit(
-        self, regions: RegionCounts, *, held_out: RegionCounts | None = None, progress: Progress | None = None
+        self,
+        regions: RegionCounts | HeldRegions | TrainingFiles | str | PathLike[str] | Iterable[str | PathLike[str]],
+        *,
+        held_out: RegionCounts | None = None,
+        progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> Self:
         """Learn from regions; a fit that fails leaves the tagger as it was.
 
         Args:
-            regions: counts, and whatever else is known (labelled tokens are regions of length 1), with weights.
+            regions: counts, and whatever else is known (labelled tokens are regions of length 1), with weights. With an
+                engine, names of files: .jsonl holds regions, all else labelled text; `TrainingFiles` says more.
             held_out: other regions: training by likelihood stops when theirs gets worse. Not looked at where "auto"
                 takes cheap edges, or none.
             progress: told what is going on, and the share that is done, which never goes back.
+            engine: where files are read and sums over regions run (`askance.scale`), for "node" and "moments"; the
+                tagger does not depend on the engine, nor on how sentences are divided into files.
         """
         idle = "moments" if self.method == "moments" else "cheap edges" if self.edges == "cheap" else None
-        held_out = checked_held_out(regions, held_out, self.miscounts, idle)
+        refuse_idle(held_out, idle)
         started = time.process_time()
         tell = rising(progress)
-        regions = regions.with_positive_weight()
+        known: object = regions
+        if engine is not None:
+            tell("reading", 0.0)
+            known = self.hold(regions, engine)
+        held_out = checked_held_out(known, held_out, self.miscounts)
+        assert isinstance(known, (RegionCounts, HeldRegions))  # all else was refused
+        known = known.with_positive_weight() if isinstance(known, RegionCounts) else known
         tell("miscounts" if self.miscounts == "estimate" else "features", 0.0)
         with one_thread:
-            miscounts = estimate_above_zero(regions) if self.miscounts == "estimate" else self.miscounts
-        method, edges = self._chosen(regions)
+            miscounts = self._miscounts(known)
+        method, edges = self._chosen(known)
         if method != "moments":  # which does with counts that cannot be
-            for counted in (regions, held_out) if held_out is not None else (regions,):
-                require_rates(counted, miscounts)
+            for counted in (known, held_out):
+                if isinstance(counted, RegionCounts):
+                    require_rates(counted, miscounts)
         train = self._train_chain if method == "chain" else self._train_node
         with one_thread:
-            trained = train(_Task(regions, held_out, miscounts, method, edges, tell))
-        covered = np.flatnonzero(regions.token_counts)
-        single = int((regions.lengths == 1).sum())
+            trained = train(_Task(known, held_out, miscounts, method, edges, tell))
+        words, (longer, labelled, others, tokens) = sizes_of(known)
         training = Training(
             method=method,
-            regions=len(regions) - single,
-            labelled_tokens=regions.labelled,
-            single_tokens=single - regions.labelled,
-            tokens=int(regions.lengths.sum()),
-            types=len(covered),
+            regions=longer,
+            labelled_tokens=labelled,
+            single_tokens=others,
+            tokens=tokens,
+            types=len(words),
             features=trained.n_features,
             edges=trained.edges,
             seconds=time.process_time() - started,
@@ -206,14 +227,30 @@ class CountTagger:
         )
         tell("done", 1.0)
         # All together, and last: whatever goes wrong before leaves the tagger as it was.
-        self.tagset, self.miscounts_used, self.training = regions.tagset, miscounts, training
-        self.words = tuple(regions.corpus.words[t] for t in covered.tolist())
+        self.tagset, self.miscounts_used, self.training, self.words = known.tagset, miscounts, training, words
         self.token_features, self.theta, self.chain = trained.features, trained.theta, trained.chain
         return self
 
-    def _chosen(self, regions: RegionCounts) -> tuple[str, Edges]:
+    def hold(self, files: object, engine: Engine) -> HeldRegions:
+        """What `fit` learns from where an engine reads files, as it has them: its summary tells what was left out."""
+        from askance.text.tagger.held_files import TrainingFiles, hold_files, require_offered
+
+        require_offered(self.method, self.miscounts)
+        counts = self.counts if self.method == "node" else None
+        return hold_files(TrainingFiles.of(files), engine, Preparation(self._rates(), counts, TILT_TOLERANCE))
+
+    def _rates(self) -> MiscountsBy | None:
+        return None if isinstance(self.miscounts, str) else self.miscounts
+
+    def _miscounts(self, known: RegionCounts | HeldRegions) -> MiscountsBy | None:
+        """The rates that are given, or found."""
+        if self.miscounts == "estimate" and isinstance(known, RegionCounts):
+            return estimate_above_zero(known)
+        return self._rates()
+
+    def _chosen(self, regions: RegionCounts | HeldRegions) -> tuple[str, Edges]:
         """The method, and how edges are found; what was asked for by name is taken."""
-        if self.method != "auto":
+        if isinstance(regions, HeldRegions) or self.method != "auto":
             return self.method, self.edges or "likelihood"
         method, edges = choose_method(regions, self.budget)
         if self.edges is not None:
@@ -236,8 +273,9 @@ class CountTagger:
     def _train_node(self, task: _Task) -> _Trained:
         """P(tag | word) from moments or by likelihood."""
         regions, tell = task.regions, task.tell
-        words, covered = regions.corpus.words, np.flatnonzero(regions.token_counts)
-        learned = TokenFeatures.learn([words[t] for t in covered.tolist()], self.features)
+        covered, _ = sizes_of(regions)
+        words = regions.words if isinstance(regions, HeldRegions) else regions.corpus.words
+        learned = TokenFeatures.learn(covered, self.features)
         _require_features(learned)
         design, options = learned.matrix(words), self._node_options(task)
         fit = fit_moments(regions, design, options, tell, rough=task.method == "node")
@@ -252,6 +290,7 @@ class CountTagger:
     def _train_chain(self, task: _Task) -> _Trained:
         """A chain by likelihood, or with cheap edges."""
         regions, edges, node = task.regions, task.edges, self._node_options(task)
+        assert isinstance(regions, RegionCounts)  # engines are refused
         options = ChainOptions(
             node.l2,
             self.l1,

@@ -1,0 +1,30 @@
+"""Engines and places of files on the command line."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from askance.cli.shared.options import Read, option
+
+ENGINE_OPTION = option(
+    "--engine NAME", "where files are read: here:PROCESSES, dask (local processes), dask://HOST:PORT, spark"
+)
+
+
+def named_engine(name: str | None) -> Any:
+    """An engine that ends with the command; None: none is asked for."""
+    if name is None:
+        return nullcontext()
+    from askance.scale import engine_of
+
+    return engine_of(name)
+
+
+def _read_place(text: str) -> Path | str:
+    """A path, or an address as it is written."""
+    return text if "://" in text else Path(text)
+
+
+PLACE = Read(_read_place)
