@@ -1,0 +1,1 @@
+"""From a campaign to evidence: a device kit, a store that loses nothing, a server, live estimates."""

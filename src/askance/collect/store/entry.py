@@ -1,0 +1,116 @@
+"""What is stored: one acknowledged thing at a time, and what became of it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from askance._arrays import IntArray
+from askance._checks import shown
+from askance.errors import InputError
+
+#: Bytes of an id, which its sender draws at random.
+ID_BYTES = 16
+#: Bytes of the hash of a token, and of the mark that it leaves.
+MARK_BYTES = 32
+_NOTHING: Mapping[str, IntArray] = MappingProxyType({})
+
+
+class Spending(NamedTuple):
+    """A token as the store sees it: never the token itself.
+
+    Attributes:
+        hash: finds the token among those that were issued, `token_hash`.
+        mark: what the token leaves when it is spent: the same token with the same id leaves the same mark. It is keyed
+            by the token, which no file holds: whoever reads hashes, marks and ids cannot tell which belong together.
+    """
+
+    hash: bytes
+    mark: bytes
+
+
+def token_hash(token: bytes, salt: bytes) -> bytes:
+    """HMAC-SHA-256(salt, token): what is kept of a token that was issued. Tokens have at least 128 random bits.
+
+    >>> token_hash(bytes(16), b"salt of the campaign").hex()[:8]
+    '9ff79366'
+    """
+    return hmac.digest(salt, token, "sha256")
+
+
+def spending(token: bytes, salt: bytes, id: bytes) -> Spending:
+    """A token that is spent by the entry of this id: its hash, and HMAC-SHA-256(token, salt | id).
+
+    >>> spending(bytes(16), b"salt", b"a" * 16) == spending(bytes(16), b"salt", b"a" * 16)
+    True
+    >>> spending(bytes(16), b"salt", b"a" * 16).mark == spending(bytes(16), b"salt", b"b" * 16).mark
+    False
+    """
+    return Spending(token_hash(token, salt), hmac.digest(token, salt + id, "sha256"))
+
+
+class Entry(NamedTuple):
+    """One acknowledged thing: a respondent's answers, a device's report, one count.
+
+    Attributes:
+        id: 16 random bytes, chosen by the sender.
+        content: the canonical bytes of what was sent. Two of the same id are the same if these are.
+        token: what is spent by it, if the campaign has tokens.
+        window: the number of a device's window; 0 for surveys and counts.
+        sums: by question, what this entry adds to the tally of the question: `channel.sums` of its one report, shape
+            (sums_size,). Every question in it has one report more. A function of `content`.
+
+    >>> Entry(bytes(16), b'{"drugs":"yes"}', sums={"drugs": np.array([0, 1])}).window
+    0
+    """
+
+    id: bytes
+    content: bytes
+    token: Spending | None = None
+    window: int = 0
+    sums: Mapping[str, IntArray] = _NOTHING
+
+
+class Verdict(Enum):
+    """What became of an entry. All but the first change nothing."""
+
+    #: It is stored, durably.
+    TAKEN = "taken"
+    #: It was stored before: same id, same window, same content.
+    KNOWN = "known"
+    #: Another content is stored under its id.
+    CONFLICT = "conflict"
+    #: Its token was spent on another id.
+    SPENT = "spent"
+    #: Its token was never issued.
+    FOREIGN = "foreign"
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether the sender may forget what it sent."""
+        return self in (Verdict.TAKEN, Verdict.KNOWN)
+
+
+def require_entry(entry: Entry) -> None:
+    """Refuse what no store could keep, before it is among what is written together."""
+    if type(entry.id) is not bytes or len(entry.id) != ID_BYTES:
+        raise InputError(argument="id", got=shown(entry.id), allowed=f"{ID_BYTES} bytes", remedy="Draw it at random.")
+    if type(entry.content) is not bytes:
+        raise InputError("is no bytes", argument="content", allowed="bytes", remedy="Encode what was sent.")
+    if type(entry.window) is not int or not 0 <= entry.window < 1 << 63:
+        raise InputError(
+            argument="window", got=shown(entry.window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
+        )
+    for question, sums in entry.sums.items():
+        if not question or type(sums) is not np.ndarray or sums.dtype != np.int64 or sums.ndim != 1:
+            raise InputError(
+                "is no column of 64-bit integers",
+                argument=f"sums[{shown(question)}]",
+                allowed="what channel.sums returns, by the name of a question",
+                remedy="Add the one report up with channel.sums.",
+            )
