@@ -1,4 +1,4 @@
-"""What a store promises: acknowledged means durable, the same entry counts once, and tallies are those of the entries."""
+"""What a store promises: acknowledged means durable, an entry counts once, and tallies are those of the entries."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Store(Protocol):
         """Empty the log of what was written; called by the writer every so often."""
 
     def close(self) -> None:
-        """Tidy up and close."""
+        """End the connection; what was acknowledged is safe without it."""
 
     def __enter__(self) -> Self: ...
 

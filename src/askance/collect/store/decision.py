@@ -1,0 +1,133 @@
+"""What becomes of a group of entries, given what is stored: sets and sums, no database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from askance._arrays import IntArray
+from askance._checks import shown
+from askance.collect.store.entry import MARK_BYTES, Entry, Spending, Verdict
+from askance.collect.store.protocol import Sums
+from askance.errors import InputError
+
+#: By question and window. The empty question counts entries.
+Tallies: TypeAlias = dict[tuple[str, int], Sums]
+#: The question under which entries themselves are counted.
+ALL = ""
+#: The mark of a token that is not spent: as long as any other, so that spending it moves nothing in a file.
+UNSPENT = bytes(MARK_BYTES)
+_NO_SUMS: IntArray = np.zeros(0, dtype=np.int64)
+
+
+class Decision(NamedTuple):
+    """The verdicts on a group, the entries to be stored (by id: no order is kept), and the tokens they spend."""
+
+    verdicts: list[Verdict]
+    taken: list[Entry]
+    spent: list[Spending]
+
+
+def decide(
+    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], marks: Mapping[bytes, bytes]
+) -> Decision:
+    """One verdict after the other: what comes first in the group is known to what follows.
+
+    Args:
+        entries: the group.
+        stored: by id, window and content of those of its entries that are stored.
+        marks: by hash, the mark of those of its tokens that were issued.
+
+    >>> first, again, other = (Entry(bytes(16), content) for content in (b"yes", b"yes", b"no"))
+    >>> [verdict.value for verdict in decide([first, again, other], {}, {}).verdicts]
+    ['taken', 'known', 'conflict']
+    """
+    known, left = dict(stored), dict(marks)
+    decision = Decision([], [], [])
+    for entry in entries:
+        verdict = _verdict(entry, known.get(entry.id), left)
+        if verdict is Verdict.TAKEN:
+            known[entry.id] = (entry.window, entry.content)
+            decision.taken.append(entry)
+            if entry.token is not None:
+                left[entry.token.hash] = entry.token.mark
+                decision.spent.append(entry.token)
+        decision.verdicts.append(verdict)
+    decision.taken.sort(key=_by_id)
+    decision.spent.sort()
+    return decision
+
+
+def _by_id(entry: Entry) -> bytes:
+    return entry.id
+
+
+def _verdict(entry: Entry, stored: tuple[int, bytes] | None, marks: Mapping[bytes, bytes]) -> Verdict:
+    if stored is not None:
+        return Verdict.KNOWN if stored == (entry.window, entry.content) else Verdict.CONFLICT
+    if entry.token is None:
+        return Verdict.TAKEN
+    mark = marks.get(entry.token.hash)
+    if mark is None:
+        return Verdict.FOREIGN
+    if mark == UNSPENT:
+        return Verdict.TAKEN
+    # A token that was spent on this very id, whose entry is gone: it was deleted, and a sender that did not hear of its
+    # acknowledgement does not bring it back.
+    return Verdict.KNOWN if mark == entry.token.mark else Verdict.SPENT
+
+
+def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallies:
+    """What entries of these windows and sums add up to, with the entries themselves under `ALL`.
+
+    >>> added([(0, {"drugs": np.array([0, 1])}), (0, {"drugs": np.array([1, 0])})])["drugs", 0]
+    Sums(sums=array([1, 1]), n=2)
+    """
+    columns: dict[tuple[str, int], list[IntArray]] = {}
+    for window, sums in contributions:
+        columns.setdefault((ALL, window), []).append(_NO_SUMS)
+        for question, array in sums.items():
+            columns.setdefault((question, window), []).append(array)
+    return {key: Sums(_column_sums(key[0], arrays), len(arrays)) for key, arrays in columns.items()}
+
+
+def _column_sums(question: str, arrays: list[IntArray]) -> IntArray:
+    size = arrays[0].size
+    for array in arrays:
+        if array.size != size:
+            raise _other_size(question, array.size, size)
+    total: IntArray = np.concatenate(arrays).reshape(len(arrays), size).sum(axis=0)
+    return total
+
+
+def _other_size(question: str, got: int, size: int) -> InputError:
+    return InputError(
+        f"has {got} sums",
+        argument=f"sums[{shown(question)}]",
+        got=got,
+        allowed=f"{size}, as before",
+        remedy="A question whose channel changes is a question of another campaign.",
+    )
+
+
+def merged(stored: Tallies, more: Tallies, sign: int = 1) -> Tallies:
+    """The tallies of `more`, with what is stored of them: added to it, or (sign −1) taken off."""
+    totals = {}
+    for key, (sums, n) in more.items():
+        before = stored.get(key)
+        if before is None:
+            before = Sums(np.zeros_like(sums), 0)
+        if before.sums.size != sums.size:
+            raise _other_size(key[0], sums.size, before.sums.size)
+        step = sign * sums
+        total = before.sums + step
+        # Two's complement wraps around where both have one sign and their sum has the other.
+        if (((before.sums ^ total) & (step ^ total)) < 0).any() or before.n + sign * n < 0:
+            raise InputError(
+                f"the tally of {shown(key[0])} leaves what 64-bit integers hold, or would be of fewer than 0 reports.",
+                remedy="Sums must be a function of the content of an entry: channel.sums of its report.",
+            )
+        totals[key] = Sums(total, before.n + sign * n)
+    return totals
