@@ -15,7 +15,7 @@ from askance.collect.store import Entry, SqliteStore, Writer, token_hash
 from .signals import until
 from .stores import SALT, numbered
 
-N = 240
+N = 160
 PAGE = 4096
 TOKENS = [token_hash(number.to_bytes(8, "big"), b"tokens")[:16] for number in range(N)]
 PEOPLE = [numbered(number, token=token) for number, token in enumerate(TOKENS)]
@@ -126,13 +126,13 @@ def is_tidy(path: Path) -> bool:
 def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> None:
     files = []
     for number, order in enumerate(orders()):
-        path, log = tmp_path / str(number), tmp_path / f"{number}-wal"
+        path = tmp_path / str(number)
         with filled(path, []), Writer(lambda path=path: SqliteStore.open(path), quiet=0.01) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
-            until(lambda log=log: log.stat().st_size == 0)
+            until(lambda path=path: is_tidy(path))
             files.append(path.read_bytes())
-    for number, order in enumerate(orders()):
+    for number, order in enumerate(orders()[:2]):
         path = tmp_path / f"{number}.ended"
         filled(path, []).close()
         with Writer(lambda path=path: SqliteStore.open(path), quiet=1e6) as writer:
