@@ -1,8 +1,8 @@
 """A disk in memory whose power can be cut: of what was not synced some sectors are there, and some are not.
 
 SQLite's own crash tests do the same. A write is seen by every later read at once, as from the cache of an operating
-system, and is on the disk only when the file was synced. When the power goes, every sector of 512 bytes that was written
-since then is kept or dropped on its own, so that writes are torn, and later ones may be there without earlier ones.
+system, and is on the disk only when the file was synced. When the power goes, every sector of 512 bytes written since
+then is kept or dropped on its own, so that writes are torn, and later ones may be there without earlier ones.
 """
 
 from __future__ import annotations
