@@ -127,7 +127,7 @@ def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> No
     files = []
     for number, order in enumerate(orders()):
         path = tmp_path / str(number)
-        with filled(path, []), Writer(lambda path=path: SqliteStore.open(path), quiet=0.01) as writer:
+        with filled(path, []), Writer(lambda path=path: SqliteStore.open(path), tidy_after=0.01) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
             until(lambda path=path: is_tidy(path))
@@ -135,7 +135,7 @@ def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> No
     for number, order in enumerate(orders()[:2]):
         path = tmp_path / f"{number}.ended"
         filled(path, []).close()
-        with Writer(lambda path=path: SqliteStore.open(path), quiet=1e6) as writer:
+        with Writer(lambda path=path: SqliteStore.open(path), tidy_after=1e6) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
         files.append(path.read_bytes())

@@ -180,7 +180,7 @@ def test_a_disk_that_others_fill_loses_nothing_and_goes_on_when_they_make_room(s
     path, filler = small_disk / "store", small_disk / "filler"
     open_store(path).close()
     acknowledged: list[Entry] = []
-    with Writer(lambda: open_store(path, make=False), quiet=0.01) as writer:
+    with Writer(lambda: open_store(path, make=False), tidy_after=0.01) as writer:
         for cycle in range(10):
             refused = 0
             fill(filler)

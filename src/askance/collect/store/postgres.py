@@ -101,9 +101,6 @@ class PostgresStore(TableStore):
     def tidy(self) -> None:
         """Nothing: the heap and the log of PostgreSQL keep an order, which only its administrator can see."""
 
-    def truncate_log(self) -> None:
-        """Nothing: the log belongs to the server, and to all of its databases."""
-
     def close(self) -> None:
         """End the connection."""
         self._connection.close()

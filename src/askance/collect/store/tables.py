@@ -73,10 +73,6 @@ class TableStore(ABC):
         """Remove what tells in which order entries came."""
 
     @abstractmethod
-    def truncate_log(self) -> None:
-        """Empty the log of what was written."""
-
-    @abstractmethod
     def close(self) -> None:
         """End the connection; what was acknowledged is safe without it."""
 
