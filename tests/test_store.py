@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +65,6 @@ class Model:
         return Verdict.TAKEN
 
 
-Sent = tuple[int, bytes, int, bytes | None]
 SENT = st.tuples(
     st.integers(0, 5),
     st.sampled_from(sorted(CONTENTS)),
@@ -82,15 +82,14 @@ STEPS = st.lists(
 )
 
 
-def run(store: Store, model: Model, kind: str, values: Sequence[Sent] | Sequence[int] | int) -> None:
+def run(store: Store, model: Model, kind: str, values: Any) -> None:
     if kind == "take":
-        sent = [(numbered(n, content=c, window=w, token=t), t) for n, c, w, t in values]  # type: ignore[misc, union-attr]
+        sent = [(numbered(n, content=c, window=w, token=t), t) for n, c, w, t in values]
         assert store.take([entry for entry, _ in sent]) == [model.take(entry, token) for entry, token in sent]
     elif kind == "delete":
-        ids = {numbered(n).id for n in values}  # type: ignore[union-attr, arg-type]
+        ids = {numbered(n).id for n in values}
         assert store.delete(ids, sums_of) == sum(model.entries.pop(id, None) is not None for id in ids)
     else:
-        assert isinstance(values, int)
         old = [id for id, (window, _) in model.entries.items() if window < values]
         assert store.delete_windows_before(values) == len(old)
         for id in old:
@@ -103,12 +102,12 @@ def run(store: Store, model: Model, kind: str, values: Sequence[Sent] | Sequence
 @example([("take", [(0, YES, 0, None), (0, YES, 0, None), (0, NO, 0, None), (0, YES, 1, None)])])
 @example([("take", [(0, YES, 0, TOKENS[0]), (1, YES, 0, TOKENS[0]), (0, YES, 0, TOKENS[1])])])
 def test_any_order_of_groups_retries_conflicts_and_deletions_is_that_of_sets(
-    place: Places, steps: list[object]
+    place: Places, steps: list[tuple[str, Any]]
 ) -> None:
     address, model = place(), Model()
     store = open_store(address)
     store.add_tokens(token_hash(token, SALT) for token in TOKENS)
-    for kind, values in steps:  # type: ignore[misc]
+    for kind, values in steps:
         if kind == "reopen":
             store.close()
             store = open_store(address, make=False)
@@ -177,7 +176,7 @@ def test_entries_come_in_pages_by_id(place: Places) -> None:
         Entry(bytes(16), b"", None, -1),
         Entry(bytes(16), b"", None, 1 << 63),
         Entry(bytes(16), b"", None, 0, {"": np.array([1])}),
-        Entry(bytes(16), b"", None, 0, {"a": np.array([0.5])}),  # type: ignore[dict-item]
+        Entry(bytes(16), b"", None, 0, {"a": np.array([0.5])}),
         Entry(bytes(16), b"", None, 0, {"a": np.array([1, 2, 3])}),
         Entry(bytes(16), b"", None, 0, {"a": np.array([1 << 62, 0])}),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -127,15 +128,15 @@ def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> No
     files = []
     for number, order in enumerate(orders()):
         path = tmp_path / str(number)
-        with filled(path, []), Writer(lambda path=path: SqliteStore.open(path), tidy_after=0.01) as writer:
+        with filled(path, []), Writer(partial(SqliteStore.open, path), tidy_after=0.01) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
-            until(lambda path=path: is_tidy(path))
+            until(partial(is_tidy, path))
             files.append(path.read_bytes())
     for number, order in enumerate(orders()[:2]):
         path = tmp_path / f"{number}.ended"
         filled(path, []).close()
-        with Writer(lambda path=path: SqliteStore.open(path), tidy_after=1e6) as writer:
+        with Writer(partial(SqliteStore.open, path), tidy_after=1e6) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
         files.append(path.read_bytes())
