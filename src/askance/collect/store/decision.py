@@ -10,7 +10,7 @@ import numpy as np
 
 from askance._arrays import IntArray
 from askance._checks import shown
-from askance.collect.store.entry import MARK_BYTES, Entry, Spending, Verdict
+from askance.collect.store.entry import Entry, Verdict
 from askance.collect.store.protocol import Sums
 from askance.errors import InputError
 
@@ -18,8 +18,6 @@ from askance.errors import InputError
 Tallies: TypeAlias = dict[tuple[str, int], Sums]
 #: The question under which entries themselves are counted.
 ALL = ""
-#: The mark of a token that is not spent: as long as any other, so that spending it moves nothing in a file.
-UNSPENT = bytes(MARK_BYTES)
 _NO_SUMS: IntArray = np.zeros(0, dtype=np.int64)
 
 
@@ -28,25 +26,25 @@ class Decision(NamedTuple):
 
     verdicts: list[Verdict]
     taken: list[Entry]
-    spent: list[Spending]
+    spent: list[bytes]
 
 
 def decide(
-    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], marks: Mapping[bytes, bytes]
+    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], tokens: Mapping[bytes, int]
 ) -> Decision:
     """One verdict after the other: what comes first in the group is known to what follows.
 
     Args:
         entries: the group.
         stored: by id, window and content of those of its entries that are stored.
-        marks: by hash, the mark of those of its tokens that were issued.
+        tokens: by hash, those of its tokens that were issued: 1 for one that is spent, else 0.
 
     >>> first, again, other = (Entry(bytes(16), content) for content in (b"yes", b"yes", b"no"))
     >>> [verdict.value for verdict in decide([first, again, other], {}, {}).verdicts]
     ['taken', 'known', 'conflict']
     """
-    left, taken = dict(marks), dict[bytes, Entry]()
-    verdicts, spent = list[Verdict](), list[Spending]()
+    taken, spent = dict[bytes, Entry](), set[bytes]()
+    verdicts = list[Verdict]()
     for entry in entries:
         id, content, token, window, _ = entry
         if id in stored:
@@ -55,26 +53,26 @@ def decide(
             same = (taken[id].window, taken[id].content) == (window, content)
             verdict = Verdict.KNOWN if same else Verdict.CONFLICT
         else:
-            verdict = Verdict.TAKEN if token is None else _verdict(token, left)
+            verdict = Verdict.TAKEN
+            if token is not None:
+                verdict = _verdict_on(token in spent or tokens.get(token))
             if verdict is Verdict.TAKEN:
                 taken[id] = entry
                 if token is not None:
-                    left[token.hash] = token.mark
-                    spent.append(token)
+                    spent.add(token)
         verdicts.append(verdict)
     return Decision(verdicts, [taken[id] for id in sorted(taken)], sorted(spent))
 
 
-def _verdict(token: Spending, marks: Mapping[bytes, bytes]) -> Verdict:
-    """What becomes of a new entry with this token."""
-    mark = marks.get(token.hash)
-    if mark is None:
+def _verdict_on(spent: bool | int | None) -> Verdict:
+    """What becomes of a new entry whose token is spent, is not, or was never issued.
+
+    Nothing says on which entry a token was spent, nor need it: whoever sends an entry again sends its id, which is
+    stored if the token is spent, for both are written in one transaction.
+    """
+    if spent is None:
         return Verdict.FOREIGN
-    if mark == UNSPENT:
-        return Verdict.TAKEN
-    # A token that was spent on this very id, whose entry is gone: it was deleted, and a sender that did not hear of its
-    # acknowledgement does not bring it back.
-    return Verdict.KNOWN if mark == token.mark else Verdict.SPENT
+    return Verdict.SPENT if spent else Verdict.TAKEN
 
 
 def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallies:

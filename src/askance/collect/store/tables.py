@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from askance._checks import shown
-from askance.collect.store.decision import ALL, UNSPENT, Decision, Tallies, added, decide, merged
-from askance.collect.store.entry import MARK_BYTES, Entry, Verdict, require_entry
+from askance.collect.store.decision import ALL, Decision, Tallies, added, decide, merged
+from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entry
 from askance.collect.store.protocol import Sums, SumsOf, TokenCount
 from askance.collect.store.schema import STEPS, VERSION
 from askance.errors import FormatError, InputError
@@ -115,11 +115,11 @@ class TableStore(ABC):
             require_entry(entry)
         if not entries:
             return []
-        hashes = sorted({entry.token.hash for entry in entries if entry.token is not None})
+        hashes = sorted({entry.token for entry in entries if entry.token is not None})
         with self._transaction():
             stored = self._stored(sorted({entry.id for entry in entries}))
-            marks = dict(self._rows_of("SELECT hash, mark FROM tokens WHERE hash ??", hashes))
-            decision = decide(entries, stored, marks)
+            tokens = dict(self._rows_of("SELECT hash, spent FROM tokens WHERE hash ??", hashes))
+            decision = decide(entries, stored, tokens)
             if decision.taken:
                 self._keep(decision)
         return decision.verdicts
@@ -130,7 +130,7 @@ class TableStore(ABC):
 
     def _keep(self, decision: Decision) -> None:
         self._write(_INSERT_ENTRIES, [(entry.id, entry.window, entry.content) for entry in decision.taken])
-        self._write("UPDATE tokens SET mark = ? WHERE hash = ?", [(mark, hash) for hash, mark in decision.spent])
+        self._write("UPDATE tokens SET spent = 1 WHERE hash = ?", [(hash,) for hash in decision.spent])
         self._add(added((entry.window, entry.sums) for entry in decision.taken))
 
     def _add(self, more: Tallies, sign: int = 1) -> None:
@@ -206,16 +206,15 @@ class TableStore(ABC):
 
     def add_tokens(self, hashes: Iterable[bytes]) -> None:
         """Issue tokens, by their `token_hash`; those that were issued before stay as they are."""
-        rows = [(hash, UNSPENT) for hash in sorted(set(hashes))]
-        if any(len(hash) != MARK_BYTES for hash, _ in rows):
-            raise InputError("are no hashes", argument="hashes", allowed=f"{MARK_BYTES} bytes each, of token_hash")
+        rows = [(hash,) for hash in sorted(set(hashes))]
+        if any(len(hash) != HASH_BYTES for (hash,) in rows):
+            raise InputError("are no hashes", argument="hashes", allowed=f"{HASH_BYTES} bytes each, of token_hash")
         with self._transaction():
-            self._write("INSERT INTO tokens VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", rows)
+            self._write("INSERT INTO tokens VALUES (?, 0) ON CONFLICT (hash) DO NOTHING", rows)
 
     def token_count(self) -> TokenCount:
         """How many tokens were issued, and how many are spent."""
-        rows = self._rows("SELECT COUNT(*), COUNT(NULLIF(mark, ?)) FROM tokens", (UNSPENT,))
-        return TokenCount(*rows[0])
+        return TokenCount(*self._rows("SELECT COUNT(*), COUNT(NULLIF(spent, 0)) FROM tokens")[0])
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
@@ -229,7 +228,7 @@ def copy_rows(source: TableStore, target: TableStore) -> None:
     with source._snapshot(), target._transaction():
         target._write(_INSERT_META, sorted(source._rows("SELECT name, value FROM meta")))
         target._write(_INSERT_TALLIES, sorted(source._rows('SELECT question, "window", n, sums FROM tallies')))
-        target._write("INSERT INTO tokens VALUES (?, ?)", sorted(source._rows("SELECT hash, mark FROM tokens")))
+        target._write("INSERT INTO tokens VALUES (?, ?)", sorted(source._rows("SELECT hash, spent FROM tokens")))
         rows = source.entries()
         while page := list(islice(rows, _PAGE)):
             target._write(_INSERT_ENTRIES, page)
