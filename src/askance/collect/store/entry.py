@@ -18,6 +18,7 @@ from askance.errors import InputError
 ID_BYTES = 16
 #: Bytes of the hash of a token.
 HASH_BYTES = 32
+_INT64 = np.dtype(np.int64)
 _NOTHING: Mapping[str, IntArray] = MappingProxyType({})
 
 
@@ -87,7 +88,7 @@ def require_entry(entry: Entry) -> None:
             argument="window", got=shown(entry.window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
         )
     for question, sums in entry.sums.items():
-        if not question or type(sums) is not np.ndarray or sums.dtype != np.int64 or sums.ndim != 1:
+        if not question or type(sums) is not np.ndarray or sums.dtype != _INT64 or sums.ndim != 1:
             raise InputError(
                 "is no column of 64-bit integers",
                 argument=f"sums[{shown(question)}]",

@@ -116,8 +116,10 @@ class SqliteStore(TableStore):
         while some := list(islice(remaining, _KEYS)):
             yield from self._rows(statement.replace("??", f"IN ({','.join('?' * len(some))})"), some)
 
-    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        before = self._rows("SELECT total_changes()")[0][0]
         self._connection.executemany(statement, rows)
+        return int(self._rows("SELECT total_changes()")[0][0] - before)
 
     def _has_tables(self) -> bool:
         names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from types import TracebackType
@@ -23,12 +23,16 @@ from askance.errors import FormatError, InputError
 _PAGE = 4096
 # What the first answer fixes: answers mean nothing without the questions, and tokens nothing without their salt.
 _FIXED = ("campaign", "fingerprint", "salt")
-_INSERT_ENTRIES = "INSERT INTO entries VALUES (?, ?, ?)"
+_INSERT_ENTRIES = "INSERT INTO entries VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
 _INSERT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _INSERT_TALLIES = (
     "INSERT INTO tallies VALUES (?, ?, ?, ?)"
     ' ON CONFLICT (question, "window") DO UPDATE SET n = excluded.n, sums = excluded.sums'
 )
+
+
+class _StoredBeforeError(Exception):
+    """A group was decided as if nothing of it were stored, and something is."""
 
 
 class TableStore(ABC):
@@ -61,8 +65,8 @@ class TableStore(ABC):
         """The rows that a statement finds for any of the keys."""
 
     @abstractmethod
-    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for every row of values."""
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement for every row of values; how many rows of the table it changed."""
 
     @abstractmethod
     def _has_tables(self) -> bool:
@@ -115,13 +119,24 @@ class TableStore(ABC):
             require_entry(entry)
         if not entries:
             return []
+        try:
+            with self._transaction():
+                return self._taken(entries)  # looking for ids takes as long as storing them, and most are new
+        except _StoredBeforeError:
+            with self._transaction():
+                return self._taken(entries, self._stored(sorted({entry.id for entry in entries})))
+
+    def _taken(
+        self, entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]] | None = None
+    ) -> list[Verdict]:
+        """Decide a group and keep what is taken; as if nothing of it were stored, where nobody looked."""
         hashes = sorted({entry.token for entry in entries if entry.token is not None})
-        with self._transaction():
-            stored = self._stored(sorted({entry.id for entry in entries}))
-            tokens = dict(self._rows_of("SELECT hash, spent FROM tokens WHERE hash ??", hashes))
-            decision = decide(entries, stored, tokens)
-            if decision.taken:
-                self._keep(decision)
+        tokens = dict(self._rows_of("SELECT hash, spent FROM tokens WHERE hash ??", hashes))
+        decision = decide(entries, stored or {}, tokens)
+        if stored is None and len(decision.taken) < len(entries):
+            raise _StoredBeforeError  # a token may be spent because its entry is stored
+        if decision.taken:
+            self._keep(decision)
         return decision.verdicts
 
     def _stored(self, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
@@ -129,7 +144,9 @@ class TableStore(ABC):
         return {id: (window, content) for id, window, content in rows}
 
     def _keep(self, decision: Decision) -> None:
-        self._write(_INSERT_ENTRIES, [(entry.id, entry.window, entry.content) for entry in decision.taken])
+        rows = [(entry.id, entry.window, entry.content) for entry in decision.taken]
+        if self._write(_INSERT_ENTRIES, rows) != len(rows):
+            raise _StoredBeforeError
         self._write("UPDATE tokens SET spent = 1 WHERE hash = ?", [(hash,) for hash in decision.spent])
         self._add(added((entry.window, entry.sums) for entry in decision.taken))
 

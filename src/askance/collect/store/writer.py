@@ -123,7 +123,7 @@ class Writer:
         """Write a group and answer it. An entry that cannot be written must not fail those of others."""
         self._untidy = True
         try:
-            verdicts = iter(self._opened().take([entry for waiting in group for entry in waiting.entries]))
+            verdicts = self._opened().take([entry for waiting in group for entry in waiting.entries])
         except InputError as error:
             if len(group) == 1:
                 group[0].answer.set_exception(error)
@@ -136,8 +136,10 @@ class Writer:
             for waiting in group:
                 waiting.answer.set_exception(failure)
         else:
+            first = 0
             for waiting in group:
-                waiting.answer.set_result([next(verdicts) for _ in waiting.entries])
+                waiting.answer.set_result(verdicts[first : first + len(waiting.entries)])
+                first += len(waiting.entries)
 
     def _opened(self) -> Store:
         if self._store is None:
