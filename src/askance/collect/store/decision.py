@@ -93,21 +93,18 @@ def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallie
 
 def _column_sums(question: str, arrays: list[IntArray]) -> IntArray:
     sizes = {array.size for array in arrays}
-    size = min(sizes)
     if len(sizes) > 1:
-        raise _other_size(question, max(sizes), size)
-    total: IntArray = np.concatenate(arrays).reshape(len(arrays), size).sum(axis=0)
+        raise _wrong_sums(question, f"has {max(sizes)} sums", f"{min(sizes)}, as before")
+    together = np.concatenate(arrays)
+    if not question or together.dtype != np.int64 or together.ndim != 1:
+        raise _wrong_sums(question, "is no column of 64-bit integers", "what channel.sums returns, by question")
+    total: IntArray = together.reshape(len(arrays), -1).sum(axis=0)
     return total
 
 
-def _other_size(question: str, got: int, size: int) -> InputError:
-    return InputError(
-        f"has {got} sums",
-        argument=f"sums[{shown(question)}]",
-        got=got,
-        allowed=f"{size}, as before",
-        remedy="A question whose channel changes is a question of another campaign.",
-    )
+def _wrong_sums(question: str, what: str, allowed: str) -> InputError:
+    remedy = "Add the one report up with channel.sums; a question with another channel is one of another campaign."
+    return InputError(what, argument=f"sums[{shown(question)}]", allowed=allowed, remedy=remedy)
 
 
 def merged(stored: Tallies, more: Tallies, sign: int = 1) -> Tallies:
@@ -118,7 +115,7 @@ def merged(stored: Tallies, more: Tallies, sign: int = 1) -> Tallies:
         if before is None:
             before = Sums(np.zeros_like(sums), 0)
         if before.sums.size != sums.size:
-            raise _other_size(key[0], sums.size, before.sums.size)
+            raise _wrong_sums(key[0], f"has {sums.size} sums", f"{before.sums.size}, as before")
         step = sign * sums
         total = before.sums + step
         # Two's complement wraps around where both have one sign and their sum has the other.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
 
 from askance._arrays import IntArray
 from askance._checks import shown
@@ -18,7 +17,6 @@ from askance.errors import InputError
 ID_BYTES = 16
 #: Bytes of the hash of a token.
 HASH_BYTES = 32
-_INT64 = np.dtype(np.int64)
 _NOTHING: Mapping[str, IntArray] = MappingProxyType({})
 
 
@@ -44,6 +42,7 @@ class Entry(NamedTuple):
         sums: by question, what this entry adds to the tally of the question: `channel.sums` of its one report, shape
             (sums_size,). Every question in it has one report more. A function of `content`.
 
+    >>> import numpy as np
     >>> Entry(bytes(16), b'{"drugs":"yes"}', sums={"drugs": np.array([0, 1])}).window
     0
     """
@@ -75,23 +74,16 @@ class Verdict(Enum):
         return self in (Verdict.TAKEN, Verdict.KNOWN)
 
 
-def require_entry(entry: Entry) -> None:
-    """Refuse what no store could keep, before it is among what is written together."""
-    if type(entry.id) is not bytes or len(entry.id) != ID_BYTES:
-        raise InputError(argument="id", got=shown(entry.id), allowed=f"{ID_BYTES} bytes", remedy="Draw it at random.")
-    if type(entry.content) is not bytes:
-        raise InputError("is no bytes", argument="content", allowed="bytes", remedy="Encode what was sent.")
-    if entry.token is not None and (type(entry.token) is not bytes or len(entry.token) != HASH_BYTES):
-        raise InputError("is no hash", argument="token", allowed=f"{HASH_BYTES} bytes", remedy="Give its token_hash.")
-    if type(entry.window) is not int or not 0 <= entry.window < 1 << 63:
-        raise InputError(
-            argument="window", got=shown(entry.window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
-        )
-    for question, sums in entry.sums.items():
-        if not question or type(sums) is not np.ndarray or sums.dtype != _INT64 or sums.ndim != 1:
+def require_entries(entries: Sequence[Entry]) -> None:
+    """Refuse what no store could keep. Sums are checked where they are added up."""
+    for id, content, token, window, _ in entries:
+        if type(id) is not bytes or len(id) != ID_BYTES:
+            raise InputError(argument="id", got=shown(id), allowed=f"{ID_BYTES} bytes", remedy="Draw it at random.")
+        if type(content) is not bytes:
+            raise InputError("is no bytes", argument="content", allowed="bytes", remedy="Encode what was sent.")
+        if token is not None and (type(token) is not bytes or len(token) != HASH_BYTES):
+            raise InputError("is no hash", argument="token", allowed=f"{HASH_BYTES} bytes", remedy="Give token_hash.")
+        if type(window) is not int or not 0 <= window < 1 << 63:
             raise InputError(
-                "is no column of 64-bit integers",
-                argument=f"sums[{shown(question)}]",
-                allowed="what channel.sums returns, by the name of a question",
-                remedy="Add the one report up with channel.sums.",
+                argument="window", got=shown(window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from askance._checks import shown
 from askance.collect.store.decision import ALL, Decision, Tallies, added, decide, merged
-from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entry
+from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entries
 from askance.collect.store.protocol import Sums, SumsOf, TokenCount
 from askance.collect.store.schema import STEPS, VERSION
 from askance.errors import FormatError, InputError
@@ -115,8 +115,7 @@ class TableStore(ABC):
 
     def take(self, entries: Sequence[Entry]) -> list[Verdict]:
         """Store a group of entries in one transaction, tallies and tokens included; a verdict for each, in order."""
-        for entry in entries:
-            require_entry(entry)
+        require_entries(entries)
         if not entries:
             return []
         try:
