@@ -61,7 +61,8 @@ def _bodies(collection: Collection, case: Case) -> list[list[bytes]]:
 
     def body() -> bytes:
         lines = [
-            f'{{"id":"{secrets.token_hex(16)}","channel":"{tag}","answer":"{labels[i % 3]}"}}' for i in range(case.batch)
+            f'{{"id":"{secrets.token_hex(16)}","channel":"{tag}","answer":"{labels[i % 3]}"}}'
+            for i in range(case.batch)
         ]
         return collection.devices.write("crashed", lines)
 

@@ -211,12 +211,16 @@ def test_a_survey_comes_out_as_it_was_drawn(survey: Served, tmp_path: Path) -> N
     assert isinstance(channel, FiniteChannel)
     assert from_state.theta.tolist() == estimate(model, Tally(channel).add(said)).theta.tolist()
     codebook = read_study(tmp_path / "campaign.toml")
-    direct = regress("cheated ~ age", {"cheated": said, "age": [row["age"] for row in drawn]}, codebook.design("cheated"))
+    direct = regress(
+        "cheated ~ age", {"cheated": said, "age": [row["age"] for row in drawn]}, codebook.design("cheated")
+    )
     for ending in ("csv", "parquet"):
         table = read_table(tmp_path / f"answers.{ending}")
         fit = regress("cheated ~ age", table, codebook)
         np.testing.assert_allclose(fit.theta, direct.theta, rtol=1e-9)  # rows stand in another order
-        regions = [None if gap else value for value, gap in zip(table["region"].values, table["region"].missing, strict=True)]
+        regions = [
+            None if gap else value for value, gap in zip(table["region"].values, table["region"].missing, strict=True)
+        ]
         assert sorted(map(str, regions)) == sorted(str(row["region"]) for row in drawn)
 
 
@@ -320,7 +324,10 @@ def test_counts_come_out_as_regions(tmp_path: Path) -> None:
             contents = [content for _, _, content in store.entries()]
     regions = read_regions(tmp_path / "counts.jsonl").regions
     assert regions.tagset == ("NOUN", "OTHER", "VERB")
-    assert sorted(str(regions.region(i).counts) for i in range(2)) == ["{'NOUN': 0, 'VERB': 1}", "{'NOUN': 1, 'VERB': 0}"]
+    assert sorted(str(regions.region(i).counts) for i in range(2)) == [
+        "{'NOUN': 0, 'VERB': 1}",
+        "{'NOUN': 1, 'VERB': 0}",
+    ]
     assert len(regions.annotators) == 1
     assert all(b'"seconds":2.7' in content for content in contents), "durations, in tenths, and no times"
 
