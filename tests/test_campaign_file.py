@@ -13,6 +13,7 @@ from askance.collect.campaign_file import read_campaign, read_study
 from askance.collect.check import check
 from askance.errors import FormatError
 from tests.collectors import COUNTING, DEVICES, NEWS, SURVEY
+from tests.test_package import python
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -214,6 +215,13 @@ def test_check_says_what_is_sent(text: str, tmp_path: Path) -> None:
     assert len(told["payload"].encode()) < told["bytes"]
     levels = {question["name"]: question["level"] for question in told["questions"]}
     assert levels == {question.name: question.level for question in campaign.questions}
+
+
+def test_campaigns_are_read_and_checked_without_a_server() -> None:
+    modules = "campaign_file check collection device_page export progress submission tokens store"
+    code = "; ".join(f"import askance.collect.{name}" for name in modules.split())
+    servers = ("starlette", "uvicorn", "jinja2", "psycopg", "pyarrow", "numba.core.dispatcher")
+    assert python(f"{code}; import sys; print(*(name for name in {servers!r} if name in sys.modules))") == ""
 
 
 def test_errors_at_the_planned_n_are_those_of_the_plan(tmp_path: Path) -> None:
