@@ -184,7 +184,11 @@ def _unavailable() -> Iterator[None]:
     """What SQLite or the disk says against a statement, as the error of a store."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"the store cannot be opened ({error}).", remedy="Give a path where you may read and write."
+        ) from None
+    except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) in _BROKEN:
             raise FormatError(f"this is no SQLite file, or damaged ({error}).", remedy="Restore a backup.") from None
         raise StoreUnavailableError(
