@@ -1,8 +1,8 @@
 """What engines cost on this machine, beside one process: `python -m benchmarks.engines`; CPU seconds, in turn.
 
 docs/past-one-machine.md reckons with such constants. Cases are small by default: `--rows` and `--reports` make them
-larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits. Taggers
-are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` takes them several times.
+larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits.
+Taggers are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` takes them several times.
 """
 
 from __future__ import annotations
@@ -132,8 +132,16 @@ def tagger(kind: str, data: Path, copies: int) -> Iterator[Job]:
 
     In memory other sums are rounded, so that last digits may differ from those of engines: no bits are compared here.
     """
-    from askance.text import Corpus, CountTagger, RegionCounts, read_regions, read_tagged
-    from askance.text import sample_regions, write_regions, write_tagged
+    from askance.text import (
+        Corpus,
+        CountTagger,
+        RegionCounts,
+        read_regions,
+        read_tagged,
+        sample_regions,
+        write_regions,
+        write_tagged,
+    )
 
     corpus, rng, files = read_tagged(data / "conll2000.train.tsv.gz"), np.random.default_rng(3), []
     with TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from io import BufferedReader
 from json.encoder import encode_basestring
 from typing import Any, BinaryIO
@@ -165,6 +165,12 @@ class _Line:
             raise _BadLineError(wrong, "another channel", reports=0)
 
 
+@lru_cache(maxsize=16)
+def _line_of(schema: ReportSchema) -> _Line:
+    """How the reports of a schema are written: worked out once where many short files are of the same one."""
+    return _Line(schema)
+
+
 # -- whole files -------------------------------------------------------------------------------------------------------
 
 
@@ -183,23 +189,30 @@ class LineWriter:
         """Nothing is left to be written."""
 
 
-def read_lines(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
+def read_lines(
+    file: BufferedReader,
+    refusals: Refusals,
+    expected: ReportSchema | None = None,
+    *,
+    compiled_from: int = _COMPILED_FROM,
+) -> Iterator[Block]:
     """The reports of a file, in blocks, the first of which is empty and tells the channel.
 
     Args:
         file: of `opened`.
         refusals: what happens to bad lines.
         expected: the channel that the reports must come from; None for the one that the file names.
+        compiled_from: bytes from which on the compiled loop reads lines; fewer where it is awake already.
     """
     name = str(file.name)
     first, schema = _read_header(file, name, refusals, expected)
-    line = _Line(schema)
+    line = _line_of(schema)
     # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
     limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
     yield schema.empty()
     number, many = 2, False
     for piece in _pieces(file, limit):
-        lines, many = _lines_in(piece), many or len(piece) >= _COMPILED_FROM
+        lines, many = _lines_in(piece), many or len(piece) >= compiled_from
         together, others = (_read_together if many else _none_together)(piece, lines, number, line)
         last = None if piece.endswith(b"\n") else number + lines
         yield from _with_others(together, others, last, line, name, refusals)

@@ -1,0 +1,77 @@
+"""Stores as a whole: opened by address, copied to a file while they run, restored from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from askance.collect.store.postgres import PostgresStore
+from askance.collect.store.sqlite import SqliteStore
+from askance.collect.store.tables import TableStore, copy_rows
+from askance.errors import FormatError, InputError
+from askance.formats.disk import as_path, is_address, opened, regular_target, whole_file
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_store(address: str | os.PathLike[str], *, make: bool = True) -> TableStore:
+    """The store at a path (SQLite), or at the address of a database ("postgresql://…").
+
+    Args:
+        address: where it is.
+        make: whether a file is made where there is none. What opens a store again says no: an empty one in place of
+            one that was moved away would take answers without its campaign.
+
+    >>> with open_store(Path(tempfile.mkdtemp()) / "campaign.sqlite") as store:
+    ...     store.count()
+    0
+    """
+    if not is_address(address):
+        return SqliteStore.open(address, make=make)
+    if not address.startswith(_POSTGRES):
+        raise InputError(argument="address", got=address.split("://")[0] + "://…", allowed="a path, or postgresql://…")
+    return PostgresStore(address)
+
+
+def write_backup(store: TableStore, path: str | os.PathLike[str]) -> None:
+    """Copy all of one moment to a SQLite file, row by row in the order of keys; others go on writing meanwhile."""
+    folder = regular_target(path).parent
+    with _room(folder) as room:
+        with SqliteStore.open(room / "copy") as copy:
+            copy_rows(store, copy)
+        with whole_file(path) as file, (room / "copy").open("rb") as written:
+            os.chmod(file.fileno(), 0o600)
+            shutil.copyfileobj(written, file)
+
+
+def restore(path: str | os.PathLike[str], address: str | os.PathLike[str]) -> None:
+    """Fill an empty store from a backup: a new file, or an empty schema of PostgreSQL.
+
+    Raises:
+        InputError: there is something in the store already.
+    """
+    source = as_path(path)
+    with _room(None) as room:
+        with opened(source, unpack=False) as backup, (room / "backup").open("xb") as copy:
+            shutil.copyfileobj(backup, copy)  # opening it writes beside it, and brings it to the newest version
+        if not (room / "backup").stat().st_size:  # SQLite takes an empty file for an empty database
+            raise FormatError("this is no backup: it is empty.", remedy="Give a file of `askance collect backup`.")
+        with SqliteStore.open(room / "backup", make=False) as stored, open_store(address) as store:
+            if store.count() or store.meta() or store.token_count().issued:
+                raise InputError(
+                    f"the store to be filled has a campaign already, with {store.count():,} answers.",
+                    remedy="Restore to a new file, or to an empty schema.",
+                )
+            copy_rows(stored, store)
+            store.tidy(wait=True)
+
+
+@contextmanager
+def _room(folder: Path | None) -> Iterator[Path]:
+    """A folder for files that nobody else shall read, gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix=".askance-", dir=folder) as room:
+        yield Path(room)
