@@ -2,7 +2,7 @@
 
 docs/past-one-machine.md reckons with such constants. Cases are small by default: `--rows` and `--reports` make them
 larger, `--spill` adds workers that have not enough memory, `--spark` Spark. All engines must give the same bits.
-Taggers are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` takes them several times.
+Taggers are trained where ASKANCE_DATA names a folder with the sentences of CoNLL-2000; `--copies` takes them often.
 """
 
 from __future__ import annotations
