@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +47,11 @@ def end_by(process: subprocess.Popen[bytes], number: int) -> int:
         except subprocess.TimeoutExpired:
             continue
     return process.wait(_AGAIN)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that other threads or processes bring about."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "what was waited for did not come about"
+        time.sleep(0.005)

@@ -1,7 +1,7 @@
 """A campaign: what is asked, through which channels, of whom, and how much may be told of anybody.
 
-`campaign_file.read_campaign` reads one from TOML. What matters of it is fixed by its fingerprint once the first answer is
-in; a change is a new wave, with a name of its own.
+`campaign_file.read_campaign` reads one from TOML. What matters of it is fixed by its fingerprint once the first answer
+is in; a change is a new wave, with a name of its own.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class Counting:
         window: words of a stretch; None: whole sentences.
         times: how often each stretch is counted, by different people.
         text_digest: SHA-256 of the file of text.
+        rest: the name for words that have none of the tags; "" where every word has one of them.
     """
 
     sentences: tuple[tuple[str, ...], ...]
@@ -98,6 +99,12 @@ class Counting:
     window: int | None
     times: int
     text_digest: str
+    rest: str = ""
+
+    @property
+    def tagset(self) -> tuple[str, ...]:
+        """The tags that a word can have."""
+        return (*self.tags, self.rest) if self.rest else self.tags
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
@@ -175,7 +182,7 @@ class Campaign:
             "name": self.name,
             "kind": self.kind,
             "questions": [[question.name, question.to_json()] for question in self.questions],
-            "counting": counted and [counted.text_digest, counted.tags, counted.window, counted.times],
+            "counting": counted and [counted.text_digest, counted.tagset, counted.window, counted.times],
             "at_most_level": None if self.at_most_level is None else str(self.at_most_level),
             "plan": [self.planned_n, self.stopping],
             "access": self.access,
@@ -205,6 +212,6 @@ class Campaign:
     def text(self, texts: Texts, language: str | None = None) -> str:
         """A text in a language, or in the first one that has it."""
         for code in (language, *self.languages):
-            if code in texts:
+            if code is not None and code in texts:
                 return texts[code]
         return ""

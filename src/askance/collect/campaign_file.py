@@ -154,8 +154,8 @@ def _origins(table: TomlTable) -> tuple[str, ...]:
 
 
 def _access(table: TomlTable, kind: str) -> Any:
-    if "access" not in table.content:
-        return "open" if kind == "devices" else "tokens"
+    if kind == "devices":  # a report of a device has an id and no token
+        return table.inner("access").only("kind").one_of("kind", ("open",)) if "access" in table.content else "open"
     return table.inner("access").only("kind").one_of("kind", ("tokens", "open"))
 
 
@@ -263,7 +263,7 @@ def _options(table: TomlTable, labels: Sequence[Label], languages: Sequence[str]
 def _counting(table: TomlTable) -> Counting:
     from askance.text.io.tagged_text import read_sentences
 
-    table.only("text", "tags", "window", "times")
+    table.only("text", "tags", "rest", "window", "times")
     path = table.file.path.parent / table.read("text", str)
     with table.at("text"):
         digest = hashlib.sha256(read_whole(path)).hexdigest()
@@ -273,6 +273,10 @@ def _counting(table: TomlTable) -> Counting:
     tags = table.read("tags", list)
     if not tags or not all(isinstance(tag, str) and tag for tag in tags) or len(set(tags)) != len(tags):
         table.refuse("tags", f"it is {shown(tags)}", "names of tags, each once", 'Write ["NOUN", "VERB"], say.')
-    return Counting(
-        sentences, tuple(tags), table.whole("window", None, most=1000), table.whole("times", 1, most=100), digest
-    )
+    rest = table.read("rest", str, "")
+    if rest in tags:
+        table.refuse(
+            "rest", f"it is {shown(rest)}", "a name that is no tag", "Leave it out where every word has a tag."
+        )
+    window, times = table.whole("window", None, most=1000), table.whole("times", 1, most=100)
+    return Counting(sentences, tuple(tags), window, times, digest, rest)

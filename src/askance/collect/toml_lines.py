@@ -1,7 +1,7 @@
 """TOML files that people write, with the line of every key: what is wrong is refused by file and line.
 
-`tomllib` tells the line of what is no TOML. For what is TOML and makes no sense, the line is that of the key, found by a
-scan of the text that knows headers of tables, keys and texts of several lines.
+`tomllib` tells the line of what is no TOML. For what is TOML and makes no sense, the line is that of the key, found by
+a scan of the text that knows headers of tables, keys and texts of several lines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 _PART = re.compile(_KEY)
 _TRIPLE = re.compile(r'"""|' + "'''")
 #: What values are called.
-_NAMES = {dict: "a table", list: "a list", str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_NAMES = {
+    dict: "a table",
+    list: "a list",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 #: Stands for a key that must be there.
 _REQUIRED: Any = object()
 

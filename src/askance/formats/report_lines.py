@@ -183,13 +183,20 @@ class LineWriter:
         """Nothing is left to be written."""
 
 
-def read_lines(file: BufferedReader, refusals: Refusals, expected: ReportSchema | None = None) -> Iterator[Block]:
+def read_lines(
+    file: BufferedReader,
+    refusals: Refusals,
+    expected: ReportSchema | None = None,
+    *,
+    compiled_from: int = _COMPILED_FROM,
+) -> Iterator[Block]:
     """The reports of a file, in blocks, the first of which is empty and tells the channel.
 
     Args:
         file: of `opened`.
         refusals: what happens to bad lines.
         expected: the channel that the reports must come from; None for the one that the file names.
+        compiled_from: bytes from which on the compiled loop reads lines; fewer where it is awake already.
     """
     name = str(file.name)
     first, schema = _read_header(file, name, refusals, expected)
@@ -199,7 +206,7 @@ def read_lines(file: BufferedReader, refusals: Refusals, expected: ReportSchema 
     yield schema.empty()
     number, many = 2, False
     for piece in _pieces(file, limit):
-        lines, many = _lines_in(piece), many or len(piece) >= _COMPILED_FROM
+        lines, many = _lines_in(piece), many or len(piece) >= compiled_from
         together, others = (_read_together if many else _none_together)(piece, lines, number, line)
         last = None if piece.endswith(b"\n") else number + lines
         yield from _with_others(together, others, last, line, name, refusals)

@@ -207,7 +207,7 @@ def sound_reports(block: Block, refusals: Refusals, seen: SeenIds) -> tuple[Repo
     try:
         reports = block.schema.assemble(block.columns)
     except InputError:
-        block = _without_impossible(block, refusals)
+        block = without_impossible(block, refusals)
         reports = block.schema.assemble(block.columns)
     repeated = np.zeros(0, dtype=bool) if block.ids is None else seen.repeated(block.ids)
     if repeated.any():
@@ -219,7 +219,8 @@ def sound_reports(block: Block, refusals: Refusals, seen: SeenIds) -> tuple[Repo
     return reports, block.ids
 
 
-def _without_impossible(block: Block, refusals: Refusals) -> Block:
+def without_impossible(block: Block, refusals: Refusals) -> Block:
+    """The reports of a block that a respondent could have sent; the others are refused."""
     kept = np.ones(len(block.places), dtype=bool)
     for i, error in _impossible(block, 0, len(kept)):
         kept[i] = False

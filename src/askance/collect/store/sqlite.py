@@ -128,6 +128,7 @@ class SqliteStore(TableStore):
     def tidy(self) -> None:
         """Write the file anew, by key, and empty the log: nothing tells in which order entries came."""
         if not self._tidied:
+            self.truncate_log()  # the index of the log lists pages as they were written: it begins anew
             size = self._rows("PRAGMA page_count")[0][0] * self._rows("PRAGMA page_size")[0][0]
             self._rows(f"PRAGMA temp_store = {'MEMORY' if size <= _IN_MEMORY else 'FILE'}")
             self._rows("VACUUM")

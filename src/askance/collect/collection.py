@@ -1,0 +1,115 @@
+"""A campaign and where its answers are kept: opened together, so that answers of another campaign never meet."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from askance._arrays import IntArray
+from askance.collect.campaign_file import read_campaign
+from askance.collect.device_reports import DeviceReports
+from askance.collect.store import Store, open_store
+from askance.collect.store.entry import token_hash
+from askance.collect.submission import Form
+from askance.collect.tokens import new_tokens, read_token
+from askance.errors import IncompatibleEvidenceError, InputError
+
+_DAY = 86_400
+#: Names under which the store remembers what belongs to the campaign.
+FINGERPRINT, TEXT, SALT, CLOSED, ADMIN, PEOPLE = "fingerprint", "campaign", "salt", "closed", "admin", "people"
+_SALT_BYTES = 32
+_HASH_BYTES = 32
+
+
+class Collection:
+    """A campaign and the place of its answers.
+
+    Attributes:
+        campaign: what is asked.
+        text: of the campaign file.
+        address: of the store: a file, or postgresql://…
+
+    Args:
+        path: the campaign file.
+        store: the address of the store; default: a file beside the campaign, called like it.
+    """
+
+    def __init__(self, path: str | Path, store: str | Path | None = None) -> None:
+        self.campaign = read_campaign(path)
+        self.text = Path(path).read_bytes()
+        self.address = str(store or Path(path).with_name(f"{self.campaign.name}.sqlite"))
+
+    @contextmanager
+    def opened(self, *, new: bool = False) -> Iterator[Store]:
+        """The store, checked to be of this campaign; made where there is none and a `new` one will do."""
+        if not new and "://" not in self.address and not Path(self.address).is_file():
+            raise InputError(
+                f"{self.address} is not there: nothing was collected.",
+                remedy="Start with `askance collect serve`, or say where answers are kept with --store.",
+            )
+        with open_store(self.address, make=new) as store:
+            self.prepare(store)
+            yield store
+
+    def prepare(self, store: Store) -> Store:
+        """Bind a store to this campaign; refused where it has answers of another one, or of another wave."""
+        known = store.meta()
+        if known.get(FINGERPRINT, b"").decode() == self.campaign.fingerprint and SALT in known:
+            return store
+        if FINGERPRINT in known and store.count():
+            raise IncompatibleEvidenceError(
+                f"{self.address} has answers to another version of {self.campaign.name!r}, which are not to be mixed.",
+                remedy="A change is a new wave: give the campaign a new name, or take the change back.",
+            )
+        if SALT not in known:
+            store.set_meta(SALT, secrets.token_bytes(_SALT_BYTES))
+        store.set_meta(TEXT, self.text)
+        store.set_meta(FINGERPRINT, self.campaign.fingerprint.encode())
+        return store
+
+    @cached_property
+    def form(self) -> Form:
+        """How lines of surveys and counts are read."""
+        return Form(self.campaign)
+
+    @cached_property
+    def devices(self) -> DeviceReports:
+        """How reports of devices are read."""
+        return DeviceReports(self.campaign)
+
+    @property
+    def sums_of(self) -> Callable[[bytes], Mapping[str, IntArray]]:
+        """What an entry of a content added to the tallies."""
+        return self.devices.sums_of if self.campaign.kind == "devices" else self.form.sums_of
+
+    def window(self) -> int:
+        """The number of the present window; 0 but for devices. It is the only time that is kept."""
+        if self.campaign.kind != "devices":
+            return 0
+        return int(time.time()) // (_DAY * self.campaign.window_days)
+
+    def issue_tokens(self, store: Store, count: int) -> list[str]:
+        """New tokens, of which the store keeps hashes; in counting campaigns each is a person's."""
+        if self.campaign.access == "open":
+            raise InputError(
+                f"{self.campaign.name!r} is open to everybody with the link; it has no tokens.",
+                remedy='Write [access] and kind = "tokens" into the campaign file first.',
+            )
+        tokens = new_tokens(count)
+        salt = store.meta()[SALT]
+        hashes = [token_hash(read_token(token) or b"", salt) for token in tokens]
+        if self.campaign.kind == "counting":  # who counts answers often: such tokens are never spent
+            store.set_meta(PEOPLE, store.meta().get(PEOPLE, b"") + b"".join(hashes))
+        else:
+            store.add_tokens(hashes)
+        return tokens
+
+
+def people_of(known: Mapping[str, bytes]) -> frozenset[bytes]:
+    """Hashes of the tokens of those who count."""
+    listed = known.get(PEOPLE, b"")
+    return frozenset(listed[i : i + _HASH_BYTES] for i in range(0, len(listed), _HASH_BYTES))

@@ -1,0 +1,174 @@
+"""What devices send: files of reports (`reports/1`), lines of JSON or Parquet, each report with an id of its own."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from askance._arrays import AnyArray, IntArray
+from askance.channels.finite import FiniteChannel
+from askance.collect.campaign import Asked, Campaign
+from askance.collect.store.entry import ID_BYTES, Entry
+from askance.collect.submission import Refusal
+from askance.errors import FormatError, InputError
+from askance.formats.report_ids import Ids
+from askance.formats.report_lines import read_lines
+from askance.formats.report_parquet import read_parquet
+from askance.formats.report_schema import STRICT_JSON, Block, Reason, Refusals, ReportSchema, json_line, kind_of
+from askance.formats.report_texts import text_of
+from askance.formats.reports import without_impossible
+
+# Bodies are filled up to a multiple of this.
+_STEP = 1024
+_DIGITS = np.zeros(256, dtype=bool)
+_DIGITS[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = True
+_NUMBER = re.compile(r"(\d+)$")
+_NO_ID = Refusal("malformed", f"it has no id of {2 * ID_BYTES} digits 0-9, a-f.")
+
+
+class _Body(io.BytesIO):
+    """The bytes of a request, as files are read."""
+
+    name = "the body"
+
+
+class _LineRefusals(Refusals):
+    """Refused reports by their line or row."""
+
+    def __init__(self) -> None:
+        super().__init__(skip=True)
+        self.by_place: dict[int, Refusal] = {}
+
+    def refuse(self, reason: Reason, place: str, what: str, count: int = 1) -> None:
+        """Remember one; a header that differs counts for none, since its reports tell so themselves."""
+        number = _NUMBER.search(place)
+        if count and number:
+            self.by_place[int(number[1])] = Refusal(reason, what)
+        elif count:
+            raise FormatError(f"{place}: {what}", remedy="Send reports of a channel of this campaign.")
+
+
+class _Question:
+    """How reports to one question are read, and what is kept of them."""
+
+    def __init__(self, asked: Asked) -> None:
+        assert asked.channel is not None
+        self.name, self.channel, self.schema = asked.name, asked.channel, ReportSchema(asked.channel)
+        self.texts = {column.name: text_of(column) for column in self.schema.columns}
+        self._template = f'{{"channel":"{self.schema.tag}",' + ",".join(f'"{name}":%s' for name in self.texts) + "}"
+        self.header = json_line(self.schema.header()).encode()
+
+    @cached_property
+    def _added(self) -> list[Mapping[str, IntArray]]:
+        """What every answer adds to the tally: one mapping for all reports that give it."""
+        return [{self.name: row} for row in np.eye(self.channel.sums_size, dtype=np.int64)]
+
+    def entries(self, block: Block, ids: Sequence[bytes], window: int) -> list[Entry]:
+        """Reports as they are stored."""
+        texts = [text.encode(block.columns[name]) for name, text in self.texts.items()]
+        contents = [(self._template % values).encode() for values in zip(*texts, strict=True)]
+        sums = self.sums(block.columns, len(contents))
+        return [Entry(id, content, None, window, add) for id, content, add in zip(ids, contents, sums, strict=True)]
+
+    def sums(self, columns: Mapping[str, AnyArray], n: int) -> list[Mapping[str, IntArray]]:
+        """What each of n reports adds to the tally."""
+        if isinstance(self.channel, FiniteChannel):
+            return [self._added[code] for code in columns["answer"].tolist()]
+        reports = self.schema.assemble(columns)
+        return [{self.name: self.channel.sums(reports[i : i + 1])} for i in range(n)]  # type: ignore[arg-type]
+
+
+class DeviceReports:
+    """Reads the bodies of a campaign of devices.
+
+    Attributes:
+        least_bytes: a body of lines is at least as long, and has this length if there is one report in it: its length
+            does not tell what was reported.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._questions = [_Question(asked) for asked in campaign.questions]
+        longest = [len(q.header) + sum(t.longest for t in q.texts.values()) + 256 for q in self._questions]
+        self.least_bytes = -(-max(longest) // _STEP) * _STEP
+
+    def write(self, question: str, lines: Sequence[str]) -> bytes:
+        """A body of reports to one question, as `report_line` writes them, filled up."""
+        chosen = next(q for q in self._questions if q.name == question)
+        return (chosen.header + "".join(f"{line}\n" for line in lines).encode()).ljust(self.least_bytes)
+
+    def read(self, body: bytes, window: int) -> list[Entry | Refusal]:
+        """The reports of a body, or what is wrong with them, in the order of their lines.
+
+        Raises:
+            FormatError: it is no file of reports, or one of another channel.
+            InputError: it is too short.
+        """
+        file: Any = io.BufferedReader(_Body(body))
+        kind = kind_of(file)
+        chosen = self._chosen(body)
+        refusals = _LineRefusals()
+        if kind == "other" or chosen is None:
+            raise FormatError("the body is no file of reports of this campaign.", remedy="Begin with its header.")
+        if kind == "lines" and len(body) < self.least_bytes:
+            raise InputError(
+                f"the body has {len(body):,} bytes; allowed: {self.least_bytes:,} at least.",
+                remedy="Fill it up with blanks after the last line.",
+            )
+        blocks = (
+            read_lines(file, refusals, chosen.schema, compiled_from=0)
+            if kind == "lines"
+            else read_parquet(file, refusals, chosen.schema)
+        )
+        outcome: dict[int, Entry | Refusal] = {}
+        for block in blocks:
+            if len(block.places):
+                self._take(block, refusals, chosen, window, outcome)
+        outcome.update(refusals.by_place)
+        return [outcome[place] for place in sorted(outcome)]
+
+    def _chosen(self, body: bytes) -> _Question | None:
+        """The question whose channel the header names."""
+        return next((q for q in self._questions if q.channel.fingerprint.encode() in body), None)
+
+    def _take(
+        self,
+        block: Block,
+        refusals: _LineRefusals,
+        question: _Question,
+        window: int,
+        outcome: dict[int, Entry | Refusal],
+    ) -> None:
+        try:
+            block.schema.assemble(block.columns)
+        except InputError:
+            block = without_impossible(block, refusals)
+        named = _with_id(block.ids, len(block.places))
+        outcome.update(dict.fromkeys(block.places[~named].tolist(), _NO_ID))
+        if not named.all():
+            block = block.take(named)
+        digits = b"" if block.ids is None else bytes(block.ids)
+        whole = bytes.fromhex(digits.decode())
+        ids = [whole[i : i + ID_BYTES] for i in range(0, len(whole), ID_BYTES)]
+        outcome.update(zip(block.places.tolist(), question.entries(block, ids, window), strict=True))
+
+    def sums_of(self, content: bytes) -> Mapping[str, IntArray]:
+        """What an entry of this content added to the tallies."""
+        fields = STRICT_JSON.decode(content.decode())
+        tag = fields.pop("channel")
+        question = next(q for q in self._questions if q.schema.tag == tag)
+        columns = {name: text.gather([text.read(fields[name])]) for name, text in question.texts.items()}
+        return question.sums(columns, 1)[0]
+
+
+def _with_id(ids: Ids | None, n: int) -> AnyArray:
+    """Which reports have an id of 16 bytes in small hexadecimal digits."""
+    if ids is None:
+        return np.zeros(n, dtype=bool)
+    right = np.concatenate([[0], np.cumsum(~_DIGITS[ids.letters[ids.bounds[0] : ids.bounds[-1]]])])
+    ends = ids.bounds - ids.bounds[0]
+    return np.asarray((ids.lengths == 2 * ID_BYTES) & (right[ends[1:]] == right[ends[:-1]]))

@@ -1,0 +1,200 @@
+"""The pages of whoever runs a campaign: entered by a link that works once, then by a password.
+
+The password is kept as an scrypt hash. Sessions live in memory, in a cookie that other sites cannot make a browser send
+(SameSite=Strict); whatever changes something must come from a page of this very host (Origin).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from askance.collect.collection import ADMIN, CLOSED, Collection
+from askance.collect.export import export
+from askance.collect.progress import Progress
+from askance.collect.server.ingest import Ingest
+from askance.collect.server.limits import Rate, body_of
+from askance.collect.server.pages import page
+from askance.errors import AskanceError
+
+Answer = Callable[[Request], Awaitable[Response]]
+COOKIE = "askance_admin"
+LEAST_PASSWORD = 12
+# scrypt: about 50 ms and 32 MB a try.
+_COST: dict[str, Any] = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 26}
+_FORM_BYTES = 4096
+_ENDINGS = {"responses": "csv", "reports": "jsonl", "state": "state", "regions": "jsonl"}
+
+
+def password_hash(password: str, salt: bytes | None = None) -> bytes:
+    """Salt and scrypt hash of a password, as they are stored.
+
+    >>> stored = password_hash("twelve letters")
+    >>> hmac.compare_digest(password_hash("twelve letters", stored[:16]), stored)
+    True
+    """
+    salt = secrets.token_bytes(16) if salt is None else salt
+    return salt + hashlib.scrypt(password.encode(), salt=salt, **_COST)
+
+
+class Admin:
+    """The routes below /admin.
+
+    Attributes:
+        key: what the link printed at start has in it; "" once it was used.
+
+    Args:
+        collection: the campaign.
+        ingest: is told when the campaign closes.
+        secure: whether browsers reach the server by TLS only.
+    """
+
+    def __init__(self, collection: Collection, ingest: Ingest, *, secure: bool) -> None:
+        self._collection, self._ingest, self._secure = collection, ingest, secure
+        self.key = secrets.token_urlsafe(32)
+        self._sessions: set[str] = set()
+        self._tries = Rate(0.2, at_once=10)
+        self._progress = Progress(collection)
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        inside, changing = self._inside, self._changing
+        return [
+            Route("/admin", inside(self._home)),
+            Route("/admin/enter", self._entrance, methods=["GET"]),
+            Route("/admin/enter", changing(self._enter), methods=["POST"]),
+            Route("/admin/login", self._entrance, methods=["GET"]),
+            Route("/admin/login", changing(self._login), methods=["POST"]),
+            Route("/admin/logout", changing(inside(self._logout)), methods=["POST"]),
+            Route("/admin/close", changing(inside(self._close)), methods=["POST"]),
+            Route("/admin/live", inside(self._live)),
+            Route("/admin/export/{shape}", inside(self._export)),
+        ]
+
+    # -- who comes in ----------------------------------------------------------------------------------------------
+
+    def _inside(self, answer: Answer) -> Answer:
+        """Only for those who are logged in."""
+
+        async def guarded(request: Request) -> Response:
+            session = request.cookies.get(COOKIE, "")
+            if not any(hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions):
+                return RedirectResponse("/admin/login", 303)
+            return await answer(request)
+
+        return guarded
+
+    def _changing(self, answer: Answer) -> Answer:
+        """Only from a page of this host: browsers say which one sent a form, and no page can make them lie."""
+
+        async def guarded(request: Request) -> Response:
+            origin = urlsplit(request.headers.get("origin", ""))
+            if origin.scheme not in ("http", "https") or origin.netloc != request.headers.get("host"):
+                return Response("This was not sent from a page of this server.", 403, media_type="text/plain")
+            return await answer(request)
+
+        return guarded
+
+    async def _entrance(self, request: Request) -> Response:
+        key = request.query_params.get("key", "")
+        return page("entrance.html", key=key, least=LEAST_PASSWORD, action=request.url.path, wrong="")
+
+    async def _enter(self, request: Request) -> Response:
+        """The link that works once: sets the password."""
+        fields = await _form(request)
+        key, password = fields.get("key", ""), fields.get("password", "")
+        if not self._tries.allows("enter"):
+            return self._again(request, "", "Too many tries. Wait a little.", 429)
+        if not self.key or not hmac.compare_digest(key.encode(), self.key.encode()):
+            return self._again(request, "", "This link was used already, or is none. Start the server again.", 403)
+        if len(password) < LEAST_PASSWORD:
+            return self._again(request, key, f"The password has fewer than {LEAST_PASSWORD} characters.", 422)
+        self.key = ""
+        stored = await run_in_threadpool(password_hash, password)
+        await run_in_threadpool(self._remember, ADMIN, stored)
+        return self._entered()
+
+    async def _login(self, request: Request) -> Response:
+        password = (await _form(request)).get("password", "")
+        if not self._tries.allows("login"):
+            return self._again(request, "", "Too many tries. Wait a little.", 429)
+        stored = (await run_in_threadpool(self._known)).get(ADMIN, b"")
+        given = await run_in_threadpool(password_hash, password, stored[:16].ljust(16))
+        if not stored or not hmac.compare_digest(given, stored):
+            return self._again(request, "", "That is not the password.", 403)
+        return self._entered()
+
+    def _again(self, request: Request, key: str, wrong: str, status: int) -> Response:
+        return page("entrance.html", status, key=key, least=LEAST_PASSWORD, action=request.url.path, wrong=wrong)
+
+    def _entered(self) -> Response:
+        session = secrets.token_urlsafe(32)
+        self._sessions.add(session)
+        answer = RedirectResponse("/admin", 303)
+        answer.set_cookie(COOKIE, session, path="/admin", secure=self._secure, httponly=True, samesite="strict")
+        return answer
+
+    async def _logout(self, request: Request) -> Response:
+        self._sessions.discard(request.cookies.get(COOKIE, ""))
+        answer = RedirectResponse("/admin/login", 303)
+        answer.delete_cookie(COOKIE, path="/admin", secure=self._secure, httponly=True, samesite="strict")
+        return answer
+
+    # -- what is there ---------------------------------------------------------------------------------------------
+
+    async def _home(self, request: Request) -> Response:
+        campaign = self._collection.campaign
+        noised = [question.name for question in campaign.questions if question.channel is not None]
+        told = await run_in_threadpool(self._progress.told)
+        title = campaign.text(campaign.titles)
+        return page("admin.html", campaign=campaign, title=title, noised=noised, told=told, closed=self._ingest.closed)
+
+    async def _live(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._progress.told))
+
+    async def _close(self, request: Request) -> Response:
+        await run_in_threadpool(self._remember, CLOSED, b"1")
+        self._ingest.closed = True
+        return RedirectResponse("/admin", 303)
+
+    async def _export(self, request: Request) -> Response:
+        shape, question = request.path_params["shape"], request.query_params.get("question")
+        if shape not in _ENDINGS:
+            return Response("There is no such file.", 404, media_type="text/plain")
+        name = f"{self._collection.campaign.name}.{_ENDINGS[shape]}"
+        try:
+            data = await run_in_threadpool(self._exported, shape, question, name)
+        except AskanceError as error:
+            return Response(str(error), 422, media_type="text/plain")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(data, 200, headers, media_type="application/octet-stream")
+
+    def _exported(self, shape: Any, question: str | None, name: str) -> bytes:
+        with tempfile.TemporaryDirectory() as folder, self._collection.opened() as store:
+            export(self._collection.campaign, store, Path(folder) / name, shape=shape, question=question)
+            return (Path(folder) / name).read_bytes()
+
+    def _known(self) -> dict[str, bytes]:
+        with self._collection.opened() as store:
+            return store.meta()
+
+    def _remember(self, name: str, value: bytes) -> None:
+        with self._collection.opened() as store:
+            store.set_meta(name, value)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name; nothing of what is larger than a form."""
+    body = await body_of(request, _FORM_BYTES)
+    return {name: values[0] for name, values in parse_qs(body.decode("latin-1"), keep_blank_values=True).items()}

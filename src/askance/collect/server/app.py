@@ -1,0 +1,144 @@
+"""The application: addresses, and what stands behind each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+from askance.collect.collection import CLOSED, SALT, Collection, people_of
+from askance.collect.device_page import assets, device_json, stretches_json
+from askance.collect.server.admin import Admin
+from askance.collect.server.headers import SafeHeaders
+from askance.collect.server.ingest import Ingest
+from askance.collect.server.pages import survey_page
+from askance.collect.server.replies import busy, failure
+from askance.collect.server.warming import wake
+from askance.collect.store import Store, Writer, open_store
+from askance.errors import AskanceError
+
+# Seconds after which a server sees what another process said: that a campaign is closed, or that somebody counts.
+_LOOK_AGAIN = 5.0
+
+
+class Collector:
+    """A campaign that is being served.
+
+    Attributes:
+        app: what an ASGI server runs; the writer lives as long as it does.
+        admin: has the key of the link that works once.
+
+    Args:
+        collection: the campaign.
+        secure: whether browsers reach the server by TLS only.
+        most_waiting: entries that may wait to be written.
+    """
+
+    def __init__(self, collection: Collection, *, secure: bool = False, most_waiting: int = 65_536) -> None:
+        self.collection = collection
+        with collection.opened(new=True) as store:
+            salt = store.meta()[SALT]
+        self._first_window = 0
+        self._writer = Writer(self._reopened, most_waiting=most_waiting)
+        self.ingest = Ingest(collection, self._writer, salt)
+        self.admin = Admin(collection, self.ingest, secure=secure)
+        self.app = Starlette(routes=self._routes(), middleware=[Middleware(SafeHeaders)], lifespan=self._lifespan)
+
+    def _reopened(self) -> Store:
+        return self.collection.prepare(open_store(self.collection.address, make=False))
+
+    def _routes(self) -> list[Route | Mount]:
+        origins = list(self.collection.campaign.origins)
+        other_pages = Middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["content-type"]
+        )
+        public = [
+            Route("/{campaign}/reports", self._named(self.ingest.answer), methods=["POST"]),
+            Route("/{campaign}/device", self._named(self._device)),
+            Route("/{campaign}/stretches", self._named(self._stretches)),
+        ]
+        return [
+            Route("/", self._home),
+            Route("/healthz", self._health),
+            Route("/assets/{name}", _asset),
+            Mount("/v1", routes=public, middleware=[other_pages]),
+            *self.admin.routes(),
+        ]
+
+    def _named(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """Only under the name of the campaign."""
+
+        async def checked(request: Request) -> Response:
+            if request.path_params["campaign"] != self.collection.campaign.name:
+                return failure(404, "there is no such campaign here.")
+            return await answer(request)
+
+        return checked
+
+    # -- answers ---------------------------------------------------------------------------------------------------
+
+    async def _home(self, request: Request) -> Response:
+        campaign = self.collection.campaign
+        if campaign.kind == "survey":
+            return survey_page(campaign, request)
+        return PlainTextResponse(
+            f"{campaign.text(campaign.titles)}\n/v1/{campaign.name}/device says how to take part.\n"
+        )
+
+    async def _device(self, request: Request) -> Response:
+        return JSONResponse(device_json(self.collection))
+
+    async def _stretches(self, request: Request) -> Response:
+        if self.collection.campaign.counting is None:
+            return failure(404, "nothing is counted here.")
+        return JSONResponse(stretches_json(self.collection))
+
+    async def _health(self, request: Request) -> Response:
+        try:
+            await run_in_threadpool(self.look)
+        except AskanceError:
+            return busy(5, "the store does not answer.")
+        return JSONResponse({"status": "ok", "campaign": self.collection.campaign.name})
+
+    # -- while it runs ---------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """See what other processes told the store, and delete windows that are too old."""
+        campaign = self.collection.campaign
+        with self.collection.opened() as store:
+            known = store.meta()
+            first = self.collection.window() - (campaign.keep_windows or 0) + 1
+            if campaign.keep_windows is not None and first != self._first_window:
+                store.delete_windows_before(first)
+                self._first_window = first
+        self.ingest.closed, self.ingest.people = CLOSED in known, people_of(known)
+
+    async def _look_again(self) -> None:
+        while True:
+            with contextlib.suppress(AskanceError):  # the store is gone for now
+                await run_in_threadpool(self.look)
+            await asyncio.sleep(_LOOK_AGAIN)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        await run_in_threadpool(wake, self.collection)
+        await run_in_threadpool(self.look)
+        looking = asyncio.create_task(self._look_again())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await run_in_threadpool(self._writer.stop)
+
+
+async def _asset(request: Request) -> Response:
+    found = assets().get(request.path_params["name"])
+    return Response(found[0], media_type=found[1]) if found else PlainTextResponse("There is no such file.", 404)

@@ -1,0 +1,88 @@
+"""From the body of a request to entries, to the writer, to an answer. Acknowledged means durable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from askance.collect.collection import Collection
+from askance.collect.server.limits import BodyTooLargeError, Rate, body_of, connection_of
+from askance.collect.server.replies import busy, failure, reply
+from askance.collect.store import BusyError, Entry, Verdict, Writer
+from askance.collect.submission import Refusal
+from askance.errors import AskanceError, FormatError, InputError
+
+# Requests of one connection: a device sends one, a relay many.
+_PER_SECOND, _AT_ONCE = 200.0, 400.0
+_CLOSED = Refusal("closed", "the campaign takes no more answers.")
+#: Seconds after which to come again: when too much waits, and when the database is gone.
+RETRY_BUSY, RETRY_GONE = 1, 5
+
+
+class Ingest:
+    """Takes what is sent to a campaign.
+
+    Attributes:
+        closed: whether it takes no more.
+        people: hashes of the tokens of those who count.
+
+    Args:
+        collection: the campaign.
+        writer: the one that writes.
+        salt: of the campaign.
+    """
+
+    def __init__(self, collection: Collection, writer: Writer, salt: bytes) -> None:
+        self._collection, self._writer, self._salt = collection, writer, salt
+        self._rate = Rate(_PER_SECOND, _AT_ONCE)
+        self.closed = False
+        self.people: frozenset[bytes] = frozenset()
+
+    async def answer(self, request: Request) -> Response:
+        """POST /v1/{campaign}/reports."""
+        if not self._rate.allows(connection_of(request)):
+            return failure(429, "that is too often.", **{"Retry-After": "1"})
+        if request.headers.get("content-encoding", "identity") != "identity":
+            return failure(415, "bodies are taken as they are, for packed ones have lengths that tell.")
+        try:
+            body = await body_of(request)
+        except BodyTooLargeError:
+            return failure(413, "the body is too large; allowed: 8 MiB. Send fewer lines at a time.")
+        try:
+            outcomes = self.read(body)
+        except (FormatError, InputError) as error:
+            return failure(422, str(error))
+        if self.closed:
+            return reply([_CLOSED] * len(outcomes))
+        entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
+        try:
+            verdicts = iter(await self._taken(entries))
+        except BusyError:
+            return busy(RETRY_BUSY, "too much waits to be written; nothing of this was stored.")
+        except AskanceError:  # it is gone, its disk is full, or another one stands in its place
+            return busy(RETRY_GONE, "the store does not answer; send this again.")
+        return reply([next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes])
+
+    def read(self, body: bytes) -> Sequence[Entry | Refusal]:
+        """The lines of a body, or what is wrong with them."""
+        if self._collection.campaign.kind == "devices":
+            return self._collection.devices.read(body, self._collection.window())
+        form = self._collection.form
+        return [form.read(line, self._salt, self.people.__contains__) for line in form.lines(body)]
+
+    async def _taken(self, entries: Sequence[Entry]) -> list[Verdict]:
+        """What became of entries, when it is durable."""
+        if not entries:
+            return []
+        verdicts = await asyncio.wrap_future(self._writer.submit(entries))
+        again = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.CONFLICT and entries[i].window]
+        if again:
+            # What was acknowledged at the end of a window, and is sent again in the next, is known all the same.
+            earlier = [entries[i]._replace(window=entries[i].window - 1) for i in again]
+            asked = await asyncio.wrap_future(self._writer.submit(earlier))
+            for i, verdict in zip(again, asked, strict=True):
+                verdicts[i] = verdict
+        return verdicts

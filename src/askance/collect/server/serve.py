@@ -1,0 +1,97 @@
+"""Serving a campaign until somebody says stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from askance.collect.collection import Collection
+from askance.collect.server.app import Collector
+from askance.errors import InputError
+
+# Seconds that requests get to end after a signal; what was accepted is written whatever happens to them.
+_GRACE = 30
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server at that address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_safe(host: str, tls_cert: Path | None, tls_key: Path | None, *, behind_proxy: bool) -> None:
+    """Refuse to listen beyond this machine where what is sent could be read on the way."""
+    if (tls_cert is None) != (tls_key is None):
+        raise InputError(
+            "one of tls_cert and tls_key is given; allowed: both, or none.", remedy="Give certificate and key."
+        )
+    if not is_loopback(host) and tls_cert is None and not behind_proxy:
+        raise InputError(
+            f"is {host}, beyond this machine, without TLS",
+            argument="host",
+            allowed="127.0.0.1",
+            remedy="Give tls_cert and tls_key, or say behind_proxy where a proxy in front of it speaks TLS.",
+        )
+
+
+def serve(
+    collection: Collection,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    behind_proxy: bool = False,
+    ready: Callable[[str, str], None] = lambda address, link: None,
+) -> None:
+    """Serve a campaign; returns when a signal said stop, and all that was accepted is written.
+
+    Args:
+        collection: the campaign.
+        host: an address of this machine; others than 127.0.0.1 need TLS, or a proxy that speaks it.
+        port: 0 for any that is free.
+        tls_cert: certificate, a PEM file.
+        tls_key: its key.
+        behind_proxy: that a proxy in front of the server speaks TLS. Such a proxy may keep addresses and times.
+        ready: is told the address of the campaign, and the link for its administration, which works once.
+    """
+    require_safe(host, tls_cert, tls_key, behind_proxy=behind_proxy)
+    collector = Collector(collection, secure=tls_cert is not None or behind_proxy)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen at {host}, port {port}: {error.strerror}.", remedy="Give another --port, or --port 0."
+        ) from None
+    name = f"[{host}]" if ":" in host else host
+    address = f"{'http' if tls_cert is None else 'https'}://{name}:{listening.getsockname()[1]}/"
+    server = uvicorn.Server(configuration(collector, tls_cert, tls_key))
+    ready(address, f"{address}admin/enter?key={collector.admin.key}")
+    with listening:
+        server.run(sockets=[listening])
+
+
+def configuration(collector: Collector, tls_cert: Path | None = None, tls_key: Path | None = None) -> uvicorn.Config:
+    """How uvicorn serves: no access log, no name of the server, no addresses from headers."""
+    return uvicorn.Config(
+        collector.app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        lifespan="on",
+    )

@@ -1,0 +1,212 @@
+"""What is sent in a survey or a counting campaign: lines of JSON, all of one length.
+
+    {"campaign":"df4e66b4292e429b","id":"<32 digits>","token":"<26 letters>","answers":{"cheated":"yes","age":34}}
+    {"campaign":"…","id":"…","token":"…","count":{"stretch":17,"counts":[2,0],"seconds":3.5,"replaces":null}}
+
+A line is filled up with blanks to the length of its campaign, the newline included: the length of a body tells how many
+were sent, and nothing else. All answers of a person come in one line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from askance._arrays import IntArray
+from askance._checks import shown
+from askance.collect.answers import AnswerReader, plain_json
+from askance.collect.campaign import Campaign
+from askance.collect.store.entry import ID_BYTES, Entry, Spending, spending, token_hash
+from askance.collect.tokens import TOKEN_LETTERS, read_token
+from askance.errors import InputError
+from askance.formats.report_schema import STRICT_JSON
+
+#: Digits of the fingerprint that every line repeats: a page of another wave is refused.
+WAVE_DIGITS = 16
+# Lengths are rounded up to this many bytes, so that campaigns that differ by a word do not differ in length.
+_STEP = 64
+_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
+#: Of one stretch, in seconds: who took longer has had a break.
+MOST_SECONDS = 3600.0
+#: The name under which counts are tallied.
+COUNTS = "counts"
+
+
+class Refusal(NamedTuple):
+    """Why a line was not taken."""
+
+    reason: str
+    what: str
+
+
+class _RefusedError(Exception):
+    def __init__(self, reason: str, what: str) -> None:
+        super().__init__(what)
+        self.refusal = Refusal(reason, what)
+
+
+class Form:
+    """How the lines of a campaign are written and read.
+
+    Attributes:
+        campaign: which one.
+        length: bytes of every line, with its newline.
+
+    >>> from askance import Warner
+    >>> from askance.collect.campaign import Asked
+    >>> asked = Asked("smokes", {"en": "Do you smoke?"}, Warner("2/3"))
+    >>> form = Form(Campaign("small", "survey", {"en": "Small"}, ("en",), (asked,), access="open"))
+    >>> {len(form.write(bytes(16), {"smokes": answer})) for answer in ("no", "yes")} == {form.length}
+    True
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.wave = campaign.fingerprint[:WAVE_DIGITS]
+        self.readers = {question.name: AnswerReader(question) for question in campaign.questions}
+        longest = len(self._line(bytes(ID_BYTES), "a" * TOKEN_LETTERS, self._longest_content()))
+        self.length = -(-(longest + 1) // _STEP) * _STEP
+
+    def _longest_content(self) -> Any:
+        counting = self.campaign.counting
+        if counting is None:
+            return {
+                name: max(r.examples(), key=lambda v: len(plain_json(v).encode())) for name, r in self.readers.items()
+            }
+        most = max(stretch.end - stretch.start for stretch in counting.stretches) + 1
+        counts = [most] * len(counting.tags)
+        return {"stretch": len(counting.stretches), "counts": counts, "seconds": 3599.9, "replaces": "0" * 2 * ID_BYTES}
+
+    def _line(self, id: bytes, token: str | None, content: Any) -> bytes:
+        field = "answers" if self.campaign.counting is None else "count"
+        return plain_json({"campaign": self.wave, "id": id.hex(), "token": token, field: content}).encode()
+
+    def write(self, id: bytes, content: Mapping[str, Any], token: str | None = None) -> bytes:
+        """A line: answers by question, or a count."""
+        return self._line(id, token, content).ljust(self.length - 1) + b"\n"
+
+    def lines(self, body: bytes) -> list[bytes]:
+        """The lines of a body; refused where one has another length."""
+        size = self.length
+        if not body or len(body) % size or any(body[i] != 10 for i in range(size - 1, len(body), size)):
+            raise InputError(
+                f"the body has {len(body):,} bytes; allowed: lines of {size} bytes each, the newline included.",
+                remedy="Fill every line up with blanks before its newline.",
+            )
+        return [body[i : i + size] for i in range(0, len(body), size)]
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, line: bytes, salt: bytes, knows: Callable[[bytes], bool] = lambda hash: False) -> Entry | Refusal:
+        """What a line holds, as it is stored.
+
+        Args:
+            line: its bytes.
+            salt: of the campaign.
+            knows: whether a token of that hash belongs to somebody who counts.
+        """
+        try:
+            return self._entry(line, salt, knows)
+        except _RefusedError as error:
+            return error.refusal
+
+    def _entry(self, line: bytes, salt: bytes, knows: Callable[[bytes], bool]) -> Entry:
+        fields = _object_of(line)
+        field = "answers" if self.campaign.counting is None else "count"
+        if fields.keys() != {"campaign", "id", "token", field}:
+            raise _RefusedError(
+                "malformed", f"it has fields {shown(sorted(fields))}; allowed: campaign, id, token, {field}."
+            )
+        if fields["campaign"] != self.wave:
+            raise _RefusedError("another wave", f"its campaign is {shown(fields['campaign'])}; allowed: {self.wave!r}.")
+        if not isinstance(fields["id"], str) or not _ID.fullmatch(fields["id"]):
+            raise _RefusedError(
+                "malformed", f"its id is {shown(fields['id'])}; allowed: {2 * ID_BYTES} digits 0-9, a-f."
+            )
+        id = bytes.fromhex(fields["id"])
+        token = self._token(fields["token"])
+        if self.campaign.counting is not None:
+            person = None if token is None else token_hash(token, salt)
+            if person is not None and not knows(person):
+                raise _RefusedError("foreign", "its token was never issued.")
+            return self._count(id, fields[field], "" if person is None else person.hex()[:8])
+        spent = None if token is None else spending(token, salt, id)
+        return self._answers(id, fields[field], spent)
+
+    def _token(self, token: Any) -> bytes | None:
+        """The token of a line; none is needed, nor taken, where the link is open. The token itself is never named."""
+        if self.campaign.access == "open":
+            if token is not None:
+                raise _RefusedError("malformed", "it has a token; allowed: null, for the link is open.")
+            return None
+        if (known := read_token(token)) is None:
+            raise _RefusedError("no token", f"its token is none; allowed: {TOKEN_LETTERS} letters and digits.")
+        return known
+
+    def _answers(self, id: bytes, answers: Any, spent: Spending | None) -> Entry:
+        if not isinstance(answers, dict) or answers.keys() != self.readers.keys():
+            names = ", ".join(self.readers)
+            raise _RefusedError("malformed", f"it answers {shown(answers and list(answers))}; allowed: all of {names}.")
+        sums: dict[str, IntArray] = {}
+        for name, reader in self.readers.items():
+            try:
+                added = reader.read(answers[name])
+            except ValueError as allowed:
+                raise _RefusedError("malformed", reader.refusal(answers[name], allowed)) from None
+            if added is not None:
+                sums[name] = added
+        return Entry(id, _canonical(answers), spent, 0, sums)
+
+    def _count(self, id: bytes, count: Any, annotator: str) -> Entry:
+        counting = self.campaign.counting
+        assert counting is not None
+        if not isinstance(count, dict) or count.keys() != {"stretch", "counts", "seconds", "replaces"}:
+            raise _RefusedError("malformed", "its count has other fields; allowed: stretch, counts, seconds, replaces.")
+        stretch, counts, seconds, replaces = (count[name] for name in ("stretch", "counts", "seconds", "replaces"))
+        if type(stretch) is not int or not 0 <= stretch < len(counting.stretches):
+            raise _RefusedError(
+                "malformed", f"stretch is {shown(stretch)}; allowed: 0 to {len(counting.stretches) - 1}."
+            )
+        most = counting.stretches[stretch].end - counting.stretches[stretch].start + 1
+        if not isinstance(counts, list) or len(counts) != len(counting.tags):
+            raise _RefusedError("malformed", f"counts is {shown(counts)}; allowed: a list of {len(counting.tags)}.")
+        if not all(type(number) is int and 0 <= number <= most for number in counts):
+            raise _RefusedError("malformed", f"counts is {shown(counts)}; allowed: whole numbers, 0 to {most}.")
+        if type(seconds) not in (int, float) or not 0 <= seconds <= MOST_SECONDS:
+            raise _RefusedError("malformed", f"seconds is {shown(seconds)}; allowed: 0 to {MOST_SECONDS:g}.")
+        if replaces is not None and not (isinstance(replaces, str) and _ID.fullmatch(replaces)):
+            raise _RefusedError(
+                "malformed", f"replaces is {shown(replaces)}; allowed: the id of another count, or null."
+            )
+        content = {**count, "seconds": math.floor(10 * seconds) / 10, "annotator": annotator}
+        return Entry(id, _canonical(content), None, 0, {COUNTS: np.array(counts, dtype=np.int64)})
+
+    def sums_of(self, content: bytes) -> Mapping[str, IntArray]:
+        """What an entry of this content added to the tallies."""
+        fields = STRICT_JSON.decode(content.decode())
+        if self.campaign.counting is not None:
+            return {COUNTS: np.array(fields["counts"], dtype=np.int64)}
+        read = {name: reader.read(fields[name]) for name, reader in self.readers.items()}
+        return {name: sums for name, sums in read.items() if sums is not None}
+
+
+def _object_of(line: bytes) -> dict[str, Any]:
+    try:
+        content = STRICT_JSON.decode(line.decode())
+    except RecursionError:
+        raise _RefusedError("malformed", "it is not JSON (nested without end).") from None
+    except ValueError as error:  # not UTF-8, or not JSON
+        what = getattr(error, "msg", "no UTF-8")
+        raise _RefusedError("malformed", f"it is not JSON ({what}).") from None
+    if not isinstance(content, dict):
+        raise _RefusedError("malformed", f"it is {shown(content)}; allowed: an object.")
+    return content
+
+
+def _canonical(content: Mapping[str, Any]) -> bytes:
+    """Two of the same content have the same bytes."""
+    return plain_json(dict(sorted(content.items()))).encode()
