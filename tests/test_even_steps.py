@@ -11,10 +11,7 @@ import os
 import random
 import sys
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator
-from fractions import Fraction
-from itertools import permutations
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -22,11 +19,8 @@ import numpy as np
 import pytest
 from benchmarks.comparisons.device_time import KINDS, area, extreme_truths
 
-from askance._kernels import bits, subsets
 from askance._kernels.draw import TOTAL, place_of
 from askance.channels import AnyChannel, FiniteChannel, SubsetSelection, entries
-from askance.channels.randomness import WordSource
-from askance.channels.statistics.table_release import SubsetSampler, TableRelease
 
 CHANNELS = {
     f"{entry.kind}-{number}": entry.build(example)
@@ -73,7 +67,8 @@ class Recorded:
 
 
 def truths_of(channel: Any) -> list[list[Any]]:
-    """Truths that differ as much as can be: numbers as lists, also of whole numbers where they are whole, and arrays.
+    """Truths that differ as much as can be: numbers as lists, also of whole numbers where they are whole, and arrays,
+    also of true and false.
 
     An array is read by another way than a list; what matters is that the numbers in it make no difference.
     """
@@ -81,7 +76,8 @@ def truths_of(channel: Any) -> list[list[Any]]:
     if isinstance(channel, FiniteChannel) or channel.truth_labels is not None:
         return [extreme]
     whole = [[int(number) for number in truth] for truth in extreme if all(float(x).is_integer() for x in truth)]
-    return [[*extreme, *whole], [np.array(truth) for truth in extreme]]
+    flags = [np.array(truth) == 1 for truth in whole if set(truth) <= {0, 1}] if channel.kind == "per-value" else []
+    return [[*extreme, *whole], [np.array(truth) for truth in extreme], *([flags] if len(flags) > 1 else [])]
 
 
 @pytest.mark.parametrize("name", CHANNELS)
@@ -118,68 +114,6 @@ def test_the_place_of_a_word(size: int) -> None:
     cumulative = [*sorted(random.Random(size).sample(range(1, 10**6), size - 1)), TOTAL]
     for word in (0, TOTAL - 1, *cumulative[:-1], *(edge - 1 for edge in cumulative[:-1])):
         assert place_of(word, np.array(cumulative)) == bisect_right(cumulative, word)
-
-
-def test_bits_are_flipped_by_their_thresholds() -> None:
-    """Bit j is 1 exactly where the 62 random bits, read as a number from the highest plane, are below its threshold."""
-    rng = np.random.default_rng(3)
-    keep, raised = 3 * TOTAL // 4 + 12345, TOTAL // 7
-    truth = rng.integers(0, 2**64, size=3, dtype=np.uint64)
-    words = rng.integers(0, 2**64, size=(62, 3), dtype=np.uint64)
-    # Some coins are open to the last plane: their number is the threshold, and one less.
-    for word, bit, number in ((0, 0, keep), (0, 1, keep - 1), (1, 5, raised), (1, 6, raised - 1)):
-        for plane in range(62):
-            one = np.uint64(1) << np.uint64(bit)
-            wanted = (number >> (61 - plane)) & 1
-            words[plane, word] = (words[plane, word] | one) if wanted else (words[plane, word] & ~one)
-    sent = bits.flip_evenly(truth, bits.planes_of(keep), bits.planes_of(raised), words)
-    for word in range(3):
-        for bit in range(64):
-            number = sum(((int(words[plane, word]) >> bit) & 1) << (61 - plane) for plane in range(62))
-            threshold = keep if (int(truth[word]) >> bit) & 1 else raised
-            assert (int(sent[word]) >> bit) & 1 == (number < threshold)
-
-
-def halves_for(picks: tuple[int, ...], cells: int) -> Iterator[int]:
-    """Random numbers of 32 bits by which `pick_in_order` takes these cells."""
-    order = list(range(cells))
-    for place, cell in enumerate(picks):
-        at = order.index(cell, place)
-        order[place], order[at] = order[at], order[place]
-        left = cells - place
-        # The middle of the numbers that lead there: none of them is refused.
-        yield ((at - place) * (1 << 32) + (1 << 31)) // left
-
-
-def scripted(*draws: list[int]) -> WordSource:
-    """A source that gives these words, one list after the other."""
-    left = iter(draws)
-    return lambda count: np.array(next(left), dtype=np.uint64)[:count]
-
-
-@pytest.mark.parametrize(("cells", "size"), [(3, 1), (4, 2), (5, 4), (6, 3)])
-def test_subsets_have_their_law(cells: int, size: int) -> None:
-    """All ways in which other cells are drawn, each equally likely, give every subset its weight, exactly."""
-    sequences = list(permutations(range(cells - 1), size))
-    for picks in sequences:
-        assert subsets.pick_in_order(cells - 1, size, halves_for(picks, cells - 1)).tolist() == list(picks)
-    release = TableRelease.for_privacy_level(cells, Fraction(1), size)
-    sampler = SubsetSampler([release], np.ones(1))
-    without, with_it, total = release.weights()
-    for true in range(cells):
-        found: Counter[int] = Counter()
-        for picks in sequences:
-            halves = [*halves_for(picks, cells - 1), 0, 0]
-            tail = [halves[i] | halves[i + 1] << 32 for i in range(0, len(halves) - 1, 2)] + [0] * 9
-            for coin, weight in ((0, release.keep), (2**64 - 1, TOTAL - release.keep)):
-                row = np.zeros(1, dtype=np.uint64)
-                sampler.draw_one(0, true, scripted([coin], tail), row)
-                found[int(row[0])] += weight
-        assert all(subset.bit_count() == size for subset in found)
-        for subset, weight in found.items():
-            wanted = Fraction(with_it if subset >> true & 1 else without, total)
-            assert Fraction(weight, TOTAL * len(sequences)) == wanted
-        assert len(found) == release.number_of_subsets
 
 
 def test_large_subsets_on_a_device() -> None:

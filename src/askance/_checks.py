@@ -43,6 +43,7 @@ _LEAST_LEVEL = Fraction(1, 10**24)
 _SIX_DIGITS = decimal.Context(prec=6)
 _LONGEST_SHOWN = 80
 _LARGEST = sys.float_info.max
+_DOUBLE = np.dtype(np.float64)
 _WRITE = words("Write 0.25 or {0}.", Either('"1/4"', "1/4"))
 
 
@@ -333,6 +334,8 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
 
 def as_floats(values: ArrayLike, name: str, *, secret: bool = False) -> FloatArray:
     """Read an array of numbers; None becomes NaN, texts and complex numbers are refused."""
+    if type(values) is np.ndarray and values.dtype is _DOUBLE:  # as on a device: nothing to do
+        return values
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
         refuse_masked(values, name)
         return np.asarray(values)

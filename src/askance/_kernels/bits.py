@@ -173,18 +173,6 @@ def flip_plain(
     return int(truth.size)
 
 
-def flip_evenly(truth: WordArray, ones: WordArray, zeros: WordArray, words: WordArray) -> WordArray:
-    """The noised words of one row (width,) from all 62 planes of random words (62, width): one way for every truth.
-
-    The loops above stop when all coins have fallen. The plane at which one falls says which threshold it was compared
-    with: known from the time, and together with the bit that is sent, it would tell the truth.
-    """
-    thresholds = (truth & ones[:, None]) | (~truth & zeros[:, None])
-    undecided = np.full_like(words, _ALL)
-    np.bitwise_and.accumulate(~(words[:-1] ^ thresholds[:-1]), axis=0, out=undecided[1:])
-    return np.asarray(np.bitwise_or.reduce(undecided & thresholds & ~words, axis=0))
-
-
 @compiled
 def flip_dense(shares: Any, lowest: Any, span: Any, words: Any, out: Any) -> None:
     """Report a 1 with probability (lowest + ⌊span · t⌋)/2⁶² for every t of `shares` (n, d): one word each."""

@@ -17,7 +17,6 @@ from the same words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -89,24 +88,6 @@ def plane_words(planes: int, parts: IntArray) -> WordArray:
 def toss(sets: WordArray, plane: WordArray, words: WordArray) -> WordArray:
     """One plane of coins: a coin of probability a becomes one of (1 + a)/2 where the plane has ones, else of a/2."""
     return np.asarray((sets & words) | (plane & (sets | words)))
-
-
-def pick_in_order(cells: int, size: int, halves: Iterator[int]) -> IntArray:
-    """`size` different cells of 0 … `cells` − 1, one after the other, every such sequence equally likely.
-
-    The first steps of a shuffle; of the cells in front only those that were moved are kept.
-    """
-    moved: dict[int, int] = {}
-    picked = []
-    for place in range(size):
-        left = cells - place
-        least, product = (1 << _HALF) % left, -1
-        while product < 0 or product % (1 << _HALF) < least:
-            product = next(halves) * left
-        at = place + (product >> _HALF)
-        picked.append(moved.get(at, at))
-        moved[at] = moved.get(place, place)
-    return np.array(picked, dtype=np.int64)
 
 
 def count_ones(words: WordArray) -> IntArray:

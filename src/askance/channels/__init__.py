@@ -1,6 +1,7 @@
 """How outputs are seen: S(o | y), its sampler, its likelihood, its privacy, and β built from it."""
 
 from askance.channels.armed_design import ArmedDesign as ArmedDesign
+from askance.channels.device import device_description as device_description
 from askance.channels.finite import FiniteChannel as FiniteChannel
 from askance.channels.hidden_designs import CheatingDetection as CheatingDetection
 from askance.channels.hidden_designs import CrosswiseControl as CrosswiseControl
@@ -14,6 +15,9 @@ from askance.channels.labels import NoisyLabels as NoisyLabels
 from askance.channels.list_experiment import ListExperiment as ListExperiment
 from askance.channels.matrix import MatrixChannel as MatrixChannel
 from askance.channels.observation import ObservationFunction as ObservationFunction
+from askance.channels.permanent import access_from_token as access_from_token
+from askance.channels.permanent import permanent_words as permanent_words
+from askance.channels.permanent import secret_from_token as secret_from_token
 from askance.channels.randomized_response import RandomizedResponse as RandomizedResponse
 from askance.channels.registry import AnyChannel as AnyChannel
 from askance.channels.registry import ChannelEntry as ChannelEntry

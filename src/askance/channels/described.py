@@ -21,6 +21,8 @@ class Described(ABC):
     #: Which question is answered, or what the numbers mean and in which order: a public name. Reports for different
     #: purposes do not mix; an empty purpose adds nothing to the fingerprint.
     purpose: str = ""
+    #: How `device/1` (docs/device.md) makes a report of random words; empty where it does not say.
+    device_mapping: ClassVar[str] = ""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

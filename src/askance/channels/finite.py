@@ -7,7 +7,7 @@ import json
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -22,9 +22,11 @@ from askance.categories import Categories, Label
 from askance.channels.described import Described
 from askance.channels.observation import ObservationFunction, solve_observation_function
 from askance.channels.randomness import LONGEST_DRAW, WordSource, secure_words, seeded_words
+from askance.channels.registry import labels_as_json
 from askance.channels.reports import Column, Reports, impossible_report, require_reports
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import log_rounded_up
+from askance.channels.words import Words
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.models.protocols import FiniteModel
 
@@ -45,6 +47,7 @@ class FiniteChannel(Described):
     most_reports = (1 << 62) - 1
     #: What sums are called.
     sums_name = "counts"
+    device_mapping = "columns"
     #: Whether S is the law of reports; of candidate sets it is known up to a factor only.
     has_law = True
 
@@ -73,7 +76,7 @@ class FiniteChannel(Described):
 
     @abstractmethod
     def _draw_one(self, truth: int, word: int) -> int:
-        """Draw one observation from one 64-bit word: what `_draw` gives, in steps that do not depend on the truth."""
+        """Draw one observation from one 64-bit word (`device/1`), in steps that do not depend on the truth."""
 
     # -- what a user meets -----------------------------------------------------------------------------------------
 
@@ -107,6 +110,24 @@ class FiniteChannel(Described):
         """
         word = int.from_bytes(os.urandom(8), "little")
         return self.observations.labels[self._draw_one(self.outputs.code(truth, "truth", secret=True), word)]
+
+    def report_from_words(self, truth: Label, words: Iterable[int]) -> tuple[Label, int]:
+        """The report that `device/1` makes of a truth and of 64-bit words, and how many words it took: always one.
+
+        `randomize_one` is this with a word from the operating system. Known words protect nobody: this is for devices
+        in other languages to be compared with (`askance vectors`), and for `permanent_words`.
+
+        >>> from askance import Warner
+        >>> Warner("3/4").report_from_words("yes", [2**62 - 1]), Warner("3/4").report_from_words("yes", [2**62])
+        (('no', 1), ('yes', 1))
+        """
+        code = self.outputs.code(truth, "truth", secret=True)
+        return self.observations.labels[self._draw_one(code, int(Words.given(words).take(1)[0]))], 1
+
+    def device_truth(self) -> dict[str, Any]:
+        """What a device needs to read a truth and to name a report, as plain JSON values."""
+        sides = {"outputs": self.outputs, "observations": self.observations}
+        return {name: labels_as_json(side) for name, side in sides.items()}
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> AnyArray:
         """Draw an observation for every true output from a seeded generator: for experiments, not for people."""

@@ -68,6 +68,7 @@ class RandomizedResponse(FiniteChannel):
     """
 
     kind = "randomized-response"
+    device_mapping = "reveal"
 
     def __init__(
         self,

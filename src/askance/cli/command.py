@@ -20,7 +20,7 @@ _SECTIONS = {
         *("devices.randomize", "devices.aggregate", "survey.estimate", "survey.fit_linear", "devices.synth"),
     ),
     "Taggers from counts": ("text.questions", "text.regions", "text.train", "text.tag", "text.evaluate"),
-    "Channels": ("devices.channels", "devices.certify", "devices.audit"),
+    "Channels": ("devices.channels", "devices.certify", "devices.audit", "devices.vectors"),
     "To see it work": ("experiments.demo", "experiments.reproduce"),
 }
 

@@ -43,6 +43,7 @@ class CandidateSets(TableChannel):
 
     kind = "candidate-sets"
     has_law = False
+    device_mapping = ""
 
     def __init__(self, outputs: LabelSet, sets: Iterable[tuple[int, ...]] = ()) -> None:
         categories = Categories.of(outputs, name="outputs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, Self, cast
 
@@ -71,11 +71,17 @@ class PooledChannel(MatrixChannel):
         ratios = [part.largest_ratio() for part in self.parts]
         return None if None in ratios else max(ratio for ratio in ratios if ratio is not None)
 
+    device_mapping = ""
+
     def randomize(self, truth: ArrayLike) -> NoReturn:
         """Refused: ask through one of the parts, whose thresholds are those that were certified."""
         raise self._nobody_is_asked()
 
     def randomize_one(self, truth: Label) -> NoReturn:
+        """Refused like `randomize`."""
+        raise self._nobody_is_asked()
+
+    def report_from_words(self, truth: Label, words: Iterable[int]) -> NoReturn:
         """Refused like `randomize`."""
         raise self._nobody_is_asked()
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from askance.channels.statistics.choices import require_averaging
 from askance.channels.statistics.reports import Column, Reports, require_reports
 from askance.channels.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
+from askance.channels.words import Words
 from askance.errors import EmptyDataError, InputError, MissingValueError, ShapeError
 from askance.models.enumerated import weighted_covariance
 
@@ -225,9 +226,31 @@ class StatisticsChannel(Described):
 
         The same steps are taken, and as many random words, for every truth.
         """
-        out = {column.name: column.empty(1) for column in self.columns}
-        self._draw_one(self._read_one(truth), secure_words(0), out)
-        return report_as_json(self, out, 0)
+        return self._report(self._read_one(truth), Words.fresh())
+
+    def report_from_words(self, truth: ArrayLike, words: Iterable[int]) -> tuple[dict[str, Any], int]:
+        """The report that `device/1` makes of a truth and of 64-bit words, and how many words it took.
+
+        `randomize_one` is this with words from the operating system. Known words protect nobody: this is for devices in
+        other languages to be compared with (`askance vectors`), and for `permanent_words`. How many words it takes
+        depends on the channel and on the words, never on the truth.
+
+        >>> from askance import PerValue
+        >>> channel = PerValue(3, 1)
+        >>> channel.report_from_words([0, 1, 0], [0, 2**63, 2**64 - 1])  # words: surely 1, as it is, surely 0
+        ({'bits': '03'}, 3)
+        """
+        if not self.device_mapping:
+            raise InputError(
+                f"{self.kind} has no mapping in device/1, because it works with floating-point geometry.",
+                remedy="Noise with randomize_one, in Python; docs/device.md lists the channels that have one.",
+            )
+        stream = Words.given(words)
+        return self._report(self._read_one(truth), stream), stream.used
+
+    def device_truth(self) -> dict[str, Any]:
+        """What a device needs to read a truth, as plain JSON values."""
+        return {}
 
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         """The truth of one respondent, checked and encoded by the same steps for every truth."""
@@ -237,13 +260,15 @@ class StatisticsChannel(Described):
         """The truth of one respondent as a row of floats, whatever its numbers are written as."""
         return self._rows(as_floats(truth, "the statistics", secret=True)[None])
 
-    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
-        """Draw the report of one encoded row in steps that depend neither on it nor on whether it is told.
+    def _report(self, encoded: AnyArray, words: Words) -> dict[str, Any]:
+        """The report of what `_read_one` gave, in steps that depend neither on it nor on whether it is told.
 
-        `_draw` will do, unless it goes on until a coin has fallen: how long that takes tells, with the report, how it
-        fell.
+        `_draw` will do where `device/1` has no mapping, unless it goes on until a coin has fallen: how long that takes
+        tells, with the report, how it fell.
         """
-        self._draw(encoded, source, out, compiled=False)
+        out = {column.name: column.empty(1) for column in self.columns}
+        self._draw(encoded, words.take, out, compiled=False)
+        return report_as_json(self, out, 0)
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> Reports:
         """Noise every row of truth with a seeded generator: for experiments, not for people."""
@@ -422,6 +447,11 @@ def require_finite(rows: FloatArray, offset: int) -> None:
             allowed="finite numbers",
             remedy="Leave respondents with missing values out, and count them.",
         )
+
+
+def bits_as_json(dense: AnyArray, width: int) -> str:
+    """Bits (w,) of one report as they stand in JSON, `width` of them: in hexadecimal, the first is the lowest."""
+    return np.packbits(dense, None, "little").tobytes().hex().ljust(2 * -(-width // 8), "0")
 
 
 def report_as_json(channel: StatisticsChannel, columns: Mapping[str, AnyArray], row: int) -> dict[str, Any]:

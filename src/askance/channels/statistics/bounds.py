@@ -70,6 +70,19 @@ class Bounds:
             return rounded.astype(np.uint8)
         return shares
 
+    def ones(self, row: AnyArray) -> AnyArray:
+        """Which statistics of one respondent (d,) are at their upper bound, checked; only where they are binary.
+
+        Few steps, the same for all values that `shares` would round; whatever else comes is judged there.
+        """
+        if self.plain and row.dtype.kind == "b":
+            return row
+        shares = row if self.plain else (row - self.lower) / self.width
+        ones = shares > 0.5
+        if np.count_nonzero(np.abs(shares - ones) <= _HAIR) < row.size:
+            return self.shares(row[None], 0)[0] == 1
+        return np.asarray(ones)
+
     def scaled(self, rows: AnyArray) -> FloatArray:
         """t = (φ − lower)/c of rows that are known to lie within their bounds."""
         return np.asarray((rows - self.lower) / self.width)
@@ -90,6 +103,11 @@ class Bounds:
         if (self.width != 1).any():
             written["statistic_bound"] = numbers_as_json(self.width)
         return written
+
+    def on_devices(self) -> dict[str, Any]:
+        """What a device needs to turn statistics into shares."""
+        bounds = {"lower": numbers_as_json(self.lower), "statistic_bound": numbers_as_json(self.width)}
+        return {"dim": self.dimension, **bounds, "binary": self.binary}
 
     def edges(self) -> list[list[float]]:
         """What a fingerprint has of them."""

@@ -14,11 +14,12 @@ from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_array, as_floats, as_positive_level, shown
 from askance._kernels import bits
 from askance._kernels.compiler import COMPILED_PAYS_FROM
+from askance._kernels.draw import place_of
 from askance._words import Place, words
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
 from askance.channels.reports import impossible_report
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, bits_as_json
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.drawn import DrawnStatistics
@@ -27,6 +28,7 @@ from askance.channels.statistics.reports import Column
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
+from askance.channels.words import Words
 from askance.errors import InputError, MissingValueError, ShapeError
 
 # A proof by enumeration multiplies all statistics, observations and records; beyond this many structure is used.
@@ -91,6 +93,7 @@ class CliqueRelease(DrawnStatistics, HasReportLikelihood):
     """
 
     kind = "clique-release"
+    device_mapping = "clique"
 
     def __init__(
         self,
@@ -206,10 +209,16 @@ class CliqueRelease(DrawnStatistics, HasReportLikelihood):
             cells = self.tables.cells_of(encoded[rows], clique)
             self._sampler.draw(clique, cells, source, out["subset"][rows], compiled=compiled)
 
-    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
-        clique = out["clique"][:] = self._block_of(whole_numbers(source, 1))
-        cell = int(self.tables.cells_of(encoded, clique)[0])
-        self._sampler.draw_one(int(clique[0]), cell, source, out["subset"][0])
+    def _report(self, encoded: AnyArray, words: Words) -> dict[str, Any]:
+        """One word for the clique, then those of its table."""
+        clique = place_of(words.number(), self._cumulative)
+        cell = int(self.tables.cells_of(encoded, np.array([clique]))[0])
+        told = self.releases[clique].told(cell, words)
+        return {"clique": clique, "subset": bits_as_json(told, self.columns[1].width)}
+
+    def device_truth(self) -> dict[str, Any]:
+        """Variables and tables."""
+        return {"sizes": list(self.tables.sizes), "cliques": [list(clique) for clique in self.tables.cliques]}
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size, and cells beyond those of the table."""

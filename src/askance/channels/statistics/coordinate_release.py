@@ -12,6 +12,7 @@ import numpy as np
 from askance._arrays import AnyArray, ArrayLike, FloatArray, IntArray
 from askance._checks import Number, as_count, as_floats, as_positive_level
 from askance._kernels import bits
+from askance._kernels.draw import place_of
 from askance.channels.registry import DISTRIBUTION, Example, Parameter, register
 from askance.channels.statistics.base import Averaging, Calibration, Enumeration
 from askance.channels.statistics.bounds import Bounds
@@ -30,6 +31,7 @@ from askance.channels.statistics.flips import Flips
 from askance.channels.statistics.reports import Column
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion
+from askance.channels.words import Words
 from askance.models.enumerated import Enumerated
 
 # A proof by enumeration lists 2d observations of d + 2 statistics.
@@ -78,6 +80,7 @@ class CoordinateRelease(DrawnBits):
     """
 
     kind = "coordinate-release"
+    device_mapping = "coordinate"
     _by_code = True
 
     def __init__(
@@ -148,6 +151,16 @@ class CoordinateRelease(DrawnBits):
     def _thresholds(self, encoded: AnyArray, block: IntArray) -> IntArray:
         shares = encoded[np.arange(len(encoded)), block].astype(np.float64)
         return (self.flips.raised + bits.whole_parts(shares, self.flips.keep - self.flips.raised))[:, None]
+
+    def _report(self, encoded: AnyArray, words: Words) -> dict[str, Any]:
+        """One word for the coordinate, one for its bit."""
+        coordinate = place_of(words.number(), self._cumulative)
+        threshold = int(self._thresholds(encoded, np.array([coordinate]))[0, 0])
+        return {"coordinate": coordinate, "bit": int(words.number() < threshold)}
+
+    def device_truth(self) -> dict[str, Any]:
+        """Dimension and bounds."""
+        return self._bounds.on_devices()
 
     def _shares(self, truth: AnyArray) -> FloatArray:
         return self._bounds.scaled(truth)

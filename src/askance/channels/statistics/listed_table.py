@@ -36,6 +36,7 @@ from askance.channels.statistics.table_release import (
     set_bit,
 )
 from askance.channels.thresholds import exceeds
+from askance.channels.words import Words
 from askance.errors import InputError, NotIdentifiedError, ProbabilityError, ShapeError
 from askance.models.enumerated import Enumerated
 
@@ -233,6 +234,12 @@ class ListedTable:
         self.channel._draw(truth, source(len(cells)), out, compiled=compiled)
         return out.astype(np.int64)
 
+    def told(self, cell: int, words: Words) -> AnyArray:
+        """The observation that one word draws for a true cell (`device/1`), as a set of one; shape (k,)."""
+        dense = np.zeros(self.bits, dtype=bool)
+        dense[self.channel._draw_one(cell, int(words.take(1)[0]))] = True
+        return dense
+
 
 #: How the cell of a table is told. Both have `cells`, `bits`, `ratio`, β (`sent`, `debias`, `variances`, `covariance`,
 #: `total_variance`), the likelihood (`log_likelihood`, `likelihood_terms`), and the proof in whole numbers (`subsets`,
@@ -327,16 +334,6 @@ class TableSampler:
                 continue
             drawn = listed.draw(cell[rows], source, compiled=compiled)
             out[rows, drawn >> 6] = _ONE << (drawn & 63).astype(np.uint64)
-
-    def draw_one(self, table: int, cell: int, source: WordSource, out: WordArray) -> None:
-        """The report of one table with one true cell into the row `out` (words,), in the same steps for every cell."""
-        if table not in self._listed:
-            assert self._subsets is not None
-            self._subsets.draw_one(int(self._place[table]), cell, source, out)
-            return
-        drawn = int(self._listed[table].draw(np.array([cell]), source, compiled=False)[0])
-        out[:] = 0
-        out[drawn >> 6] = _ONE << np.uint64(drawn & 63)
 
     def first_impossible(self, table: AnyArray, sets: WordArray) -> int | None:
         """The first row that its table could not have sent; None where there is none."""

@@ -16,10 +16,11 @@ from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
 from askance.channels.reports import impossible_report
-from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
+from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood, bits_as_json
 from askance.channels.statistics.choices import SPENT
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
 from askance.channels.sum_law import CountLaw, SumLaw
+from askance.channels.words import Words
 from askance.errors import InputError
 
 # A proof by enumeration lists all subsets against all outputs; beyond this many entries structure is used.
@@ -65,6 +66,7 @@ class SubsetSelection(BitStatistics, HasReportLikelihood):
     """
 
     kind = "subset-selection"
+    device_mapping = "subset"
 
     def __init__(self, outputs: LabelSet, privacy_level: Number, subset_size: int | None = None) -> None:
         self.outputs = Categories.of(outputs, name="outputs")
@@ -127,8 +129,12 @@ class SubsetSelection(BitStatistics, HasReportLikelihood):
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         return np.array([self.outputs.code(cast(Label, truth), "truth", secret=True)])
 
-    def _draw_one(self, encoded: AnyArray, source: WordSource, out: Mapping[str, AnyArray]) -> None:
-        self._sampler.draw_one(0, int(encoded[0]), source, out["subset"][0])
+    def _report(self, encoded: AnyArray, words: Words) -> dict[str, Any]:
+        return {"subset": bits_as_json(self.release.told(int(encoded[0]), words), self.dimension)}
+
+    def device_truth(self) -> dict[str, Any]:
+        """The labels."""
+        return {"outputs": labels_as_json(self.outputs)}
 
     def check_reports(self, columns: Mapping[str, AnyArray]) -> None:
         """Refuse subsets of another size."""

@@ -13,7 +13,7 @@ and two cells together with probability (s − 1) p/(w − 1) where one of them 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,10 +23,11 @@ from typing import Any, Self
 import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray, WordArray
-from askance._kernels import bits, subsets
-from askance._kernels.draw import DISCARDED_BITS, TOTAL
+from askance._kernels import subsets
+from askance._kernels.draw import TOTAL
 from askance.channels.randomness import LONGEST_DRAW, WordSource, pieces, whole_numbers
 from askance.channels.thresholds import apportion, largest_odds
+from askance.channels.words import Words
 from askance.errors import ProbabilityError
 
 #: Tables have at most this many cells: a report has one bit per cell.
@@ -171,6 +172,22 @@ class TableRelease:
         gain = Fraction(self.units, (self.cells - 1) * TOTAL)
         return Fraction(self.subset_size * (self.cells - self.subset_size), self.cells) / gain**2
 
+    # -- on a device -----------------------------------------------------------------------------------------------
+
+    def told(self, cell: int, words: Words) -> AnyArray:
+        """The subset that words draw for a true cell (`device/1`), in the same steps for every cell, in or out; (w,).
+
+        One word says whether the true cell is in. Then as many other cells as the subset has are drawn, and the last
+        gives way to the true one where that is in.
+        """
+        inside = words.number() < self.keep
+        chosen = np.array(words.distinct(self.cells - 1, self.subset_size))
+        chosen += chosen >= cell  # the numbers of the others among all
+        chosen[-1] = (chosen[-1], cell)[inside]
+        dense = np.zeros(self.cells, dtype=bool)
+        dense[chosen] = True
+        return dense
+
     # -- in whole numbers ------------------------------------------------------------------------------------------
 
     @property
@@ -278,33 +295,9 @@ class SubsetSampler:
             words = source(min(LONGEST_DRAW, int((len(out) - done) * (0.55 * self._tries + 0.5)) + 8))
             done = complete(out, table, cell, inside, self.sizes, self._cells, self._unfair, words, done)
 
-    def draw_one(self, table: int, cell: int, source: WordSource, out: WordArray) -> None:
-        """One subset of one table into the row `out` (words,), in the same steps for every cell, in or out.
-
-        As many other cells as the subset has are drawn; the last gives way to the true one where that is in.
-        """
-        inside = int(source(1)[0]) >> DISCARDED_BITS < int(self._keep[table])
-        cells, size = int(self._cells[table]), int(self.sizes[table])
-        chosen = subsets.pick_in_order(cells - 1, size, _halves(source, size))
-        chosen += chosen >= cell  # the numbers of the others among all
-        chosen[-1] = (chosen[-1], cell)[inside]
-        dense = np.zeros((1, cells), dtype=np.uint8)
-        dense[0, chosen] = 1
-        packed = bits.pack(dense)[0]
-        out[:] = 0
-        out[: packed.size] = packed
-
     def first_impossible(self, table: AnyArray, sets: WordArray) -> int | None:
         """The first row that is no subset of its table's size and cells; None where there is none."""
         return first_impossible(table, sets, self.sizes, self.full)
-
-
-def _halves(source: WordSource, count: int) -> Iterator[int]:
-    """Random numbers of 32 bits, drawn about as many at a time as are wanted."""
-    while True:
-        for word in source(min(count // 2 + 4, LONGEST_DRAW)).tolist():
-            yield word & 0xFFFFFFFF
-            yield word >> 32
 
 
 def first_impossible(table: AnyArray, sets: WordArray, sizes: IntArray, full: WordArray) -> int | None:

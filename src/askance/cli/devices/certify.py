@@ -7,6 +7,7 @@ import math
 import click
 
 from askance._checks import as_positive_level, shorten
+from askance.channels.device import in_text
 from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel
 from askance.channels.thresholds import exceeds
@@ -58,12 +59,10 @@ def _run(channel: AnyChannel, at_most: str | None) -> int:
         ("proved by", proof.proved_by),
     ]
     named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
-    thresholds = channel.thresholds() if wants_json() else ()
-    show(
-        Card(
-            f"certificate of {channel.kind}", rows, {**named, **proof.to_json(), "thresholds": thresholds, "of": 2**62}
-        )
-    )
+    thresholds = channel.thresholds() if wants_json() else {}
+    # Numbers above 2⁵³ are rounded by readers in other languages: the texts are exact for all.
+    written = {"thresholds": thresholds, "thresholds_in_text": in_text(thresholds), "of": 2**62}
+    show(Card(f"certificate of {channel.kind}", rows, {**named, **proof.to_json(), **written}))
     if limit is None or not exceeds(proof.privacy_level, limit):
         return 0
     shown = "unbounded" if math.isinf(proof.privacy_level) else repr(proof.privacy_level)

@@ -33,6 +33,7 @@ class ChannelTask(NamedTuple):
         note: stands below what a channel does, in the help of its subcommand.
         section: what the options are listed under, and their names; below those of the channel without it.
         example: follows the flags of the channel in the example of its subcommand.
+        fits: whether a channel of the registry gets a subcommand.
     """
 
     run: Callable[..., int | None]
@@ -43,12 +44,13 @@ class ChannelTask(NamedTuple):
     note: str = ""
     section: tuple[str, Sequence[str]] | None = None
     example: str = ""
+    fits: Callable[[ChannelEntry], bool] = lambda entry: True
 
 
 def add_channel_commands(group: GuidedGroup, task: ChannelTask) -> None:
     """Give a group its subcommands."""
     shared = options(purpose_option(), *task.options)
-    for entry in registry.entries(None):
+    for entry in filter(task.fits, registry.entries(None)):
         group.add_command(_of_entry(str(group.name), entry, task, shared))
 
     @command(

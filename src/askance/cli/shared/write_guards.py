@@ -22,6 +22,7 @@ _KINDS = {
     "release": ("release", "pilot"),
     "file of regions": ("regions",),
     "channel": ("channel",),
+    "file of vectors": ("vectors",),
 }
 
 
@@ -29,8 +30,8 @@ class OutputFile(click.Path):
     """Where a file goes. Commands refuse a place that will not do before they do anything: see `check_places`.
 
     Args:
-        what: is written. A "state", "fit", "tagger", "release", "file of regions" or "channel" replaces its own kind
-            only, a "text" whatever askance does not need, anything else anything.
+        what: is written. What `_KINDS` lists, such as a "state", a "fit" or a "channel", replaces its own kind only, a
+            "text" whatever askance does not need, anything else anything.
         endings: that its name may have, such as (".png",); none for any.
         unless: why nothing at all is replaced, where what is written cannot be told from what may be there, or not be
             had again.
