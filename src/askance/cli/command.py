@@ -19,6 +19,7 @@ _SECTIONS = {
     "Devices that send noised records": (
         *("devices.randomize", "devices.aggregate", "survey.estimate", "survey.fit_linear", "devices.synth"),
     ),
+    "Collecting": ("collect.collect",),
     "Taggers from counts": ("text.questions", "text.regions", "text.train", "text.tag", "text.evaluate"),
     "Channels": ("devices.channels", "devices.certify", "devices.audit", "devices.vectors"),
     "To see it work": ("experiments.demo", "experiments.reproduce"),

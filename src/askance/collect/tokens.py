@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import secrets
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +12,7 @@ from pathlib import Path
 from askance._checks import as_count
 from askance.collect.campaign import Campaign
 from askance.errors import InputError
-from askance.formats.disk import as_path, write_whole
+from askance.formats.disk import as_path, whole_file
 
 #: Bytes of a token.
 TOKEN_BYTES = 16
@@ -72,7 +73,7 @@ def write_tokens(path: str | Path, campaign: Campaign, tokens: Sequence[str], li
     links = [f"{link}#{token}" for token in tokens]
     if target.suffix.lower() == ".csv":
         rows = [f"{token},{place}" for token, place in zip(tokens, links, strict=True)]
-        write_whole(target, "\n".join(["token,link", *rows, ""]).encode())
+        _write(target, "\n".join(["token,link", *rows, ""]))
         return
     title = escape(campaign.text(campaign.titles))
     slips = "".join(
@@ -80,7 +81,14 @@ def write_tokens(path: str | Path, campaign: Campaign, tokens: Sequence[str], li
         "<p>This code lets one person answer once. Nobody notes who got which.</p></section>"
         for token, place in zip(tokens, links, strict=True)
     )
-    write_whole(target, (_SHEET % {"title": title, "slips": slips}).encode())
+    _write(target, _SHEET % {"title": title, "slips": slips})
+
+
+def _write(path: Path, text: str) -> None:
+    """A file that only its owner may read: whoever has a token can answer."""
+    with whole_file(path) as file:
+        os.chmod(file.fileno(), 0o600)
+        file.write(text.encode())
 
 
 def _grouped(token: str) -> str:

@@ -134,8 +134,8 @@ def _other_arm(flags: dict[str, Any]) -> lib.OtherArm | None:
 
 def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
     """The designs of --design, or of the question of a codebook."""
+    from askance.collect.campaign_file import read_study
     from askance.planning.design_texts import designs_of
-    from askance.survey.codebook import read_codebook
 
     path, name = flags["codebook"], flags["question"]
     if path is None:
@@ -148,7 +148,7 @@ def _designs(flags: dict[str, Any]) -> list[FiniteChannel]:
                 f"--{option_name.rstrip('s').replace('_', '-')} and --codebook are given, and both say the designs.",
                 remedy="Give one of them.",
             )
-    codebook = read_codebook(path)
+    codebook = read_study(path)
     if name is None and len(codebook.hidden) != 1:
         raise InputError(
             f"{path} has {len(codebook.hidden)} questions with a design; allowed without --question: one.",

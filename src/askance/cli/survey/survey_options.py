@@ -119,7 +119,9 @@ survey_options = options(
         FILE,
     ),
     option(
-        "--codebook FILE", "TOML file with the questions of the study, their designs and columns, weights, codes", FILE
+        "--codebook FILE",
+        "TOML file with the questions of the study: a codebook, or the campaign that was collected",
+        FILE,
     ),
     option("--arm COLUMN", "the column that says in which way each row was asked, where there are several"),
     option("--treated COLUMN", "the same for a list experiment: the column that says who had the sensitive item"),
@@ -187,8 +189,8 @@ def _read_design(kind: str | None, files: dict[str, Path | None], texts: dict[st
     source = the_one("the design is", {"design": kind, **files}, f"Designs: {', '.join(designs)}.")
     file = files.get(source)
     if file is not None:
+        from askance.collect.campaign_file import read_study
         from askance.formats import read_answer_channel
-        from askance.survey.codebook import read_codebook
         from askance.survey.designs_file import read_designs
 
         if texts:
@@ -196,7 +198,7 @@ def _read_design(kind: str | None, files: dict[str, Path | None], texts: dict[st
                 f"{', '.join(map(_design_flag, texts))} belong to --design, not to --{source}.",
                 remedy=f"Write the parameters into {file}.",
             )
-        readers = {"channel": read_answer_channel, "designs": read_designs, "codebook": read_codebook}
+        readers = {"channel": read_answer_channel, "designs": read_designs, "codebook": read_study}
         return readers[source](file)
     name = _IN_R.get(str(kind).lower(), str(kind).lower())
     here = f"What R's packages call {kind} is {name} here; see `askance channels {name}`."

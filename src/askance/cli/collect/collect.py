@@ -1,0 +1,48 @@
+"""`askance collect`: a campaign from its file to its answers."""
+
+from __future__ import annotations
+
+import click
+
+from askance.cli.collect.check import check_command
+from askance.cli.collect.export import export_command
+from askance.cli.collect.keeping import backup_command, close_command, delete_command, restore_command
+from askance.cli.collect.serve import serve_command
+from askance.cli.collect.tokens import tokens_command
+from askance.cli.shared.guided import GuidedGroup
+
+
+def _served(arguments: list[str]) -> list[str]:
+    """A campaign file in place of a command is served."""
+    return ["serve", *arguments] if arguments[0].endswith(".toml") else arguments
+
+
+@click.group(
+    "collect",
+    cls=GuidedGroup,
+    respelt=_served,
+    short_help="Ask people, devices or annotators, and keep what they send.",
+    sections={
+        "Before": ["check", "tokens"],
+        "While answers come in": ["serve", "backup", "close"],
+        "After": ["export", "delete", "restore"],
+    },
+    examples=[
+        "askance collect check exams.toml",
+        "askance collect exams.toml",
+        "askance collect tokens exams.toml --count 500 -o tokens.csv",
+    ],
+)
+def collect_group() -> None:
+    """Collect what CAMPAIGN, a TOML file, asks: noised answers of a survey, reports of devices, counts in a text.
+
+    `askance collect CAMPAIGN` serves it, short for `askance collect serve CAMPAIGN`. Answers are kept in NAME.sqlite
+    beside the file, or where --store says; what was acknowledged is on the disk. Nothing is kept of who sent what when.
+    """
+
+
+for _command in (
+    *(check_command, serve_command, tokens_command, export_command),
+    *(backup_command, restore_command, close_command, delete_command),
+):
+    collect_group.add_command(_command)

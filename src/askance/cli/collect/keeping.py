@@ -1,0 +1,106 @@
+"""`askance collect backup`, `restore`, `close` and `delete`: what is kept, and for how long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from askance.cli.collect.campaign_options import campaign_argument, collection_of, store_option
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, JSON, JSON_SUMMARY, Read, WholeNumber, option
+from askance.cli.shared.printing import Card, show
+from askance.cli.shared.progress import progress
+from askance.cli.shared.write_guards import OutputFile
+from askance.errors import InputError
+
+_BACKUP = OutputFile("backup", unless="two backups of different moments are both worth keeping")
+_ID = Read(lambda text: _id(text), "32 digits 0-9, a-f", "It is the receipt that the page shows.")
+
+
+def _id(text: str) -> bytes:
+    id = bytes.fromhex(text)
+    if len(id) != 16:
+        raise ValueError(text)
+    return id
+
+
+@command("backup", "Copy all answers of one moment.", examples=["askance collect backup exams.toml -o noon.sqlite"])
+@campaign_argument
+@option("-o, --output FILE", "where to", _BACKUP, required=True)
+@store_option
+@JSON_SUMMARY
+def backup_command(campaign: Path, output: Path, store: str | None) -> None:
+    """Write all answers to CAMPAIGN of one moment to a file, also while the server runs.
+
+    Whoever has two backups knows which answers came between them. Keep them where you keep answers.
+    """
+    collection = collection_of(campaign, store)
+    with progress("copying"), collection.opened() as opened:
+        opened.backup(output)
+        n = opened.count()
+    show(Card(f"backup written to {output}", [("answers", f"{n:,}, or more")], {"answers": n, "output": str(output)}))
+
+
+@command(
+    "restore",
+    "Bring a backup back.",
+    examples=["askance collect restore exams.toml --from noon.sqlite --store new.sqlite"],
+)
+@campaign_argument
+@option("--from FILE", "the backup", FILE, name="source", required=True)
+@store_option
+@JSON
+def restore_command(campaign: Path, source: Path, store: str | None) -> None:
+    """Fill the empty store of CAMPAIGN from a backup."""
+    from askance.collect.store import restore
+
+    collection = collection_of(campaign, store)
+    with progress("copying"):
+        restore(source, collection.address)
+        with collection.opened() as opened:
+            n = opened.count()
+    show(
+        Card(f"restored to {collection.address}", [("answers", f"{n:,}")], {"answers": n, "store": collection.address})
+    )
+
+
+@command("close", "Take no more answers.", examples=["askance collect close exams.toml"])
+@campaign_argument
+@store_option
+@JSON
+def close_command(campaign: Path, store: str | None) -> None:
+    """Close CAMPAIGN: a server that runs refuses answers within seconds, one that is started later from the start."""
+    from askance.collect.collection import CLOSED
+
+    collection = collection_of(campaign, store)
+    with collection.opened() as opened:
+        opened.set_meta(CLOSED, b"1")
+        n = opened.count()
+    show(Card(f"{collection.campaign.name} is closed", [("answers", f"{n:,}")], {"closed": True, "answers": n}))
+
+
+@command(
+    "delete",
+    "Delete answers, by their receipts or by their windows.",
+    examples=[
+        "askance collect delete exams.toml --id 00112233445566778899aabbccddeeff",
+        "askance collect delete phones.toml --before-window 20770",
+    ],
+    apart={"ids": ["before_window"]},
+)
+@campaign_argument
+@option("--id ID", "the receipt of an answer; may be given several times", _ID, name="ids", multiple=True)
+@option("--before-window W", "devices: all reports of earlier windows", WholeNumber(1))
+@store_option
+@JSON
+def delete_command(campaign: Path, ids: tuple[bytes, ...], before_window: int | None, store: str | None) -> None:
+    """Delete answers to CAMPAIGN; tallies follow in the same moment. Tokens that were spent stay so."""
+    if not ids and before_window is None:
+        raise InputError("nothing is said to be deleted.", remedy="Give --id or --before-window.")
+    collection = collection_of(campaign, store)
+    with progress("deleting"), collection.opened() as opened:
+        if before_window is None:
+            deleted = opened.delete(ids, collection.sums_of)
+        else:
+            deleted = opened.delete_windows_before(before_window)
+        opened.tidy()
+    show(Card("deleted", [("answers", f"{deleted:,}")], {"deleted": deleted}))

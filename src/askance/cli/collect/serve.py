@@ -1,0 +1,64 @@
+"""`askance collect serve`: take answers until somebody says stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from askance.cli.collect.campaign_options import campaign_argument, collection_of, store_option
+from askance.cli.shared.guided import command
+from askance.cli.shared.options import FILE, WholeNumber, option
+from askance.errors import InputError
+
+
+@command(
+    "serve",
+    "Take answers until somebody says stop.",
+    examples=[
+        "askance collect serve exams.toml",
+        "askance collect exams.toml --port 9000",
+        "askance collect exams.toml --host 0.0.0.0 --tls-cert site.pem --tls-key site.key",
+    ],
+)
+@campaign_argument
+@store_option
+@option("--host ADDRESS", "address to listen at; beyond 127.0.0.1 only with TLS or --behind-proxy", default="127.0.0.1")
+@option("--port PORT", "port; 0 for any that is free", WholeNumber(0, 65535), default=8000)
+@option("--tls-cert FILE", "certificate (PEM)", FILE)
+@option("--tls-key FILE", "key of the certificate", FILE)
+@option("--behind-proxy", "a proxy in front of the server speaks TLS; it may keep addresses and times")
+def serve_command(
+    campaign: Path,
+    store: str | None,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    behind_proxy: bool,
+) -> None:
+    """Serve CAMPAIGN: its page, what devices need, and the address that answers are sent to.
+
+    Prints a link to the administration that works once; there a password is set. Ctrl-C or SIGTERM stop the server;
+    what it accepted is written first.
+    """
+    try:
+        from askance.collect.server.serve import serve
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"serving needs {error.name}, which is not installed.", remedy="Install askance[collect]."
+        ) from None
+
+    def ready(address: str, link: str) -> None:
+        click.echo(f"{campaign} is served at {address}")
+        click.echo(f"administration (this link works once): {link}")
+
+    serve(
+        collection_of(campaign, store),
+        host=host,
+        port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        behind_proxy=behind_proxy,
+        ready=ready,
+    )
