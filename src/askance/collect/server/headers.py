@@ -44,7 +44,8 @@ class SafeHeaders:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                own = headers.get("Content-Security-Policy", _POLICY)  # a page may name digests of its own
+                headers.update({**HEADERS, "Content-Security-Policy": own})
                 if scope["path"].startswith("/admin"):
                     headers["Content-Security-Policy"] = _POLICY.replace("form-action 'none'", _FORMS)
             await send(message)
