@@ -40,7 +40,7 @@ function say(key, values = {}) {
 
 /** A text of the campaign. */
 const own = (texts) => texts[state.language] ?? texts[survey.languages[0]];
-const quoted = (option) => `“${own(option.texts)}”`;
+const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
 const decimal = (value) =>
   new Intl.NumberFormat(state.language, { numberingSystem: "latn", maximumFractionDigits: 2 }).format(value);
 
@@ -227,13 +227,13 @@ const starts = (question) => [0, ...question.parts.map((part) => Number(part.unt
 function rule(question, mine = false) {
   const [ends, faces] = [starts(question), facesOf(question)];
   const cells = question.parts.map((part, i) => {
-    const cell = el("span", { class: kindOf(question, part) }, faces[i]);
+    const cell = el("span", { class: kindOf(question, part), dir: "ltr" }, faces[i]);
     cell.style.flexGrow = ends[i + 1] - ends[i];
     return cell;
   });
   const lines = question.parts.map((part, i) => {
     const share = question.sides ? "" : ` (${decimal(100 * (ends[i + 1] - ends[i]))} %)`;
-    return el("li", {}, el("b", {}, el("bdi", {}, faces[i] + share)), ": ", meaning(question, part, mine));
+    return el("li", {}, el("b", {}, el("bdi", { dir: "ltr" }, faces[i] + share)), ": ", meaning(question, part, mine));
   });
   return [el("div", { class: "bar", "aria-hidden": "true" }, cells), el("ul", { class: "rule" }, lines)];
 }
@@ -257,7 +257,7 @@ function chance(question, mine = false) {
 const PIPS = [[], [4], [0, 8], [0, 4, 8], [0, 2, 6, 8], [0, 2, 4, 6, 8], [0, 2, 3, 5, 6, 8]];
 
 function die(sides, face) {
-  const pips = PIPS[face].map((at) => el("circle", { cx: 26 + 24 * (at % 3), cy: 26 + 24 * Math.floor(at / 3), r: 7 }));
+  const pips = (PIPS[face] ?? []).map((at) => el("circle", { cx: 26 + 24 * (at % 3), cy: 26 + 24 * Math.floor(at / 3), r: 7 }));
   const label = el("text", { x: 50, y: 52, "text-anchor": "middle", "dominant-baseline": "middle" }, String(face));
   const outline = el("rect", { x: 6, y: 6, width: 88, height: 88, rx: sides === 2 ? 44 : 18 });
   return el("g", { class: "die" }, outline, sides === 6 ? pips : label);

@@ -118,7 +118,7 @@ class PlainForm:
             self.campaign.text(question.options.get(label, {}), language) or str(label)
             for label in channel.outputs.labels
         ]
-        quoted = Markup("<bdi>“{}”</bdi>")
+        quoted = Markup('<bdi><q dir="auto">{}</q></bdi>')
         last = last_faces(parts, sides_of(parts))
         lines = []
         for place, part in enumerate(parts):
