@@ -22,14 +22,15 @@ CYCLES = [pytest.param(3, id="few"), pytest.param(34, id="many", marks=pytest.ma
 
 def acknowledged_before_a_kill(path: Path, cycle: int, n_heard: int) -> list[int]:
     """By sender, how many groups were acknowledged by a process that is killed after so many in all."""
-    process = start(sys.executable, "-m", "tests.store_load", path, str(cycle))
-    assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(n_heard)]
-    process.kill()
-    rest, errors = process.communicate()
-    assert not errors, errors.decode()
+    with start(sys.executable, "-m", "tests.store_load", path, str(cycle)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines = [process.stdout.readline() for _ in range(n_heard)]
+        process.kill()
+        lines += process.stdout.readlines()  # also what was read ahead
+        assert not (errors := process.stderr.read()), errors.decode()
     heard = [0] * SENDERS
-    for line in b"".join([*lines, rest]).splitlines():
+    for line in lines:
         sender, number = map(int, line.split())
         assert number == heard[sender]
         heard[sender] += 1

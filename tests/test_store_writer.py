@@ -97,16 +97,19 @@ def test_one_bad_entry_fails_alone(tmp_path: Path) -> None:
     """What only the store can refuse, such as sums of another length, does not fail others of its group."""
     kind = watched(open=False)
     with Writer(lambda: kind.open(tmp_path / "store")) as writer:
-        with pytest.raises(InputError, match="id is"):
-            writer.submit([Entry(b"short", b"")])
         first = writer.submit([numbered(0)])
         until(lambda: not writer._queue)
         bad = writer.submit([Entry(bytes(16), b"", None, 0, {"a": np.array([1, 2, 3])})])
+        short = writer.submit([numbered(2), Entry(b"short", b"")])
         good = writer.submit([numbered(1)])
         kind.gate.set()
         assert (first.result(), good.result()) == ([Verdict.TAKEN], [Verdict.TAKEN])
         with pytest.raises(InputError, match="has 3 sums; allowed: 2, as before"):
             bad.result()
+        with pytest.raises(InputError, match="id is"):
+            short.result()
+    with open_store(tmp_path / "store") as store:
+        assert set(assert_sound(store)) == {numbered(0).id, numbered(1).id}
 
 
 def test_who_does_not_wait_any_more_stops_nobody(tmp_path: Path) -> None:

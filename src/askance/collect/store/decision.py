@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -44,39 +45,36 @@ def decide(
     >>> [verdict.value for verdict in decide([first, again, other], {}, {}).verdicts]
     ['taken', 'known', 'conflict']
     """
-    known, left = dict(stored), dict(marks)
-    decision = Decision([], [], [])
+    left, taken = dict(marks), dict[bytes, Entry]()
+    verdicts, spent = list[Verdict](), list[Spending]()
     for entry in entries:
-        verdict = _verdict(entry, known.get(entry.id), left)
-        if verdict is Verdict.TAKEN:
-            known[entry.id] = (entry.window, entry.content)
-            decision.taken.append(entry)
-            if entry.token is not None:
-                left[entry.token.hash] = entry.token.mark
-                decision.spent.append(entry.token)
-        decision.verdicts.append(verdict)
-    decision.taken.sort(key=_by_id)
-    decision.spent.sort()
-    return decision
+        id, content, token, window, _ = entry
+        if id in stored:
+            verdict = Verdict.KNOWN if stored[id] == (window, content) else Verdict.CONFLICT
+        elif id in taken:
+            same = (taken[id].window, taken[id].content) == (window, content)
+            verdict = Verdict.KNOWN if same else Verdict.CONFLICT
+        else:
+            verdict = Verdict.TAKEN if token is None else _verdict(token, left)
+            if verdict is Verdict.TAKEN:
+                taken[id] = entry
+                if token is not None:
+                    left[token.hash] = token.mark
+                    spent.append(token)
+        verdicts.append(verdict)
+    return Decision(verdicts, [taken[id] for id in sorted(taken)], sorted(spent))
 
 
-def _by_id(entry: Entry) -> bytes:
-    return entry.id
-
-
-def _verdict(entry: Entry, stored: tuple[int, bytes] | None, marks: Mapping[bytes, bytes]) -> Verdict:
-    if stored is not None:
-        return Verdict.KNOWN if stored == (entry.window, entry.content) else Verdict.CONFLICT
-    if entry.token is None:
-        return Verdict.TAKEN
-    mark = marks.get(entry.token.hash)
+def _verdict(token: Spending, marks: Mapping[bytes, bytes]) -> Verdict:
+    """What becomes of a new entry with this token."""
+    mark = marks.get(token.hash)
     if mark is None:
         return Verdict.FOREIGN
     if mark == UNSPENT:
         return Verdict.TAKEN
     # A token that was spent on this very id, whose entry is gone: it was deleted, and a sender that did not hear of its
     # acknowledgement does not bring it back.
-    return Verdict.KNOWN if mark == entry.token.mark else Verdict.SPENT
+    return Verdict.KNOWN if mark == token.mark else Verdict.SPENT
 
 
 def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallies:
@@ -85,19 +83,21 @@ def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallie
     >>> added([(0, {"drugs": np.array([0, 1])}), (0, {"drugs": np.array([1, 0])})])["drugs", 0]
     Sums(sums=array([1, 1]), n=2)
     """
-    columns: dict[tuple[str, int], list[IntArray]] = {}
+    columns: defaultdict[tuple[str, int], list[IntArray]] = defaultdict(list)
+    entries: Counter[int] = Counter()
     for window, sums in contributions:
-        columns.setdefault((ALL, window), []).append(_NO_SUMS)
+        entries[window] += 1
         for question, array in sums.items():
-            columns.setdefault((question, window), []).append(array)
-    return {key: Sums(_column_sums(key[0], arrays), len(arrays)) for key, arrays in columns.items()}
+            columns[question, window].append(array)
+    totals = {(ALL, window): Sums(_NO_SUMS, n) for window, n in entries.items()}
+    return totals | {key: Sums(_column_sums(key[0], arrays), len(arrays)) for key, arrays in columns.items()}
 
 
 def _column_sums(question: str, arrays: list[IntArray]) -> IntArray:
-    size = arrays[0].size
-    for array in arrays:
-        if array.size != size:
-            raise _other_size(question, array.size, size)
+    sizes = {array.size for array in arrays}
+    size = min(sizes)
+    if len(sizes) > 1:
+        raise _other_size(question, max(sizes), size)
     total: IntArray = np.concatenate(arrays).reshape(len(arrays), size).sum(axis=0)
     return total
 

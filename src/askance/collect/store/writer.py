@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from askance.collect.store.entry import Entry, Verdict, require_entry
+from askance.collect.store.entry import Entry, Verdict
 from askance.collect.store.protocol import BusyError, Store, StoreUnavailableError
 from askance.errors import AskanceError, InputError
 
@@ -63,11 +63,8 @@ class Writer:
         """What will have become of these entries, when it is durable. They share one transaction, perhaps with others.
 
         Raises:
-            InputError: one of them is none that a store keeps.
             BusyError: too much waits already, or the writer was stopped.
         """
-        for entry in entries:
-            require_entry(entry)
         waiting = _Waiting(entries, Future())
         with self._changed:
             if self._stopping or (self._queue and self._n_waiting + len(entries) > self._most_waiting):

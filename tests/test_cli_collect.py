@@ -1,0 +1,133 @@
+"""`askance collect`: what it prints, what it refuses, and that a server which is told to stop finishes its work."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from askance.collect.collection import Collection
+from askance.collect.store import open_store
+from askance.collect.tokens import read_token
+from tests.collectors import COUNTING, DEVICES, NEWS, SURVEY, TOKENS, answers, collection_in, line_of
+from tests.signals import PATIENCE, end_by, start
+from tests.test_cli import assert_one_line, call, parsed
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("exams", SURVEY), ("tokens", TOKENS), ("phones", DEVICES), ("nouns", COUNTING)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    (tmp_path / "news.txt").write_text(NEWS)
+    return tmp_path
+
+
+def _filled(collection: Collection, n: int) -> list[bytes]:
+    """A store with some answers; their ids."""
+    form = collection.form
+    ids = [secrets.token_bytes(16) for _ in range(n)]
+    with collection.opened(new=True) as store:
+        entries = [form.read(line_of(collection, id=id, age=20 + i), b"") for i, id in enumerate(ids)]
+        store.take(entries)  # type: ignore[arg-type]
+    return ids
+
+
+@pytest.mark.parametrize("name", ["exams", "tokens", "phones", "nouns"])
+def test_check_prints_what_it_found(folder: Path, name: str) -> None:
+    told = parsed(call("collect", "check", f"{name}.toml", "--json"))
+    assert told["bytes"] > 0
+    printed = call("collect", "check", f"{name}.toml").out
+    assert told["fingerprint"] in printed.replace("\n", "") or told["fingerprint"][:40] in printed
+
+
+def test_mistakes_in_a_campaign_are_one_line(folder: Path) -> None:
+    (folder / "exams.toml").write_text(SURVEY.replace("planned_n = 2000", "planned_n = 0"))
+    result = call("collect", "check", "exams.toml")
+    assert_one_line(result)
+    assert "exams.toml, line 6: planned_n: it is 0" in result.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "html"])
+def test_tokens_are_written_once_and_kept_as_hashes(folder: Path, ending: str) -> None:
+    told = parsed(call("collect", "tokens", "tokens.toml", "--count", "5", "-o", f"t.{ending}", "--json"))
+    assert told["tokens"] == 5
+    text = (folder / f"t.{ending}").read_text()
+    tokens = set(re.findall(r"(?<![a-z0-9])(?:[a-z2-7]{5}-){5}[a-z2-7]|(?<![a-z0-9#])[a-z2-7]{26}(?=,)", text))
+    assert len(tokens) == 5
+    assert os.stat(folder / f"t.{ending}").st_mode & 0o077 == 0
+    with open_store(folder / "exams.sqlite") as store:
+        assert store.token_count() == (5, 0)
+        kept = Path(folder / "exams.sqlite").read_bytes()
+    for token in tokens:
+        assert (read_token(token) or b"no token") not in kept
+    assert_one_line(call("collect", "tokens", "tokens.toml", "-o", f"t.{ending}"))
+    assert_one_line(call("collect", "tokens", "exams.toml", "-o", "other.csv"))
+
+
+def test_from_answers_to_a_fit(folder: Path) -> None:
+    _filled(Collection("exams.toml"), 30)
+    assert parsed(call("collect", "export", "exams.toml", "-o", "answers.csv", "--json"))["rows"] == 30
+    fit = call("fit", "answers.csv", "--codebook", "exams.toml", "--formula", "cheated ~ 1", "--json")
+    assert parsed(fit)["n"] == 30 if "n" in parsed(fit) else parsed(fit)
+    plan = call("plan", "survey", "--codebook", "exams.toml", "--question", "cheated", "--prevalence", "0.2")
+    assert plan.code == 0
+    assert call("collect", "export", "exams.toml", "--question", "often", "-o", "often.state").code == 0
+    assert call("estimate", "often.state").code == 0
+    assert_one_line(call("collect", "export", "exams.toml", "-o", "reports.jsonl"))
+    assert_one_line(call("collect", "export", "exams.toml", "--as", "regions", "-o", "r.jsonl"))
+    assert_one_line(call("collect", "export", "phones.toml", "-o", "answers.csv"))
+
+
+def test_backup_restore_delete_and_close(folder: Path) -> None:
+    ids = _filled(Collection("exams.toml"), 5)
+    assert call("collect", "backup", "exams.toml", "-o", "noon.sqlite").code == 0
+    told = parsed(call("collect", "delete", "exams.toml", "--id", ids[0].hex(), "--id", ids[1].hex(), "--json"))
+    assert told == {"deleted": 2}
+    with Collection("exams.toml").opened() as store:
+        assert store.tallies()["cheated", 0].n == 3
+    restored = call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite", "--json")
+    assert parsed(restored)["answers"] == 5
+    assert_one_line(call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite"))
+    assert parsed(call("collect", "close", "exams.toml", "--json")) == {"closed": True, "answers": 3}
+    assert_one_line(call("collect", "delete", "exams.toml"))
+    assert_one_line(call("collect", "delete", "exams.toml", "--id", "short"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])
+def test_nothing_listens_beyond_this_machine_without_tls(folder: Path, host: str) -> None:
+    result = call("collect", "exams.toml", "--host", host)
+    assert_one_line(result)
+    assert "beyond this machine, without TLS" in result.err
+    assert not (folder / "exams.sqlite").exists()
+    assert_one_line(call("collect", "exams.toml", "--tls-cert", "cert.pem"))
+
+
+def test_a_server_that_is_told_to_stop_has_written_what_it_acknowledged(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    command = [sys.executable, "-m", "askance", "collect", str(tmp_path / "campaign.toml"), "--port", "0"]
+    server = start(*command)
+    assert server.stdout is not None
+    address = re.search(r"http://\S+", server.stdout.readline().decode())
+    link = re.search(r"http://\S+", server.stdout.readline().decode())
+    assert address
+    assert link
+    with httpx.Client(base_url=address[0], timeout=PATIENCE, trust_env=False) as client:
+        for _ in range(5):
+            body = b"".join(line_of(collection) for _ in range(20))
+            assert client.post("/v1/exams/reports", content=body).json()["verdicts"] == "T" * 20
+        assert client.get(link[0]).status_code == 200
+    assert end_by(server, signal.SIGTERM) in (0, 128 + signal.SIGTERM)
+    assert server.stderr is not None
+    assert server.stderr.read() == b""
+    with collection.opened() as store:
+        assert store.count() == 100
+        assert {json.loads(content)["age"] for _, _, content in store.entries()} == {answers()["age"]}
+    assert not list(tmp_path.glob("*.sqlite-wal"))

@@ -1,0 +1,245 @@
+"""Pages, headers, and the way from the link that works once to the export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from askance.collect.device_page import assets
+from askance.collect.progress import BLOCK
+from askance.collect.server.headers import HEADERS
+from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
+
+PASSWORD = "correct horse battery"
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}{% raw %}'
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Iterator[Served]:
+    with served(collection_in(tmp_path)) as running:
+        yield running
+
+
+# -- headers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/assets/survey.js", "/v1/exams/device", "/admin/login", "/nowhere"])
+def test_every_answer_is_safe(survey: Served, path: str) -> None:
+    headers = survey.client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none';")
+    assert "require-trusted-types-for 'script'" in policy
+    assert ("form-action 'self'" if path.startswith("/admin") else "form-action 'none'") in policy
+    assert {name: headers[name] for name in HEADERS if name != "Content-Security-Policy"} == {
+        name: value for name, value in HEADERS.items() if name != "Content-Security-Policy"
+    }
+    assert "server" not in headers
+    assert "set-cookie" not in headers
+
+
+def test_only_pages_that_the_campaign_names_may_send_from_elsewhere(survey: Served) -> None:
+    known, other = {"origin": "https://pages.example"}, {"origin": "https://evil.example"}
+    asking = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    allowed = survey.client.options("/v1/exams/reports", headers=known | asking)
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, "https://pages.example")
+    refused = survey.client.options("/v1/exams/reports", headers=other | asking)
+    assert refused.status_code == 400
+    assert "access-control-allow-origin" not in refused.headers
+    line = line_of(survey.collection)
+    assert survey.post(line, headers=known).headers["access-control-allow-origin"] == "https://pages.example"
+    assert "access-control-allow-origin" not in survey.post(line, headers=other).headers
+    assert "access-control-allow-credentials" not in allowed.headers
+    assert "access-control-allow-origin" not in survey.client.get("/admin/login", headers=known).headers
+
+
+def test_other_names_and_methods_are_not_there(survey: Served) -> None:
+    assert survey.client.post("/v1/other/reports", content=line_of(survey.collection)).status_code == 404
+    assert survey.client.get("/v1/exams/reports").status_code == 405
+    assert survey.client.get("/v1/exams/stretches").status_code == 404
+    for path in ("/assets/../campaign.toml", "/assets/%2e%2e%2fcampaign.py", "/assets/campaign.py"):
+        assert survey.client.get(path).status_code == 404
+
+
+# -- what devices and respondents see ----------------------------------------------------------------------------------
+
+
+def test_the_device_is_told_thresholds_as_texts(survey: Served) -> None:
+    told = survey.client.get("/v1/exams/device").json()
+    assert (told["format"], told["fingerprint"]) == ("device/1", survey.collection.campaign.fingerprint)
+    assert told["bytes"] == survey.collection.form.length
+    questions = {question["name"]: question for question in told["questions"]}
+    columns = questions["cheated"]["channel"]["thresholds"]["columns"]
+    assert [sum(map(int, column)) for column in columns] == [2**62, 2**62]
+    assert all(isinstance(weight, str) for column in columns for weight in column)
+    assert questions["age"]["channel"] is None
+    assert questions["age"]["range"] == [16, 105]
+
+
+def test_devices_are_told_the_header_of_their_reports(tmp_path: Path) -> None:
+    with served(collection_in(tmp_path, DEVICES)) as running:
+        told = running.client.get("/v1/phones/device").json()
+        assert [question["header"]["askance"] for question in told["questions"]] == ["reports/1"] * 2
+        assert told["bytes"] == running.collection.devices.least_bytes
+        assert "Phones" in running.client.get("/").text
+
+
+def test_the_page_has_every_question(survey: Served) -> None:
+    page = survey.client.get("/").text
+    for question in survey.collection.campaign.questions:
+        assert f'data-question="{question.name}"' in page
+    assert page.count('type="radio"') == 2 + 3 + 2
+    assert "script.src" not in page
+    assert 'method="dialog"' in page
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    text = SURVEY.replace('"Exams"', json.dumps(HOSTILE)).replace('"How old are you?"', json.dumps(HOSTILE))
+    text = text.replace('["north", "south"]', json.dumps([HOSTILE, "south"]))
+    with served(collection_in(tmp_path, text)) as running:
+        page = running.client.get("/").text
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert len(re.findall(r"<script", page)) == 1
+        assert "{{ 7 * 7 }}" in page
+        device = running.client.get("/v1/exams/device")
+        assert device.headers["content-type"] == "application/json"
+        assert running.verdicts(line_of(running.collection, region=HOSTILE)) == "T"
+
+
+def test_the_page_speaks_the_language_of_the_browser(tmp_path: Path) -> None:
+    text = """campaign = 1
+name = "two"
+kind = "survey"
+title = {en = "Two", ar = "اثنان"}
+languages = ["en", "ar"]
+planned_n = 10
+access = {kind = "open"}
+[questions.q]
+text = {en = "Which?", ar = "أي؟"}
+options = {a = {en = "A", ar = "أ"}, b = {en = "B", ar = "ب"}}
+"""
+    with served(collection_in(tmp_path, text)) as running:
+        arabic = running.client.get("/", headers={"accept-language": "fr, ar-EG;q=0.8"}).text
+        assert '<html lang="ar" dir="rtl">' in arabic
+        assert "أي؟" in arabic
+        assert '<html lang="en" dir="ltr">' in running.client.get("/").text
+        assert '<html lang="ar"' in running.client.get("/?lang=ar").text
+
+
+def test_scripts_and_styles_are_served_as_what_they_are(survey: Served) -> None:
+    assert {"survey.js", "survey.css"} <= set(assets())
+    for name, (content, kind) in assets().items():
+        answer = survey.client.get(f"/assets/{name}")
+        assert answer.content == content
+        assert answer.headers["content-type"].startswith(kind)
+
+
+# -- administration ----------------------------------------------------------------------------------------------------
+
+
+def _post(running: Served, path: str, origin: str | None = None, **fields: str) -> httpx.Response:
+    own = str(running.client.base_url).rstrip("/")
+    headers = {} if origin == "" else {"origin": origin or own}
+    return running.client.post(path, data=fields, headers=headers)
+
+
+def _entered(running: Served) -> httpx.Response:
+    return _post(running, "/admin/enter", key=running.collector.admin.key, password=PASSWORD)
+
+
+def test_the_link_works_once_and_the_password_afterwards(survey: Served) -> None:
+    key = survey.collector.admin.key
+    assert survey.client.get("/admin").headers["location"] == "/admin/login"
+    assert key in survey.client.get(f"/admin/enter?key={key}").text
+    assert _post(survey, "/admin/enter", key="wrong", password=PASSWORD).status_code == 403
+    assert _post(survey, "/admin/enter", key=key, password="short").status_code == 422
+    entered = _entered(survey)
+    cookie = entered.headers["set-cookie"].lower()
+    assert (entered.status_code, entered.headers["location"]) == (303, "/admin")
+    assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/admin"))
+    assert survey.client.get("/admin").status_code == 200
+    assert _post(survey, "/admin/logout").status_code == 303
+    assert survey.client.get("/admin").status_code == 303
+    assert _post(survey, "/admin/enter", key=key, password=PASSWORD).status_code == 403
+    assert _post(survey, "/admin/login", password="wrong").status_code == 403
+    assert _post(survey, "/admin/login", password=PASSWORD).status_code == 303
+    assert survey.client.get("/admin").status_code == 200
+    with survey.collection.opened() as store:
+        assert PASSWORD.encode() not in b"".join(store.meta().values())
+
+
+def test_cookies_are_for_tls_only_where_there_is_tls(tmp_path: Path) -> None:
+    with served(collection_in(tmp_path), secure=True) as running:
+        assert "secure" in _entered(running).headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize("origin", ["", "null", "https://evil.example", "http://127.0.0.1:1"])
+def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
+    _entered(survey)
+    for path in ("/admin/close", "/admin/logout", "/admin/login", "/admin/enter"):
+        assert _post(survey, path, origin, password=PASSWORD).status_code == 403
+    assert survey.client.get("/admin").status_code == 200
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+
+
+def test_passwords_cannot_be_tried_without_end(survey: Served) -> None:
+    codes = {_post(survey, "/admin/login", password="guess").status_code for _ in range(12)}
+    assert codes == {403, 429}
+
+
+def test_without_a_session_nothing_is_told(survey: Served) -> None:
+    for path in ("/admin", "/admin/live", "/admin/export/responses"):
+        for cookie in ({}, {"askance_admin": ""}, {"askance_admin": "guess"}):
+            answer = survey.client.get(path, cookies=cookie)
+            assert (answer.status_code, answer.content) == (303, b"")
+
+
+@pytest.mark.filterwarnings("ignore:Setting per-request cookies:DeprecationWarning")
+def test_numbers_change_in_blocks(survey: Served) -> None:
+    _entered(survey)
+    seen = []
+    for _ in range(BLOCK + 1):
+        assert survey.verdicts(line_of(survey.collection)) == "T"
+        seen.append(survey.client.get("/admin/live").json())
+    assert [told["n"] for told in seen] == [0] * (BLOCK - 1) + [BLOCK] * 2
+    assert all(told["questions"] == {} for told in seen[: BLOCK - 1])
+    assert seen[-1] == seen[-2]
+    assert seen[-1]["questions"]["cheated"] == {"n": BLOCK, "sums": [0, BLOCK], "labels": ["no", "yes"]}
+    assert seen[-1]["planned_n"] == 2000
+
+
+def test_from_the_link_to_the_export(survey: Served) -> None:
+    _entered(survey)
+    for cheated in ("yes", "no", "no"):
+        survey.verdicts(line_of(survey.collection, cheated=cheated))
+    page = survey.client.get("/admin").text
+    assert 'href="/admin/export/responses"' in page
+    rows = list(csv.DictReader(io.StringIO(survey.client.get("/admin/export/responses").text)))
+    assert sorted(row["cheated"] for row in rows) == ["no", "no", "yes"]
+    reports = survey.client.get("/admin/export/reports?question=cheated")
+    assert reports.headers["content-disposition"] == 'attachment; filename="exams.jsonl"'
+    assert len(reports.text.splitlines()) == 4
+    assert survey.client.get("/admin/export/reports?question=none").status_code == 422
+    assert survey.client.get("/admin/export/regions").status_code == 422
+    assert survey.client.get("/admin/export/../../etc").status_code == 404
+    assert _post(survey, "/admin/close").status_code == 303
+    assert survey.verdicts(line_of(survey.collection)) == "R"
+    assert "Take no more answers" not in survey.client.get("/admin").text
+
+
+def test_tokens_are_counted(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path, TOKENS)
+    with served(collection) as running:
+        with collection.opened() as store:
+            collection.issue_tokens(store, 30)
+        _entered(running)
+        assert running.client.get("/admin/live").json()["tokens"] == {"issued": 30, "spent": 0}
