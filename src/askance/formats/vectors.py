@@ -67,24 +67,27 @@ def vectors_as_json(vectors: Mapping[str, Any]) -> bytes:
 def _of_channel(channel: AnyChannel, rng: np.random.Generator) -> dict[str, Any]:
     described, vectors = device_description(channel), []
     for truth in _truths(channel, rng):
-        for plan in _PLANS[channel.device_mapping](described, channel.thresholds(), truth):
-            for words in _words_of(plan, rng):
+        plans = _PLANS[channel.device_mapping](described, channel.thresholds(), truth)
+        longest = max(map(len, plans))
+        for plan in plans:
+            for words in _words_of(plan, longest if longest > 1 else 0, rng):
                 report, used = channel.report_from_words(truth, words)  # type: ignore[arg-type]
                 vectors.append({"truth": truth, "words": list(map(str, words)), "report": report, "words_used": used})
     return {"device": described, "vectors": vectors}
 
 
-def _words_of(plan: _Plan, rng: np.random.Generator) -> list[list[int]]:
+def _words_of(plan: _Plan, spare: int, rng: np.random.Generator) -> list[list[int]]:
     """Words that take all values of a plan, each place in its own order; all the least and largest; some drawn ones.
 
-    Words that are left aside move the rest on by one place; as many more are drawn as could be needed.
+    Words that are left aside move the rest on by one place, and a drawn word may choose a longer plan: so many `spare`
+    ones follow.
     """
     size, turns = len(plan), max(map(len, plan))
     chosen = [[values[(turn + place) % len(values)] for place, values in enumerate(plan)] for turn in range(turns)]
     chosen += [[values[end] for values in plan] for end in (0, -1) if size > 1]
-    drawn = rng.integers(0, 2**64, size=(len(chosen) + _DRAWN, 2 * size), dtype=np.uint64).tolist()
-    chosen += [row[size:] for row in drawn[-_DRAWN:]]
-    return [own + row[: size if size > 1 else 0] for own, row in zip(chosen, drawn, strict=True)]
+    drawn = rng.integers(0, 2**64, size=(len(chosen) + _DRAWN, size + spare), dtype=np.uint64).tolist()
+    chosen += [row[spare:] for row in drawn[-_DRAWN:]]
+    return [own + row[:spare] for own, row in zip(chosen, drawn, strict=True)]
 
 
 # -- truths ------------------------------------------------------------------------------------------------------------
