@@ -8,6 +8,7 @@ import { reportFromWords } from "./askance-device.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const page = document.getElementById("page");
+for (const question of survey.questions) question.observations ??= question.options; // reports are called like answers
 const MOST_RADIOS = 12; // longer lists are chosen from a menu
 const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
 const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
@@ -39,7 +40,7 @@ function say(key, values = {}) {
 }
 
 /** A text of the campaign. */
-const own = (texts) => texts[state.language] ?? texts[survey.languages[0]];
+const own = (texts) => texts[state.language] ?? Object.values(texts)[0];
 const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
 const decimal = (value) =>
   new Intl.NumberFormat(state.language, { numberingSystem: "latn", maximumFractionDigits: 2 }).format(value);
@@ -211,7 +212,7 @@ const TOTAL = 2 ** 62;
 
 function kindOf(question, part) {
   if (new Set(part.reports).size === 1) return "fixed";
-  return question.same && part.reports.every((report, answer) => report === answer) ? "own" : "turned";
+  return question.observations === question.options && part.reports.every((report, answer) => report === answer) ? "own" : "turned";
 }
 
 /** The faces of every part as people write them; numbers of parts where there is no die. */

@@ -33,7 +33,6 @@ class PlainForm:
 
     Attributes:
         campaign: which one.
-        is_possible: whether people can answer all of it with dice of their own and menus.
 
     >>> from askance import ForcedResponse
     >>> asked = Asked("smokes", {"en": "Do you smoke?"}, ForcedResponse("2/3", "1/6"))
@@ -44,9 +43,6 @@ class PlainForm:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self.is_possible = campaign.own_die and all(
-            len(question.values) <= _MOST_LISTED for question in campaign.questions
-        )
         self._form = Form(campaign)
         self._answers = [_answers(question) for question in campaign.questions]
 
@@ -78,7 +74,7 @@ class PlainForm:
         """What the template is told."""
         campaign = self.campaign
         return {
-            "action": f"/v1/{campaign.name}/form",
+            "action": plain_address(campaign),
             "id": secrets.token_hex(ID_BYTES),
             "needs_token": campaign.access == "tokens",
             "consent": campaign.text(campaign.consent, language),
@@ -137,6 +133,12 @@ class PlainForm:
                 meaning = Markup("; ").join(told)
             lines.append((faces, meaning))
         return lines
+
+
+def plain_address(campaign: Campaign) -> str | None:
+    """Where the form is, if people can answer all of it with dice of their own and menus."""
+    is_possible = campaign.own_die and all(len(question.values) <= _MOST_LISTED for question in campaign.questions)
+    return f"/v1/{campaign.name}/form" if is_possible else None
 
 
 def _answers(question: Asked) -> list[Any]:

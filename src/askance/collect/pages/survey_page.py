@@ -11,19 +11,20 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
+from askance.categories import Label
 from askance.channels.device import device_description
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign import Asked, Campaign, Texts
 from askance.collect.device_page import MODULE, assets
 from askance.collect.dice import last_faces, parts_of, sides_of
-from askance.collect.pages.plain_form import PlainForm
+from askance.collect.pages.plain_form import plain_address
 from askance.collect.pages.templates import rendered
 from askance.collect.pages.texts import FALLBACK, is_right_to_left, page_texts, texts_in
 from askance.collect.submission import Form
@@ -32,6 +33,8 @@ from askance.errors import InputError
 _IMPORT = re.compile(rf'^import .* from "\./{re.escape(MODULE)}";$', re.MULTILINE)
 # What people read and browsers do not: lines that are comments, and blanks before lines.
 _UNREAD = re.compile(r"^[ \t]*(?://.*|/\*.*\*/[ \t]*)?\n|^[ \t]+", re.MULTILINE)
+# Of the description of a channel, what the module needs to draw.
+_DEVICE_KEYS = frozenset({"format", "mapping", "outputs", "observations", "thresholds"})
 # Ratios are of whole numbers of 2⁻⁶²: five is written as five.
 _ROUNDING = Fraction(1, 10**12)
 
@@ -92,14 +95,14 @@ def _page(campaign: Campaign, language: str, spoken: Sequence[str], address: str
     from markupsafe import Markup
 
     script, style = _script(), _read(assets()["survey.css"][0].decode())
-    form = PlainForm(campaign) if campaign.own_die and connect == "'self'" else None
+    form = plain_address(campaign) if connect == "'self'" else None
     policy = "; ".join(
         [
             "default-src 'none'",
             f"script-src '{_digest(script)}'",
             f"style-src '{_digest(style)}'",
             f"connect-src {connect}",
-            "form-action 'self'" if form is not None and form.is_possible else "form-action 'none'",
+            "form-action 'none'",
             "base-uri 'none'",
             "require-trusted-types-for 'script'",
             "trusted-types 'none'",
@@ -113,7 +116,7 @@ def _page(campaign: Campaign, language: str, spoken: Sequence[str], address: str
         title=campaign.text(campaign.titles, language),
         policy=policy,
         say=texts_in(language),
-        form=form.content(language) if form is not None and form.is_possible else None,
+        form=None if form is None else f"{form}?lang={language}",
         data=Markup(_inside_script(data)),
         style=Markup(style),
         script=Markup(script),
@@ -161,12 +164,12 @@ def survey_data(
         "languages": list(campaign.languages),
         "local": list(spoken),
         "right_to_left": [code for code in campaign.languages if is_right_to_left(code)],
-        "titles": dict(campaign.titles),
-        "consent": dict(campaign.consent) or None,
+        "titles": _in(spoken, campaign, campaign.titles),
+        "consent": _in(spoken, campaign, campaign.consent) if campaign.consent else None,
         "own_die": campaign.own_die,
         "comprehension_check": campaign.comprehension_check,
         "factor": stated_factor(campaign.largest_ratio or Fraction(1)),
-        "questions": [question_data(question, campaign) for question in campaign.questions],
+        "questions": [_question(question, campaign, spoken) for question in campaign.questions],
         "strings": _strings(spoken),
         "digest": digest,
     }
@@ -179,38 +182,38 @@ def _strings(spoken: Sequence[str]) -> dict[str, dict[str, str]]:
     return {code if texts is not english or code.startswith("en") else FALLBACK: texts for code, texts in found.items()}
 
 
-def question_data(question: Asked, campaign: Campaign) -> dict[str, Any]:
+def _in(spoken: Sequence[str], campaign: Campaign, texts: Texts) -> Texts:
+    return {code: campaign.text(texts, code) for code in spoken}
+
+
+def _question(question: Asked, campaign: Campaign, spoken: Sequence[str]) -> dict[str, Any]:
     """What the script is told of a question: how it is answered, and how an answer is drawn."""
-    values = question.values
+    channel, values = question.channel, question.values
+
+    def worded(labels: Iterable[Label]) -> list[dict[str, Any]]:
+        """Labels with the words for them: as the campaign says, or as they are called."""
+        plain = {label: dict.fromkeys(spoken, str(label)) for label in labels}
+        texts = {label: question.options.get(label) or plain[label] for label in plain}
+        return [{"label": label, "texts": _in(spoken, campaign, texts[label])} for label in plain]
+
     about: dict[str, Any] = {
         "name": question.name,
-        "texts": dict(question.texts),
+        "texts": _in(spoken, campaign, question.texts),
         "may_decline": question.may_decline,
-        "options": [{"label": label, "texts": dict(texts)} for label, texts in question.options.items()],
         "range": [values.start, values.stop - 1] if isinstance(values, range) else None,
         "device": None,
     }
-    channel = question.channel
     if not isinstance(channel, FiniteChannel):
-        return about
+        return about | {"options": [] if isinstance(values, range) else worded(values)}
     parts = parts_of(channel)
     sides = sides_of(parts)
     faces = last_faces(parts, sides) if sides else [0] * len(parts)
     same = channel.observations.labels == channel.outputs.labels
-    wording: dict[Any, Texts] = dict(question.options) if same else {}
-    plain = {label: dict.fromkeys(campaign.languages, str(label)) for label in channel.outputs.labels}
-    reports = [
-        (label, wording.get(label) or dict.fromkeys(campaign.languages, str(label)))
-        for label in channel.observations.labels
-    ]
+    drawn = zip(parts, faces, strict=True)
     return about | {
-        "device": device_description(channel),
-        "options": [{"label": label, "texts": dict(question.options.get(label) or plain[label])} for label in plain],
-        "observations": [{"label": label, "texts": dict(texts)} for label, texts in reports],
-        "same": same,
+        "device": {key: value for key, value in device_description(channel).items() if key in _DEVICE_KEYS},
+        "options": worded(channel.outputs.labels),
+        "observations": None if same else worded(channel.observations.labels),
         "sides": sides,
-        "parts": [
-            {"until": str(part.until), "reports": list(part.reports), "face": face}
-            for part, face in zip(parts, faces, strict=True)
-        ],
+        "parts": [{"until": str(part.until), "reports": list(part.reports), "face": face} for part, face in drawn],
     }

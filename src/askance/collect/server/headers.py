@@ -5,9 +5,6 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Forms of the administration are sent to this server; on all other pages a form sends nothing, whatever happens to its
-#: script: no truth leaves by accident.
-_FORMS = "form-action 'self'"
 _POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -21,6 +18,9 @@ _POLICY = "; ".join(
         "trusted-types 'none'",
     ]
 )
+#: Forms of the administration, and of people who roll their own die, are sent to this server; on all other pages a form
+#: sends nothing, whatever happens to its script: no truth leaves by accident.
+FORM_POLICY = _POLICY.replace("form-action 'none'", "form-action 'self'")
 #: What every answer says.
 HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -47,7 +47,7 @@ class SafeHeaders:
                 own = headers.get("Content-Security-Policy", _POLICY)  # a page may name digests of its own
                 headers.update({**HEADERS, "Content-Security-Policy": own})
                 if scope["path"].startswith("/admin"):
-                    headers["Content-Security-Policy"] = _POLICY.replace("form-action 'none'", _FORMS)
+                    headers["Content-Security-Policy"] = FORM_POLICY
             await send(message)
 
         await self._app(scope, receive, send_safely if scope["type"] == "http" else send)

@@ -12,6 +12,7 @@ from askance.collect.pages import survey_page as survey_pages
 from askance.collect.pages.plain_form import PlainForm
 from askance.collect.pages.templates import rendered
 from askance.collect.pages.texts import is_right_to_left, texts_in
+from askance.collect.server.headers import FORM_POLICY
 from askance.collect.server.ingest import Ingest
 from askance.collect.server.limits import BodyTooLargeError, body_of
 from askance.collect.store import Verdict
@@ -44,6 +45,20 @@ def survey_page(campaign: Campaign, request: Request) -> Response:
     return HTMLResponse(made.html, headers={"Content-Security-Policy": policy})
 
 
+def plain_page(campaign: Campaign, request: Request) -> Response:
+    """GET /v1/{campaign}/form: the survey for somebody without a script, who rolls and chooses."""
+    language = language_of(campaign, request)
+    content = PlainForm(campaign).content(language)
+    made = _in_language("plain_form.html", language, title=campaign.text(campaign.titles, language), form=content)
+    made.headers["Content-Security-Policy"] = FORM_POLICY
+    return made
+
+
+def _in_language(template: str, language: str, status: int = 200, **content: Any) -> Response:
+    direction = "rtl" if is_right_to_left(language) else "ltr"
+    return page(template, status, language=language, direction=direction, say=texts_in(language), **content)
+
+
 async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> Response:
     """POST /v1/{campaign}/form: what somebody without a script rolled and chose."""
     form, language = PlainForm(campaign), language_of(campaign, request)
@@ -65,6 +80,4 @@ async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> 
     except AskanceError:  # the store is gone, or too much waits: the same form can be sent again
         key, status = "waiting", 503
     text = say["receipt_note"] if key == "done" else say[key].format(reason=what)
-    direction = "rtl" if is_right_to_left(language) else "ltr"
-    content = {"language": language, "direction": direction, "title": say[f"{key}_title"], "text": text, "say": say}
-    return page("plain_reply.html", status, receipt=receipt, **content)
+    return _in_language("plain_reply.html", language, status, title=say[f"{key}_title"], text=text, receipt=receipt)
