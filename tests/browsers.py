@@ -1,4 +1,4 @@
-"""A real browser for tests of pages: Debian's chromium, driven by Playwright; and axe-core, which looks for barriers."""
+"""A real browser for tests of pages: Debian's chromium, by Playwright; and axe-core, which looks for barriers."""
 
 from __future__ import annotations
 

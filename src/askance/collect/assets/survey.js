@@ -13,7 +13,7 @@ const MOST_RADIOS = 12; // longer lists are chosen from a menu
 const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
 const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
 
-const state = { language: survey.language, token: null, own: false, answers: {}, at: 0, line: null, sent: false };
+const state = { language: survey.language, token: null, own: false, answers: {}, at: 0, isCommitted: false, line: null, sent: false };
 let steps = [];
 let rolls = {}; // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
 
@@ -58,6 +58,7 @@ function show(title, ...content) {
   document.title = `${heading.textContent} – ${own(survey.titles)}`;
   heading.focus({ preventScroll: true });
   scrollTo(0, 0);
+  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file; // a change loads the page again
   tellWhatIsKnown();
 }
 
@@ -95,7 +96,7 @@ function back() {
 }
 
 addEventListener("popstate", (event) => {
-  if (state.line === null && !state.sent) go(Math.min(event.state?.at ?? 0, steps.length - 1), false);
+  if (!state.isCommitted && state.line === null && !state.sent) go(Math.min(event.state?.at ?? 0, steps.length - 1), false);
 });
 
 function allSteps() {
@@ -343,9 +344,11 @@ function askCommitment() {
 }
 
 async function commit() {
-  if (state.line !== null) return; // pressed twice
   const missing = steps.findIndex(({ question }) => question && !state.answers[question.name]);
   if (missing >= 0) return go(missing);
+  if (state.isCommitted) return undefined; // pressed twice
+  state.isCommitted = true;
+  if (await resume()) return undefined; // another window of this browser was first
   const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
   const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
@@ -354,7 +357,8 @@ async function commit() {
   return deliver();
 }
 
-/** What is sent of an answer. A protected one is drawn here, once, from a fresh word of the browser's secure source. */
+/** What is sent of an answer. A protected one is drawn here, once, from a fresh word of the browser's secure source. The
+ *  word is not made of the code: whoever handed out the codes could undo the noise. */
 function drawn(question) {
   const answer = state.answers[question.name];
   if (answer.declined) return null;
@@ -553,4 +557,5 @@ async function start() {
   if (!(state.token || survey.access === "open") || !(await resume())) go(0, false);
 }
 
-start();
+addEventListener("hashchange", () => location.reload()); // another code: another person
+start().catch(() => page.replaceChildren(el("p", {}, say("started"))));

@@ -74,7 +74,7 @@ class PlainForm:
         """What the template is told."""
         campaign = self.campaign
         return {
-            "action": plain_address(campaign),
+            "action": f"{plain_address(campaign)}?lang={language}",
             "id": secrets.token_hex(ID_BYTES),
             "needs_token": campaign.access == "tokens",
             "consent": campaign.text(campaign.consent, language),

@@ -32,7 +32,7 @@ from askance.errors import InputError
 
 _IMPORT = re.compile(rf'^import .* from "\./{re.escape(MODULE)}";$', re.MULTILINE)
 # What people read and browsers do not: lines that are comments, and blanks before lines.
-_UNREAD = re.compile(r"^[ \t]*(?://.*|/\*.*\*/[ \t]*)?\n|^[ \t]+", re.MULTILINE)
+_UNREAD = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)?\n|^[ \t]+", re.MULTILINE)
 # Of the description of a channel, what the module needs to draw.
 _DEVICE_KEYS = frozenset({"format", "mapping", "outputs", "observations", "thresholds"})
 # Ratios are of whole numbers of 2⁻⁶²: five is written as five.
