@@ -54,7 +54,7 @@ def batches_of(clients: int, size: int, times: int) -> Batches:
 
 
 def through_the_writer(folder: Path, batches: Batches) -> Rate:
-    writer = Writer(lambda: SqliteStore.open(folder / "store"), quiet=1e6)
+    writer = Writer(lambda: SqliteStore.open(folder / "store"))
     writer.submit(entries(1)).result()  # it is open
 
     def client(own: list[list[Entry]]) -> None:

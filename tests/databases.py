@@ -39,9 +39,11 @@ class Cluster:
 
     def _start(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         user: Any = {"user": _USER, "group": _GROUP} if os.geteuid() == 0 else {}
-        command = [self._programs / program, "-D", "data", *arguments]
+        command = [str(self._programs / program), "-D", "data", *arguments]
         with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, **user)
+            return subprocess.Popen[bytes](
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, **user
+            )
 
     def make(self) -> None:
         if os.geteuid() == 0:

@@ -46,7 +46,7 @@ def heard_on_a_pipe(sender: int, number: int) -> bool:
 
 
 def main(address: str, cycle: int) -> None:
-    writer = Writer(lambda: open_store(address), quiet=0.001)
+    writer = Writer(lambda: open_store(address), tidy_after=0.001)
     for sender in range(SENDERS):
         threading.Thread(target=send, args=(writer, cycle, sender, heard_on_a_pipe)).start()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from askance._arrays import IntArray
-from askance.collect.store import Entry, Spending, Store, spending, token_hash
+from askance.collect.store import Entry, Store, token_hash
 
 SALT = b"salt of a campaign"
 #: Contents, and what each adds to the tallies.
@@ -27,11 +27,7 @@ def sums_of(content: bytes) -> Mapping[str, IntArray]:
 def numbered(number: int, *, content: bytes = b'{"a":"yes"}', window: int = 0, token: bytes | None = None) -> Entry:
     """An entry whose id is that number, spread over all ids as random ones are."""
     id = token_hash(number.to_bytes(8, "big"), b"ids")[:16]
-    return Entry(id, content, spent(token, id), window, sums_of(content))
-
-
-def spent(token: bytes | None, id: bytes) -> Spending | None:
-    return None if token is None else spending(token, SALT, id)
+    return Entry(id, content, None if token is None else token_hash(token, SALT), window, sums_of(content))
 
 
 def recount(rows: Iterable[tuple[bytes, int, bytes]]) -> dict[tuple[str, int], tuple[list[int], int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ def test_a_process_that_is_killed_under_load_loses_nothing_it_acknowledged(cycle
             assert assert_sound(store) == expected
 
 
+def is_reached(heard: list[int], enough: int) -> bool:
+    return sum(heard) >= enough
+
+
 @pytest.mark.parametrize("cycles", CYCLES)
 def test_a_database_that_is_killed_under_load_loses_nothing_it_acknowledged(cycles: int) -> None:
     """Its writer connects again by itself; senders send again what they did not hear of, and it is there once."""
@@ -75,8 +80,7 @@ def test_a_database_that_is_killed_under_load_loses_nothing_it_acknowledged(cycl
             for sender in senders:
                 sender.start()
             for _ in range(cycles):
-                enough = sum(heard) + rng.randrange(1, 120)
-                until(lambda enough=enough: sum(heard) >= enough)
+                until(partial(is_reached, heard, sum(heard) + rng.randrange(1, 120)))
                 cluster.kill()
                 cluster.start()
             stopping.set()

@@ -27,6 +27,9 @@ from askance.formats.reports import without_impossible
 _STEP = 1024
 _DIGITS = np.zeros(256, dtype=bool)
 _DIGITS[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = True
+# Bodies of at most so many bytes are read line by line.
+_SHORT = 4096
+_ID = re.compile(f"[0-9a-f]{{{2 * ID_BYTES}}}")
 _NUMBER = re.compile(r"(\d+)$")
 _NO_ID = Refusal("malformed", f"it has no id of {2 * ID_BYTES} digits 0-9, a-f.")
 
@@ -62,11 +65,36 @@ class _Question:
         self.texts = {column.name: text_of(column) for column in self.schema.columns}
         self._template = f'{{"channel":"{self.schema.tag}",' + ",".join(f'"{name}":%s' for name in self.texts) + "}"
         self.header = json_line(self.schema.header()).encode()
+        self._never = frozenset(getattr(asked.channel, "never_observed", np.zeros(0, np.int64)).tolist())
 
     @cached_property
     def _added(self) -> list[Mapping[str, IntArray]]:
         """What every answer adds to the tally: one mapping for all reports that give it."""
         return [{self.name: row} for row in np.eye(self.channel.sums_size, dtype=np.int64)]
+
+    @cached_property
+    def _contents(self) -> list[bytes]:
+        """What is kept of every answer."""
+        (text,) = self.texts.values()
+        return [(self._template % value).encode() for value in text.encode(np.arange(self.channel.sums_size))]
+
+    def few(self, lines: Sequence[bytes], window: int) -> list[Entry | Refusal] | None:
+        """A few answers, without the arrays that pay for many; None where one of them is not as it should be."""
+        if not isinstance(self.channel, FiniteChannel):
+            return None
+        ((name, text),) = self.texts.items()
+        entries: list[Entry | Refusal] = []
+        for line in lines:
+            try:
+                fields = STRICT_JSON.decode(line.decode())
+                id, code = fields["id"], text.read(fields[name])
+            except (ValueError, RecursionError, TypeError, KeyError):
+                return None
+            right = len(fields) == 3 and fields.get("channel") == self.schema.tag and isinstance(id, str)
+            if not right or not _ID.fullmatch(id) or not 0 <= code < len(self._added) or code in self._never:
+                return None
+            entries.append(Entry(bytes.fromhex(id), self._contents[code], None, window, self._added[code]))
+        return entries
 
     def entries(self, block: Block, ids: Sequence[bytes], window: int) -> list[Entry]:
         """Reports as they are stored."""
@@ -108,9 +136,11 @@ class DeviceReports:
             FormatError: it is no file of reports, or one of another channel.
             InputError: it is too short.
         """
+        chosen = self._chosen(body)
+        if (few := self._few(body, chosen, window)) is not None:
+            return few
         file: Any = io.BufferedReader(_Body(body))
         kind = kind_of(file)
-        chosen = self._chosen(body)
         refusals = _LineRefusals()
         if kind == "other" or chosen is None:
             raise FormatError("the body is no file of reports of this campaign.", remedy="Begin with its header.")
@@ -130,6 +160,13 @@ class DeviceReports:
                 self._take(block, refusals, chosen, window, outcome)
         outcome.update(refusals.by_place)
         return [outcome[place] for place in sorted(outcome)]
+
+    def _few(self, body: bytes, chosen: _Question | None, window: int) -> list[Entry | Refusal] | None:
+        """The reports of a short body, where there is nothing to be said against it."""
+        if chosen is None or not self.least_bytes <= len(body) <= _SHORT or not body.startswith(chosen.header):
+            return None
+        lines = body[len(chosen.header) :].rstrip(b" ").splitlines()
+        return chosen.few(lines, window) if lines else None
 
     def _chosen(self, body: bytes) -> _Question | None:
         """The question whose channel the header names."""

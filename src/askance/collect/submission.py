@@ -20,7 +20,7 @@ from askance._arrays import IntArray
 from askance._checks import shown
 from askance.collect.answers import AnswerReader, plain_json
 from askance.collect.campaign import Campaign
-from askance.collect.store.entry import ID_BYTES, Entry, Spending, spending, token_hash
+from askance.collect.store.entry import ID_BYTES, Entry, token_hash
 from askance.collect.tokens import TOKEN_LETTERS, read_token
 from askance.errors import InputError
 from askance.formats.report_schema import STRICT_JSON
@@ -134,7 +134,7 @@ class Form:
             if person is not None and not knows(person):
                 raise _RefusedError("foreign", "its token was never issued.")
             return self._count(id, fields[field], "" if person is None else person.hex()[:8])
-        spent = None if token is None else spending(token, salt, id)
+        spent = None if token is None else token_hash(token, salt)
         return self._answers(id, fields[field], spent)
 
     def _token(self, token: Any) -> bytes | None:
@@ -147,7 +147,7 @@ class Form:
             raise _RefusedError("no token", f"its token is none; allowed: {TOKEN_LETTERS} letters and digits.")
         return known
 
-    def _answers(self, id: bytes, answers: Any, spent: Spending | None) -> Entry:
+    def _answers(self, id: bytes, answers: Any, spent: bytes | None) -> Entry:
         if not isinstance(answers, dict) or answers.keys() != self.readers.keys():
             names = ", ".join(self.readers)
             raise _RefusedError("malformed", f"it answers {shown(answers and list(answers))}; allowed: all of {names}.")

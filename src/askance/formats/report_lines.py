@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from io import BufferedReader
 from json.encoder import encode_basestring
 from typing import Any, BinaryIO
@@ -165,6 +165,12 @@ class _Line:
             raise _BadLineError(wrong, "another channel", reports=0)
 
 
+@lru_cache(maxsize=16)
+def _line_of(schema: ReportSchema) -> _Line:
+    """How the reports of a schema are written: worked out once where many short files are of the same one."""
+    return _Line(schema)
+
+
 # -- whole files -------------------------------------------------------------------------------------------------------
 
 
@@ -200,7 +206,7 @@ def read_lines(
     """
     name = str(file.name)
     first, schema = _read_header(file, name, refusals, expected)
-    line = _Line(schema)
+    line = _line_of(schema)
     # No report is longer than this, with every letter escaped and blanks wherever JSON allows some.
     limit = max(2 * first, 12 * (LONGEST_ID + sum(text.longest for text in line.texts.values())) + 4096)
     yield schema.empty()

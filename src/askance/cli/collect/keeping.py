@@ -102,5 +102,4 @@ def delete_command(campaign: Path, ids: tuple[bytes, ...], before_window: int | 
             deleted = opened.delete(ids, collection.sums_of)
         else:
             deleted = opened.delete_windows_before(before_window)
-        opened.tidy()
     show(Card("deleted", [("answers", f"{deleted:,}")], {"deleted": deleted}))

@@ -68,10 +68,10 @@ class Collector:
             Route("/{campaign}/stretches", self._named(self._stretches)),
         ]
         return [
+            Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
             Route("/", self._home),
             Route("/healthz", self._health),
             Route("/assets/{name}", _asset),
-            Mount("/v1", routes=public, middleware=[other_pages]),
             *self.admin.routes(),
         ]
 

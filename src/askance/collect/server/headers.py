@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _POLICY = "; ".join(
@@ -30,6 +29,11 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+_ADMIN = HEADERS | {"Content-Security-Policy": FORM_POLICY}
+
+
+def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 class SafeHeaders:
@@ -37,17 +41,19 @@ class SafeHeaders:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._headers, self._of_admin = _raw(HEADERS), _raw(_ADMIN)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        more = self._of_admin if scope["path"].startswith("/admin") else self._headers
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                own = headers.get("Content-Security-Policy", _POLICY)  # a page may name digests of its own
-                headers.update({**HEADERS, "Content-Security-Policy": own})
-                if scope["path"].startswith("/admin"):
-                    headers["Content-Security-Policy"] = FORM_POLICY
+                own = {name for name, _ in message["headers"]}  # a page may name digests of its own
+                message["headers"] = [*message["headers"], *(header for header in more if header[0] not in own)]
             await send(message)
 
-        await self._app(scope, receive, send_safely if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_safely)

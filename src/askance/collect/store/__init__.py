@@ -1,7 +1,7 @@
 """Where answers are kept: SQLite or PostgreSQL behind one writer. Acknowledged means durable."""
 
 from askance.collect.store.copies import open_store, restore
-from askance.collect.store.entry import ID_BYTES, Entry, Spending, Verdict, spending, token_hash
+from askance.collect.store.entry import ID_BYTES, Entry, Verdict, token_hash
 from askance.collect.store.postgres import PostgresStore
 from askance.collect.store.protocol import BusyError, Store, StoreUnavailableError, Sums, SumsOf, TokenCount
 from askance.collect.store.sqlite import SqliteStore
@@ -12,7 +12,6 @@ __all__ = [
     "BusyError",
     "Entry",
     "PostgresStore",
-    "Spending",
     "SqliteStore",
     "Store",
     "StoreUnavailableError",
@@ -23,6 +22,5 @@ __all__ = [
     "Writer",
     "open_store",
     "restore",
-    "spending",
     "token_hash",
 ]

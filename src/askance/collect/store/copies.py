@@ -12,7 +12,7 @@ from pathlib import Path
 from askance.collect.store.postgres import PostgresStore
 from askance.collect.store.sqlite import SqliteStore
 from askance.collect.store.tables import TableStore, copy_rows
-from askance.errors import InputError
+from askance.errors import FormatError, InputError
 from askance.formats.disk import as_path, is_address, opened, regular_target, whole_file
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -55,17 +55,19 @@ def restore(path: str | os.PathLike[str], address: str | os.PathLike[str]) -> No
         InputError: there is something in the store already.
     """
     source = as_path(path)
-    with _room(None) as room, open_store(address) as store:
-        if store.count() or store.meta() or store.token_count().issued:
-            raise InputError(
-                f"the store to be filled has a campaign already, with {store.count():,} answers.",
-                remedy="Restore to a new file, or to an empty schema.",
-            )
+    with _room(None) as room:
         with opened(source, unpack=False) as backup, (room / "backup").open("xb") as copy:
             shutil.copyfileobj(backup, copy)  # opening it writes beside it, and brings it to the newest version
-        with SqliteStore.open(room / "backup", make=False) as stored:
+        if not (room / "backup").stat().st_size:  # SQLite takes an empty file for an empty database
+            raise FormatError("this is no backup: it is empty.", remedy="Give a file of `askance collect backup`.")
+        with SqliteStore.open(room / "backup", make=False) as stored, open_store(address) as store:
+            if store.count() or store.meta() or store.token_count().issued:
+                raise InputError(
+                    f"the store to be filled has a campaign already, with {store.count():,} answers.",
+                    remedy="Restore to a new file, or to an empty schema.",
+                )
             copy_rows(stored, store)
-        store.tidy()
+            store.tidy()
 
 
 @contextmanager

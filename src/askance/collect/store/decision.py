@@ -10,7 +10,7 @@ import numpy as np
 
 from askance._arrays import IntArray
 from askance._checks import shown
-from askance.collect.store.entry import MARK_BYTES, Entry, Spending, Verdict
+from askance.collect.store.entry import Entry, Verdict
 from askance.collect.store.protocol import Sums
 from askance.errors import InputError
 
@@ -18,8 +18,6 @@ from askance.errors import InputError
 Tallies: TypeAlias = dict[tuple[str, int], Sums]
 #: The question under which entries themselves are counted.
 ALL = ""
-#: The mark of a token that is not spent: as long as any other, so that spending it moves nothing in a file.
-UNSPENT = bytes(MARK_BYTES)
 _NO_SUMS: IntArray = np.zeros(0, dtype=np.int64)
 
 
@@ -28,25 +26,25 @@ class Decision(NamedTuple):
 
     verdicts: list[Verdict]
     taken: list[Entry]
-    spent: list[Spending]
+    spent: list[bytes]
 
 
 def decide(
-    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], marks: Mapping[bytes, bytes]
+    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], tokens: Mapping[bytes, int]
 ) -> Decision:
     """One verdict after the other: what comes first in the group is known to what follows.
 
     Args:
         entries: the group.
         stored: by id, window and content of those of its entries that are stored.
-        marks: by hash, the mark of those of its tokens that were issued.
+        tokens: by hash, those of its tokens that were issued: 1 for one that is spent, else 0.
 
     >>> first, again, other = (Entry(bytes(16), content) for content in (b"yes", b"yes", b"no"))
     >>> [verdict.value for verdict in decide([first, again, other], {}, {}).verdicts]
     ['taken', 'known', 'conflict']
     """
-    left, taken = dict(marks), dict[bytes, Entry]()
-    verdicts, spent = list[Verdict](), list[Spending]()
+    taken, spent = dict[bytes, Entry](), set[bytes]()
+    verdicts = list[Verdict]()
     for entry in entries:
         id, content, token, window, _ = entry
         if id in stored:
@@ -55,26 +53,26 @@ def decide(
             same = (taken[id].window, taken[id].content) == (window, content)
             verdict = Verdict.KNOWN if same else Verdict.CONFLICT
         else:
-            verdict = Verdict.TAKEN if token is None else _verdict(token, left)
+            verdict = Verdict.TAKEN
+            if token is not None:
+                verdict = _verdict_on(token in spent or tokens.get(token))
             if verdict is Verdict.TAKEN:
                 taken[id] = entry
                 if token is not None:
-                    left[token.hash] = token.mark
-                    spent.append(token)
+                    spent.add(token)
         verdicts.append(verdict)
     return Decision(verdicts, [taken[id] for id in sorted(taken)], sorted(spent))
 
 
-def _verdict(token: Spending, marks: Mapping[bytes, bytes]) -> Verdict:
-    """What becomes of a new entry with this token."""
-    mark = marks.get(token.hash)
-    if mark is None:
+def _verdict_on(spent: bool | int | None) -> Verdict:
+    """What becomes of a new entry whose token is spent, is not, or was never issued.
+
+    Nothing says on which entry a token was spent, nor need it: whoever sends an entry again sends its id, which is
+    stored if the token is spent, for both are written in one transaction.
+    """
+    if spent is None:
         return Verdict.FOREIGN
-    if mark == UNSPENT:
-        return Verdict.TAKEN
-    # A token that was spent on this very id, whose entry is gone: it was deleted, and a sender that did not hear of its
-    # acknowledgement does not bring it back.
-    return Verdict.KNOWN if mark == token.mark else Verdict.SPENT
+    return Verdict.SPENT if spent else Verdict.TAKEN
 
 
 def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallies:
@@ -95,21 +93,18 @@ def added(contributions: Iterable[tuple[int, Mapping[str, IntArray]]]) -> Tallie
 
 def _column_sums(question: str, arrays: list[IntArray]) -> IntArray:
     sizes = {array.size for array in arrays}
-    size = min(sizes)
     if len(sizes) > 1:
-        raise _other_size(question, max(sizes), size)
-    total: IntArray = np.concatenate(arrays).reshape(len(arrays), size).sum(axis=0)
+        raise _wrong_sums(question, f"has {max(sizes)} sums", f"{min(sizes)}, as before")
+    together = np.concatenate(arrays)
+    if not question or together.dtype != np.int64 or together.ndim != 1:
+        raise _wrong_sums(question, "is no column of 64-bit integers", "what channel.sums returns, by question")
+    total: IntArray = together.reshape(len(arrays), -1).sum(axis=0)
     return total
 
 
-def _other_size(question: str, got: int, size: int) -> InputError:
-    return InputError(
-        f"has {got} sums",
-        argument=f"sums[{shown(question)}]",
-        got=got,
-        allowed=f"{size}, as before",
-        remedy="A question whose channel changes is a question of another campaign.",
-    )
+def _wrong_sums(question: str, what: str, allowed: str) -> InputError:
+    remedy = "Add the one report up with channel.sums; a question with another channel is one of another campaign."
+    return InputError(what, argument=f"sums[{shown(question)}]", allowed=allowed, remedy=remedy)
 
 
 def merged(stored: Tallies, more: Tallies, sign: int = 1) -> Tallies:
@@ -120,7 +115,7 @@ def merged(stored: Tallies, more: Tallies, sign: int = 1) -> Tallies:
         if before is None:
             before = Sums(np.zeros_like(sums), 0)
         if before.sums.size != sums.size:
-            raise _other_size(key[0], sums.size, before.sums.size)
+            raise _wrong_sums(key[0], f"has {sums.size} sums", f"{before.sums.size}, as before")
         step = sign * sums
         total = before.sums + step
         # Two's complement wraps around where both have one sign and their sum has the other.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
 
 from askance._arrays import IntArray
 from askance._checks import shown
@@ -16,42 +15,20 @@ from askance.errors import InputError
 
 #: Bytes of an id, which its sender draws at random.
 ID_BYTES = 16
-#: Bytes of the hash of a token, and of the mark that it leaves.
-MARK_BYTES = 32
+#: Bytes of the hash of a token.
+HASH_BYTES = 32
 _NOTHING: Mapping[str, IntArray] = MappingProxyType({})
 
 
-class Spending(NamedTuple):
-    """A token as the store sees it: never the token itself.
-
-    Attributes:
-        hash: finds the token among those that were issued, `token_hash`.
-        mark: what the token leaves when it is spent: the same token with the same id leaves the same mark. It is keyed
-            by the token, which no file holds: whoever reads hashes, marks and ids cannot tell which belong together.
-    """
-
-    hash: bytes
-    mark: bytes
-
-
 def token_hash(token: bytes, salt: bytes) -> bytes:
-    """HMAC-SHA-256(salt, token): what is kept of a token that was issued. Tokens have at least 128 random bits.
+    """HMAC-SHA-256(salt, token): what is kept of a token that was issued, and whether it is spent; not on what.
+
+    Tokens have at least 128 random bits, so that nobody finds them by trying.
 
     >>> token_hash(bytes(16), b"salt of the campaign").hex()[:8]
     '9ff79366'
     """
     return hmac.digest(salt, token, "sha256")
-
-
-def spending(token: bytes, salt: bytes, id: bytes) -> Spending:
-    """A token that is spent by the entry of this id: its hash, and HMAC-SHA-256(token, salt | id).
-
-    >>> spending(bytes(16), b"salt", b"a" * 16) == spending(bytes(16), b"salt", b"a" * 16)
-    True
-    >>> spending(bytes(16), b"salt", b"a" * 16).mark == spending(bytes(16), b"salt", b"b" * 16).mark
-    False
-    """
-    return Spending(token_hash(token, salt), hmac.digest(token, salt + id, "sha256"))
 
 
 class Entry(NamedTuple):
@@ -60,18 +37,19 @@ class Entry(NamedTuple):
     Attributes:
         id: 16 random bytes, chosen by the sender.
         content: the canonical bytes of what was sent. Two of the same id are the same if these are.
-        token: what is spent by it, if the campaign has tokens.
+        token: the `token_hash` of what is spent by it, if the campaign has tokens.
         window: the number of a device's window; 0 for surveys and counts.
         sums: by question, what this entry adds to the tally of the question: `channel.sums` of its one report, shape
             (sums_size,). Every question in it has one report more. A function of `content`.
 
+    >>> import numpy as np
     >>> Entry(bytes(16), b'{"drugs":"yes"}', sums={"drugs": np.array([0, 1])}).window
     0
     """
 
     id: bytes
     content: bytes
-    token: Spending | None = None
+    token: bytes | None = None
     window: int = 0
     sums: Mapping[str, IntArray] = _NOTHING
 
@@ -85,7 +63,7 @@ class Verdict(Enum):
     KNOWN = "known"
     #: Another content is stored under its id.
     CONFLICT = "conflict"
-    #: Its token was spent on another id.
+    #: Its token was spent, on an entry of another id.
     SPENT = "spent"
     #: Its token was never issued.
     FOREIGN = "foreign"
@@ -96,21 +74,16 @@ class Verdict(Enum):
         return self in (Verdict.TAKEN, Verdict.KNOWN)
 
 
-def require_entry(entry: Entry) -> None:
-    """Refuse what no store could keep, before it is among what is written together."""
-    if type(entry.id) is not bytes or len(entry.id) != ID_BYTES:
-        raise InputError(argument="id", got=shown(entry.id), allowed=f"{ID_BYTES} bytes", remedy="Draw it at random.")
-    if type(entry.content) is not bytes:
-        raise InputError("is no bytes", argument="content", allowed="bytes", remedy="Encode what was sent.")
-    if type(entry.window) is not int or not 0 <= entry.window < 1 << 63:
-        raise InputError(
-            argument="window", got=shown(entry.window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
-        )
-    for question, sums in entry.sums.items():
-        if not question or type(sums) is not np.ndarray or sums.dtype != np.int64 or sums.ndim != 1:
+def require_entries(entries: Sequence[Entry]) -> None:
+    """Refuse what no store could keep. Sums are checked where they are added up."""
+    for id, content, token, window, _ in entries:
+        if type(id) is not bytes or len(id) != ID_BYTES:
+            raise InputError(argument="id", got=shown(id), allowed=f"{ID_BYTES} bytes", remedy="Draw it at random.")
+        if type(content) is not bytes:
+            raise InputError("is no bytes", argument="content", allowed="bytes", remedy="Encode what was sent.")
+        if token is not None and (type(token) is not bytes or len(token) != HASH_BYTES):
+            raise InputError("is no hash", argument="token", allowed=f"{HASH_BYTES} bytes", remedy="Give token_hash.")
+        if type(window) is not int or not 0 <= window < 1 << 63:
             raise InputError(
-                "is no column of 64-bit integers",
-                argument=f"sums[{shown(question)}]",
-                allowed="what channel.sums returns, by the name of a question",
-                remedy="Add the one report up with channel.sums.",
+                argument="window", got=shown(window), allowed="0 to 2⁶³ − 1", remedy="Number windows from 0 on."
             )

@@ -91,18 +91,16 @@ class PostgresStore(TableStore):
     def _rows_of(self, statement: str, keys: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         return iter(self._rows(statement.replace("??", "= ANY(?)"), [list(keys)]) if keys else [])
 
-    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
         with self._connection.cursor() as cursor:
             cursor.executemany(statement.replace("?", "%s"), rows)
+            return int(cursor.rowcount)
 
     def _has_tables(self) -> bool:
         return bool(self._rows(_HAS_TABLES)[0][0])
 
     def tidy(self) -> None:
         """Nothing: the heap and the log of PostgreSQL keep an order, which only its administrator can see."""
-
-    def truncate_log(self) -> None:
-        """Nothing: the log belongs to the server, and to all of its databases."""
 
     def close(self) -> None:
         """End the connection."""

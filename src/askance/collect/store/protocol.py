@@ -86,10 +86,7 @@ class Store(Protocol):
         """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
 
     def tidy(self) -> None:
-        """Remove what tells in which order entries came; called by the writer when nothing waits."""
-
-    def truncate_log(self) -> None:
-        """Empty the log of what was written; called by the writer every so often."""
+        """Remove what tells in which order entries came, also from the log; called by the writer every so often."""
 
     def close(self) -> None:
         """End the connection; what was acknowledged is safe without it."""

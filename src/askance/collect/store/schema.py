@@ -4,7 +4,8 @@ A new store is an empty one that is upgraded: step v turns version v into v + 1,
 What is released is never changed, only followed by another step.
 
 No table has a time, an address or a row number. In SQLite all are WITHOUT ROWID: rows lie by their keys, which are
-random (entries, tokens) or public (tallies, meta). Tokens are apart from entries, and share nothing with them.
+random (entries, tokens) or public (tallies, meta). Tokens are apart from entries, and share nothing with them;
+both values of `spent` take the same room in a row, so that spending a token moves nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         'CREATE TABLE entries (id {blob} PRIMARY KEY, "window" BIGINT NOT NULL, content {blob} NOT NULL) {table}',
         'CREATE TABLE tallies (question TEXT, "window" BIGINT, n BIGINT NOT NULL, sums {blob} NOT NULL,'
         ' PRIMARY KEY (question, "window")) {table}',
-        "CREATE TABLE tokens (hash {blob} PRIMARY KEY, mark {blob} NOT NULL) {table}",
+        "CREATE TABLE tokens (hash {blob} PRIMARY KEY, spent SMALLINT NOT NULL) {table}",
     ),
 )
 #: The row of `meta` that holds the version.

@@ -19,6 +19,8 @@ from askance.formats.disk import as_path
 _PATIENCE = 5.0
 # Keys in one statement: few forms of it, all of which stay prepared.
 _KEYS = 512
+# Rows in one statement: Python's threads hand over to each other with every one, and the server has work of its own.
+_ROWS = 256
 # What is up to this large is rearranged in memory, and else in a file without a name.
 _IN_MEMORY = 1 << 28
 _SETTINGS = (
@@ -116,8 +118,14 @@ class SqliteStore(TableStore):
         while some := list(islice(remaining, _KEYS)):
             yield from self._rows(statement.replace("??", f"IN ({','.join('?' * len(some))})"), some)
 
-    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(statement, rows)
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        before = self._rows("SELECT total_changes()")[0][0]
+        whole = len(rows) - len(rows) % _ROWS if " VALUES " in statement else 0
+        for first in range(0, whole, _ROWS):
+            values = [value for row in rows[first : first + _ROWS] for value in row]
+            self._connection.execute(_of_many_rows(statement), values)
+        self._connection.executemany(statement, rows[whole:])
+        return int(self._rows("SELECT total_changes()")[0][0] - before)
 
     def _has_tables(self) -> bool:
         names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -143,6 +151,17 @@ class SqliteStore(TableStore):
         """End the connection; the last one takes the log with it."""
         with _unavailable():
             self._connection.close()
+
+
+def _of_many_rows(statement: str) -> str:
+    """A statement that inserts one row, as one that inserts many.
+
+    >>> _of_many_rows("INSERT INTO tokens VALUES (?, 0) ON CONFLICT (hash) DO NOTHING")[:45]
+    'INSERT INTO tokens VALUES (?, 0), (?, 0), (?,'
+    """
+    head, _, rest = statement.partition(" VALUES ")
+    row, _, tail = rest.partition(")")
+    return f"{head} VALUES {', '.join([f'{row})'] * _ROWS)}{tail}"
 
 
 def _connected(path: Path, *, make: bool) -> sqlite3.Connection:

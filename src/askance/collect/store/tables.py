@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from types import TracebackType
@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from askance._checks import shown
-from askance.collect.store.decision import ALL, UNSPENT, Decision, Tallies, added, decide, merged
-from askance.collect.store.entry import MARK_BYTES, Entry, Verdict, require_entry
+from askance.collect.store.decision import ALL, Decision, Tallies, added, decide, merged
+from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entries
 from askance.collect.store.protocol import Sums, SumsOf, TokenCount
 from askance.collect.store.schema import STEPS, VERSION
 from askance.errors import FormatError, InputError
@@ -23,12 +23,16 @@ from askance.errors import FormatError, InputError
 _PAGE = 4096
 # What the first answer fixes: answers mean nothing without the questions, and tokens nothing without their salt.
 _FIXED = ("campaign", "fingerprint", "salt")
-_INSERT_ENTRIES = "INSERT INTO entries VALUES (?, ?, ?)"
+_INSERT_ENTRIES = "INSERT INTO entries VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
 _INSERT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _INSERT_TALLIES = (
     "INSERT INTO tallies VALUES (?, ?, ?, ?)"
     ' ON CONFLICT (question, "window") DO UPDATE SET n = excluded.n, sums = excluded.sums'
 )
+
+
+class _StoredBeforeError(Exception):
+    """A group was decided as if nothing of it were stored, and something is."""
 
 
 class TableStore(ABC):
@@ -61,8 +65,8 @@ class TableStore(ABC):
         """The rows that a statement finds for any of the keys."""
 
     @abstractmethod
-    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for every row of values."""
+    def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a statement for every row of values; how many rows of the table it changed."""
 
     @abstractmethod
     def _has_tables(self) -> bool:
@@ -71,10 +75,6 @@ class TableStore(ABC):
     @abstractmethod
     def tidy(self) -> None:
         """Remove what tells in which order entries came."""
-
-    @abstractmethod
-    def truncate_log(self) -> None:
-        """Empty the log of what was written."""
 
     @abstractmethod
     def close(self) -> None:
@@ -115,17 +115,27 @@ class TableStore(ABC):
 
     def take(self, entries: Sequence[Entry]) -> list[Verdict]:
         """Store a group of entries in one transaction, tallies and tokens included; a verdict for each, in order."""
-        for entry in entries:
-            require_entry(entry)
+        require_entries(entries)
         if not entries:
             return []
-        hashes = sorted({entry.token.hash for entry in entries if entry.token is not None})
-        with self._transaction():
-            stored = self._stored(sorted({entry.id for entry in entries}))
-            marks = dict(self._rows_of("SELECT hash, mark FROM tokens WHERE hash ??", hashes))
-            decision = decide(entries, stored, marks)
-            if decision.taken:
-                self._keep(decision)
+        try:
+            with self._transaction():
+                return self._taken(entries)  # looking for ids takes as long as storing them, and most are new
+        except _StoredBeforeError:
+            with self._transaction():
+                return self._taken(entries, self._stored(sorted({entry.id for entry in entries})))
+
+    def _taken(
+        self, entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]] | None = None
+    ) -> list[Verdict]:
+        """Decide a group and keep what is taken; as if nothing of it were stored, where nobody looked."""
+        hashes = sorted({entry.token for entry in entries if entry.token is not None})
+        tokens = dict(self._rows_of("SELECT hash, spent FROM tokens WHERE hash ??", hashes))
+        decision = decide(entries, stored or {}, tokens)
+        if stored is None and len(decision.taken) < len(entries):
+            raise _StoredBeforeError  # a token may be spent because its entry is stored
+        if decision.taken:
+            self._keep(decision)
         return decision.verdicts
 
     def _stored(self, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
@@ -133,8 +143,10 @@ class TableStore(ABC):
         return {id: (window, content) for id, window, content in rows}
 
     def _keep(self, decision: Decision) -> None:
-        self._write(_INSERT_ENTRIES, [(entry.id, entry.window, entry.content) for entry in decision.taken])
-        self._write("UPDATE tokens SET mark = ? WHERE hash = ?", [(mark, hash) for hash, mark in decision.spent])
+        rows = [(entry.id, entry.window, entry.content) for entry in decision.taken]
+        if self._write(_INSERT_ENTRIES, rows) != len(rows):
+            raise _StoredBeforeError
+        self._write("UPDATE tokens SET spent = 1 WHERE hash = ?", [(hash,) for hash in decision.spent])
         self._add(added((entry.window, entry.sums) for entry in decision.taken))
 
     def _add(self, more: Tallies, sign: int = 1) -> None:
@@ -210,16 +222,15 @@ class TableStore(ABC):
 
     def add_tokens(self, hashes: Iterable[bytes]) -> None:
         """Issue tokens, by their `token_hash`; those that were issued before stay as they are."""
-        rows = [(hash, UNSPENT) for hash in sorted(set(hashes))]
-        if any(len(hash) != MARK_BYTES for hash, _ in rows):
-            raise InputError("are no hashes", argument="hashes", allowed=f"{MARK_BYTES} bytes each, of token_hash")
+        rows = [(hash,) for hash in sorted(set(hashes))]
+        if any(len(hash) != HASH_BYTES for (hash,) in rows):
+            raise InputError("are no hashes", argument="hashes", allowed=f"{HASH_BYTES} bytes each, of token_hash")
         with self._transaction():
-            self._write("INSERT INTO tokens VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", rows)
+            self._write("INSERT INTO tokens VALUES (?, 0) ON CONFLICT (hash) DO NOTHING", rows)
 
     def token_count(self) -> TokenCount:
         """How many tokens were issued, and how many are spent."""
-        rows = self._rows("SELECT COUNT(*), COUNT(NULLIF(mark, ?)) FROM tokens", (UNSPENT,))
-        return TokenCount(*rows[0])
+        return TokenCount(*self._rows("SELECT COUNT(*), COUNT(NULLIF(spent, 0)) FROM tokens")[0])
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
@@ -233,7 +244,7 @@ def copy_rows(source: TableStore, target: TableStore) -> None:
     with source._snapshot(), target._transaction():
         target._write(_INSERT_META, sorted(source._rows("SELECT name, value FROM meta")))
         target._write(_INSERT_TALLIES, sorted(source._rows('SELECT question, "window", n, sums FROM tallies')))
-        target._write("INSERT INTO tokens VALUES (?, ?)", sorted(source._rows("SELECT hash, mark FROM tokens")))
+        target._write("INSERT INTO tokens VALUES (?, ?)", sorted(source._rows("SELECT hash, spent FROM tokens")))
         rows = source.entries()
         while page := list(islice(rows, _PAGE)):
             target._write(_INSERT_ENTRIES, page)

@@ -16,10 +16,8 @@ from askance.errors import AskanceError, InputError
 
 # Entries in one transaction, at most: a later one waits no longer than this takes.
 _TOGETHER = 16_384
-# Entries after which the log is emptied, even if others wait.
-_LOGGED = 131_072
-# Seconds without an entry after which the store is tidied, and how many times longer than tidying took last time.
-_QUIET, _QUIETER = 1.0, 10.0
+# Seconds after which a store is tidied, and how many times longer than it took last time: a twentieth of all time.
+_TIDY_AFTER, _TIMES_LONGER = 1.0, 20.0
 
 
 class _Waiting(NamedTuple):
@@ -37,7 +35,8 @@ class Writer:
     Args:
         open_store: opens the store, in the thread; called again after it failed.
         most_waiting: entries that may wait; more are refused (`BusyError`).
-        quiet: seconds without an entry after which the store is tidied, so that its file keeps no order.
+        tidy_after: seconds after which a store is tidied that was written to, so that its file keeps no order for
+            longer; more of them where tidying takes more than a twentieth of that time.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -48,14 +47,16 @@ class Writer:
     [<Verdict.TAKEN: 'taken'>]
     """
 
-    def __init__(self, open_store: Callable[[], Store], *, most_waiting: int = 65_536, quiet: float = _QUIET) -> None:
+    def __init__(
+        self, open_store: Callable[[], Store], *, most_waiting: int = 65_536, tidy_after: float = _TIDY_AFTER
+    ) -> None:
         self._open_store, self._most_waiting = open_store, most_waiting
-        self._least_quiet = self._quiet = quiet
+        self._tidy_after = tidy_after
         self._store: Store | None = None
         self._queue: deque[_Waiting] = deque()
         self._n_waiting, self._stopping = 0, False
         self._changed = threading.Condition()
-        self._logged, self._tidied = 0, False
+        self._untidy, self._due = True, time.monotonic() + tidy_after  # somebody may have been killed before
         self._thread = threading.Thread(target=self._run, name="askance-writer", daemon=True)
         self._thread.start()
 
@@ -95,17 +96,17 @@ class Writer:
         while (group := self._next_group()) is not None:
             if group:
                 self._write(group)
-            if not group or self._logged >= _LOGGED:
-                self._tidy(whole=not group)
-        if not self._tidied:
-            self._tidy(whole=True)
+            if self._untidy and time.monotonic() >= self._due:
+                self._tidy()
+        if self._untidy:
+            self._tidy()
         self._close()
 
     def _next_group(self) -> list[_Waiting] | None:
-        """All that waits, up to a size; empty if nothing came for a while, None if nothing will come any more."""
+        """All that waits, up to a size; empty if it is time to tidy up, None if nothing will come any more."""
         with self._changed:
             if not self._queue and not self._stopping:
-                self._changed.wait(None if self._tidied else self._quiet)
+                self._changed.wait(max(0.0, self._due - time.monotonic()) if self._untidy else None)
             if not self._queue and self._stopping:
                 return None
             group: list[_Waiting] = []
@@ -120,9 +121,9 @@ class Writer:
 
     def _write(self, group: list[_Waiting]) -> None:
         """Write a group and answer it. An entry that cannot be written must not fail those of others."""
-        self._tidied = False
+        self._untidy = True
         try:
-            verdicts = iter(self._opened().take([entry for waiting in group for entry in waiting.entries]))
+            verdicts = self._opened().take([entry for waiting in group for entry in waiting.entries])
         except InputError as error:
             if len(group) == 1:
                 group[0].answer.set_exception(error)
@@ -135,27 +136,26 @@ class Writer:
             for waiting in group:
                 waiting.answer.set_exception(failure)
         else:
+            first = 0
             for waiting in group:
-                self._logged += len(waiting.entries)
-                waiting.answer.set_result([next(verdicts) for _ in waiting.entries])
+                waiting.answer.set_result(verdicts[first : first + len(waiting.entries)])
+                first += len(waiting.entries)
 
     def _opened(self) -> Store:
         if self._store is None:
             self._store = self._open_store()
         return self._store
 
-    def _tidy(self, *, whole: bool) -> None:
-        """Remove what tells an order: from the log, or all of it. What fails now is done the next time."""
-        self._logged, begun = 0, time.monotonic()
+    def _tidy(self) -> None:
+        """Remove what tells an order. What fails now, because the store is gone or has no room, is done later."""
+        begun = time.monotonic()
         try:
-            if whole:
-                self._opened().tidy()
-                self._tidied = True
-                self._quiet = max(self._least_quiet, _QUIETER * (time.monotonic() - begun))
-            else:
-                self._opened().truncate_log()
+            self._opened().tidy()
+            self._untidy = False
         except AskanceError:
             self._close()
+        now = time.monotonic()
+        self._due = now + max(self._tidy_after, _TIMES_LONGER * (now - begun))
 
     def _close(self) -> None:
         store, self._store = self._store, None

@@ -1,0 +1,173 @@
+"""Acknowledged reports a second over HTTP, against raw SQLite inserts of the same rows: `python -m benchmarks.collect_http`.
+
+Server and clients are processes of their own. For every case the two take turns: rows inserted into a table like the
+store's, in transactions of clients × batch rows with synchronous=FULL (of one row for the single reports), then as many
+reports over HTTP. A report counts when it is acknowledged. The ratio of each round is what is compared: disks and
+neighbours are the same within it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import re
+import secrets
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from askance.collect.collection import Collection
+from askance.formats.report_schema import ReportSchema
+
+CAMPAIGN = """campaign = 1
+name = "bench"
+kind = "devices"
+title = "Bench"
+at_most_level = 2
+planned_n = 1000000
+[questions.crashed]
+text = "How often did it crash?"
+design = {kind = "randomized-response", reveal_probability = "1/2", outputs = ["never", "once", "often"]}
+"""
+
+
+class Case(NamedTuple):
+    clients: int
+    batch: int
+    posts: int  # of every client
+    group: int  # rows in a raw transaction
+    wanted: float
+
+
+CASES = (
+    Case(16, 1000, 12, 16_000, 0.5),
+    Case(32, 100, 40, 3_200, 0.35),
+    Case(64, 1, 40, 1, 4.0),
+)
+
+
+def _bodies(collection: Collection, case: Case) -> list[list[bytes]]:
+    """What every client posts, one body after the other."""
+    channel = collection.campaign.questions[0].channel
+    assert channel is not None
+    tag, labels = ReportSchema(channel).tag, ("never", "once", "often")
+
+    def body() -> bytes:
+        lines = [
+            f'{{"id":"{secrets.token_hex(16)}","channel":"{tag}","answer":"{labels[i % 3]}"}}' for i in range(case.batch)
+        ]
+        return collection.devices.write("crashed", lines)
+
+    return [[body() for _ in range(case.posts)] for _ in range(case.clients)]
+
+
+def raw_rate(folder: Path, case: Case, rows: int) -> float:
+    """Rows a second by plain inserts."""
+    path = folder / f"raw-{secrets.token_hex(4)}.sqlite"
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in (
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        "CREATE TABLE entries (id BLOB PRIMARY KEY, window INTEGER, content BLOB) WITHOUT ROWID",
+    ):
+        connection.execute(statement)
+    content = b'{"channel":"bfceed31e3bd9480","answer":"once"}'
+    values = [(secrets.token_bytes(16), 20_000, content) for _ in range(rows)]
+    start = time.perf_counter()
+    for first in range(0, rows, case.group):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", values[first : first + case.group])
+        connection.execute("COMMIT")
+    seconds = time.perf_counter() - start
+    connection.close()
+    return rows / seconds
+
+
+async def _client(port: int, bodies: list[bytes], batch: int) -> int:
+    """Posts one body after the other over one connection; how many reports were acknowledged."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    acknowledged = 0
+    for body in bodies:
+        head = f"POST /v1/bench/reports HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+        assert length is not None
+        told = json.loads(await reader.readexactly(int(length[1])))
+        assert told["verdicts"] == "T" * batch, told
+        acknowledged += batch
+    writer.close()
+    await writer.wait_closed()
+    return acknowledged
+
+
+def _clients(port: int, bodies: list[list[bytes]], batch: int, told: multiprocessing.Queue[tuple[int, float]]) -> None:
+    async def all_of_them() -> tuple[int, float]:
+        start = time.perf_counter()
+        counts = await asyncio.gather(*(_client(port, some, batch) for some in bodies))
+        return sum(counts), time.perf_counter() - start
+
+    told.put(asyncio.run(all_of_them()))
+
+
+def http_rate(port: int, collection: Collection, case: Case) -> float:
+    """Acknowledged reports a second."""
+    told: multiprocessing.Queue[tuple[int, float]] = multiprocessing.Queue()
+    process = multiprocessing.Process(target=_clients, args=(port, _bodies(collection, case), case.batch, told))
+    process.start()
+    acknowledged, seconds = told.get()
+    process.join()
+    assert acknowledged == case.clients * case.batch * case.posts
+    return acknowledged / seconds
+
+
+def measure(case: Case, rounds: int) -> tuple[list[float], list[float]]:
+    """Rates of both, round by round."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "bench.toml").write_text(CAMPAIGN)
+        collection = Collection(folder / "bench.toml")
+        command = [sys.executable, "-m", "askance", "collect", str(folder / "bench.toml"), "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            address = re.search(r":(\d+)/", server.stdout.readline())
+            assert address is not None
+            port = int(address[1])
+            http_rate(port, collection, case._replace(posts=2))  # everything is awake
+            raw, http = [], []
+            rows = case.clients * case.batch * case.posts if case.group > 1 else 400
+            for _ in range(rounds):
+                raw.append(raw_rate(folder, case, rows))
+                http.append(http_rate(port, collection, case))
+            server.terminate()
+            server.wait()
+    return raw, http
+
+
+def main() -> int:
+    """Print the ratios; 1 where one is too small."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    missed = 0
+    print("clients × batch   raw rows/s   acknowledged/s   ratio (range)         wanted")
+    for case in CASES:
+        raw, http = measure(case, rounds)
+        ratios = sorted(b / a for a, b in zip(raw, http, strict=True))
+        missed += median(ratios) < case.wanted
+        print(
+            f"{case.clients:>7} × {case.batch:<5} {median(raw):>12,.0f} {median(http):>16,.0f}"
+            f"   {median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})   ≥ {case.wanted}"
+        )
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
