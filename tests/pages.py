@@ -6,6 +6,7 @@
 | `console` | lines after `$ ` run; what stands below one must be what it prints (`...` for any text) |
 | `toml`, `json`, `csv`, `text` with `title="name"` | is written to that file |
 | `toml`, `json` without a title | must be well-formed |
+| `javascript` | runs in node, if there is one, beside `askance-device.js`; what it prints stands in comments, `// …` |
 | `sh` | its `make` targets exist |
 | `text` without a title | a drawing or a form of words: nothing to run |
 | `<!-- run` … `-->` | Python that the reader does not see: makes the files that a page takes for granted |
@@ -19,16 +20,19 @@ import doctest
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
 from askance.cli.command import askance
+from tests.signals import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -104,6 +108,8 @@ class Reader:
             case "console":
                 for command, printed in commands_of(block.body):
                     self._call(command, printed, where)
+            case "javascript":
+                self._run_javascript(block.body, where)
             case "toml":
                 tomllib.loads(block.body)
             case "json":
@@ -115,6 +121,19 @@ class Reader:
                 pass
             case other:
                 raise PageError(f"{where}: nobody knows how to check a block of {other!r}; see tests/pages.py")
+
+    def _run_javascript(self, body: str, where: str) -> None:
+        node = shutil.which("node")
+        if node is None:
+            return
+        device = files("askance.collect") / "assets" / "askance-device.js"
+        self._folder.joinpath("askance-device.js").write_text(device.read_text(encoding="utf-8"), encoding="utf-8")
+        self._folder.joinpath("package.json").write_text('{"type": "module"}', encoding="utf-8")
+        self._folder.joinpath("block.js").write_text(body, encoding="utf-8")
+        done = subprocess.run([node, "block.js"], cwd=self._folder, capture_output=True, text=True, timeout=PATIENCE)
+        wanted = re.findall(r"^console\.log\(.*\);\s*// (.*)$", body, re.MULTILINE)
+        if done.returncode or done.stdout.splitlines() != wanted:
+            raise PageError(f"{where}: JavaScript printed {done.stdout}{done.stderr} and the page says {wanted}")
 
     def _doctest(self, block: Block) -> None:
         if ">>> " not in block.body:

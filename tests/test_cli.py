@@ -22,6 +22,7 @@ import pytest
 import askance
 from askance import certify
 from askance.channels import ChannelEntry, FiniteChannel, entries
+from askance.channels.device import in_text
 from askance.cli import main
 from askance.cli.command import askance as root
 from askance.formats import channel_to_toml
@@ -98,7 +99,8 @@ def flags(example: dict[str, Any]) -> Iterator[str]:
 
 def expected_certificate(channel: FiniteChannel) -> dict[str, Any]:
     named = {"channel": channel.specification(), "fingerprint": channel.fingerprint}
-    return {**named, **certify(channel).to_json(), "thresholds": channel.thresholds(), "of": 2**62}
+    thresholds = {"thresholds": channel.thresholds(), "thresholds_in_text": in_text(channel.thresholds())}
+    return {**named, **certify(channel).to_json(), **thresholds, "of": 2**62}
 
 
 # -- certify -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from askance import PerValue, RandomizedResponse, build_channel
 from askance.channels import ChannelEntry, entries
+from askance.channels.device import in_text
 from askance.formats import channel_to_toml
 from tests.test_cli import call, flags, parsed
 
@@ -61,4 +62,5 @@ def test_channels_on_statistics_say_the_same_fields(entry: ChannelEntry) -> None
     channel = build_channel(found["channel"])
     assert found["fingerprint"] == channel.fingerprint
     assert found["thresholds"] == json.loads(json.dumps(channel.thresholds()))
+    assert found["thresholds_in_text"] == in_text(channel.thresholds())
     assert found["of"] == 2**62

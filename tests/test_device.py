@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections import Counter
@@ -34,6 +35,7 @@ from askance.errors import InputError
 from askance.formats.vectors import device_vectors, example_channels
 
 from .families import CHANNELS as ANSWERS
+from .golden.contents import FOLDER
 from .statistics_families import CHANNELS as STATISTICS
 from .statistics_families import enumerated_truths, enumeration, other_sizes, truths_for
 
@@ -174,7 +176,7 @@ def packed(report: str) -> int:
 @pytest.mark.parametrize("name", [name for name, each in STATISTICS.items() if isinstance(each, PerValue)])
 def test_bits_have_their_law(name: str) -> None:
     """Every bit depends on its own word alone; the products of thresholds are the enumerated probabilities."""
-    channel = STATISTICS[name]
+    channel: Any = STATISTICS[name]
     d = channel.dimension
     exact = channel.enumerate_exactly()
     truths = truths_of(channel) if exact is None else enumerated_truths(channel).tolist()
@@ -208,9 +210,11 @@ def test_coordinates_have_their_law(name: str) -> None:
         for j, (start, stop) in enumerate(pairwise(ends)):
             for word in (4 * start, 4 * stop - 1):
                 assert channel.report_from_words(truth, [word, 0])[0]["coordinate"] == j
-            bit = threshold_of(
-                lambda word, truth=truth, first=4 * start: channel.report_from_words(truth, [first, word])[0]["bit"]
-            )
+
+            def sent(word: int, truth: Any = truth, first: int = 4 * start) -> int:
+                return int(channel.report_from_words(truth, [first, word])[0]["bit"])
+
+            bit = threshold_of(sent)
             weights = [release[j] * (TOTAL - bit), release[j] * bit]
             assert [exact.weights[2 * j + b][column] for b in (0, 1)] == weights
 
@@ -218,7 +222,7 @@ def test_coordinates_have_their_law(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, each in STATISTICS.items() if isinstance(each, CliqueRelease)])
 def test_cliques_are_drawn_and_told_by_their_tables(name: str) -> None:
     """The first word draws the table; the others make what the table alone makes of the record's cell."""
-    channel = STATISTICS[name]
+    channel: Any = STATISTICS[name]
     rng, ends = np.random.default_rng(2), np.cumsum([0, *channel.thresholds()["cliques"]], dtype=object).tolist()
     for truth in truths_of(channel):
         cells = channel.tables.cells_in_all(np.array([truth]))[0]
@@ -268,7 +272,8 @@ def test_unfair_words_are_among_the_patterns() -> None:
 def test_one_is_randomized_by_the_same_mapping(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     channel = MAPPED[name]
     for seed, truth in enumerate(truths_of(channel)[:4]):
-        source, drawn = np.random.default_rng(seed), []
+        source = np.random.default_rng(seed)
+        drawn: list[bytes] = []
 
         def urandom(count: int, source: np.random.Generator = source, drawn: list[bytes] = drawn) -> bytes:
             drawn.append(source.bytes(count))
@@ -343,6 +348,35 @@ def test_true_and_false_are_read_where_statistics_are_0_and_1() -> None:
         SCALED.randomize_one(flags)
     with pytest.raises(InputError, match="shape"):
         BINARY.randomize_one(np.ones((2, 2), dtype=bool))
+
+
+# -- what was fixed with device/1 --------------------------------------------------------------------------------------
+
+GOLDEN: list[Any] = [
+    RandomizedResponse("1/2", outputs=["no", "yes", "né"]),
+    Warner("2/3"),
+    PerValue(5, 1, max_l1_norm=2),
+    PerValue(3, 1, max_l1_norm="3/2", statistics="bounded", lower=-1, statistic_bound=2),
+    SubsetSelection(6, 1, subset_size=2),
+    CoordinateRelease(3, 1, release_distribution=["1/2", "1/4", "1/4"]),
+    STATISTICS["clique-release-3"],
+]
+
+
+def test_the_mapping_is_as_it_was_fixed() -> None:
+    """A device that was built by these answers is in somebody's hands: they never change."""
+    known = json.loads((FOLDER / "device_1.vectors.json").read_text(encoding="utf-8"))
+    assert (known["askance"], known["device"]) == ("vectors/1", "device/1")
+    for channel, stored in zip(GOLDEN, known["channels"], strict=True):
+        assert stored["device"] == device_description(channel)
+        for vector in stored["vectors"]:
+            report = channel.report_from_words(vector["truth"], map(int, vector["words"]))
+            assert report == (vector["report"], vector["words_used"])
+    for stored in known["permanent"]:
+        assert secret_from_token(stored["token"]).hex() == stored["secret"]
+        assert access_from_token(stored["token"]) == stored["access"]
+        words = permanent_words(bytes.fromhex(stored["secret"]), stored["campaign"], stored["question"])
+        assert [str(word) for word in islice(words, 9)] == stored["words"]
 
 
 # -- descriptions ------------------------------------------------------------------------------------------------------

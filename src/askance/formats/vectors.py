@@ -71,7 +71,7 @@ def _of_channel(channel: AnyChannel, rng: np.random.Generator) -> dict[str, Any]
         longest = max(map(len, plans))
         for plan in plans:
             for words in _words_of(plan, longest if longest > 1 else 0, rng):
-                report, used = channel.report_from_words(truth, words)  # type: ignore[arg-type]
+                report, used = channel.report_from_words(truth, words)
                 vectors.append({"truth": truth, "words": list(map(str, words)), "report": report, "words_used": used})
     return {"device": described, "vectors": vectors}
 
@@ -170,7 +170,7 @@ def _of_subset(cells: int, thresholds: Mapping[str, Any]) -> _Plan:
 
 def _clique(described: Mapping[str, Any], thresholds: Mapping[str, Any], truth: Sequence[int]) -> list[_Plan]:
     ends = list(accumulate(thresholds["cliques"]))
-    plans = []
+    plans: list[_Plan] = []
     for clique, table, end, drawn in zip(
         described["cliques"], thresholds["tables"], ends, thresholds["cliques"], strict=True
     ):

@@ -80,7 +80,7 @@ class Bounds:
         shares = row if self.plain else (row - self.lower) / self.width
         ones = shares > 0.5
         if np.count_nonzero(np.abs(shares - ones) <= _HAIR) < row.size:
-            return self.shares(row[None], 0)[0] == 1
+            return np.asarray(self.shares(row[None], 0)[0] == 1)
         return np.asarray(ones)
 
     def scaled(self, rows: AnyArray) -> FloatArray:

@@ -287,11 +287,14 @@ class PerValue(BitStatistics, HasReportLikelihood):
 
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         """Which statistics are 1, or T of all of them, shape (d,)."""
-        bare = type(truth) is np.ndarray and truth.dtype is _TRUE_OR_FALSE  # nothing to read, nothing to mask
-        row = truth if bare else as_floats(truth, "the statistics", secret=True)
+        row: AnyArray
+        if type(truth) is np.ndarray and truth.dtype is _TRUE_OR_FALSE:  # nothing to read, nothing to mask
+            row = truth
+        else:
+            row = as_floats(truth, "the statistics", secret=True)
         if row.shape != (self.dimension,) or self._possible is not None or not self._bounds.binary:
             encoded = self._read(self._rows(row[None]), 0)
-            return bits.unpack(encoded, self.dimension)[0] == 1 if self._bounds.binary else encoded[0]
+            return np.asarray(bits.unpack(encoded, self.dimension)[0] == 1 if self._bounds.binary else encoded[0])
         ones = self._bounds.ones(row)
         norm = np.count_nonzero(ones)
         if norm not in self._norms:
