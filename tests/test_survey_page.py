@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from askance.collect.export import export
+from askance.collect.pages.survey_page import survey_file
 from askance.collect.pages.texts import page_texts
 
 from .browsers import barriers, started_browser, visit
@@ -378,6 +379,35 @@ def test_without_a_mouse(browser: Any, tmp_path: Path) -> None:
         assert page.locator("#payload").inner_text() == person.sent[0].strip()
 
 
+def test_a_file_from_elsewhere(browser: Any, tmp_path: Path) -> None:
+    """The page as one file in another place sends to its server, and to nobody else."""
+    place = "http://pages.localhost"
+    collection = collection_in(tmp_path, SURVEY.replace("https://pages.example", place))
+    with served(collection) as running, visit(browser) as context:
+        address = str(running.client.base_url)
+        html = survey_file(collection.campaign, address)
+        context.route(f"{place}/**", lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
+        person = Person(context, running)
+        person.page.goto(f"{place}/survey.html")
+        person.answer()
+        assert person.send() == person.content()["id"]
+        assert person.hosts == {address.split("/")[2], "pages.localhost"}
+        assert address.split("/")[2] in person.page.locator("#knows").text_content()
+
+
+def test_two_windows_draw_once(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running, visit(browser) as context:
+        person = Person(context, running)
+        first = person.page
+        person.answer()
+        person.open()
+        person.answer(cheated=0)
+        receipt = person.send()
+        person.page = first
+        assert person.send() == receipt
+        assert person.content()["id"] == receipt
+
+
 def test_without_javascript(browser: Any, tmp_path: Path) -> None:
     collection = collection_in(tmp_path, OWN + SURVEY)
     with served(collection) as running, visit(browser, java_script_enabled=False) as context:
@@ -444,19 +474,21 @@ def barriers_now(page: Any) -> list[str]:
     return barriers(page) + small_targets(page) + (["it scrolls sideways"] if wide else [])
 
 
-SIZES = {"phone": (360, SURVEY), "400 %, arabic": (320, ARABIC), "200 %": (640, SURVEY)}
+SIZES = {"phone": (360, SURVEY, "en"), "400 %, arabic": (320, ARABIC, "ar"), "200 %": (640, SURVEY, "en")}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_no_barriers(browser: Any, tmp_path: Path, scheme: str, size: str) -> None:
     """Every page, light and dark; 1280 pixels at 200 % are 640, and at 400 % 320, without scrolling sideways."""
-    width, text = SIZES[size]
+    width, text, locale = SIZES[size]
     collection = collection_in(tmp_path, OWN + "comprehension_check = true\n" + text)
-    options = {"viewport": {"width": width, "height": 640}, "device_scale_factor": 2, "color_scheme": scheme}
+    window = {"viewport": {"width": width, "height": 640}, "device_scale_factor": 2, "reduced_motion": "reduce"}
+    options = {"color_scheme": scheme, "locale": locale, "bypass_csp": True, **window}
     found = []
-    with served(collection) as running, visit(browser, bypass_csp=True, reduced_motion="reduce", **options) as context:
+    with served(collection) as running, visit(browser, **options) as context:
         person = Person(context, running)
+        assert person.page.locator(f"html[lang={locale}]").count() == 1
         for step in ["", "", "no", "0", "0", "number", "decline"]:
             found.append(barriers_now(person.page))
             if step == "number":
@@ -490,6 +522,7 @@ def test_barriers_are_found(browser: Any, tmp_path: Path) -> None:
 def small_targets(page: Any) -> list[str]:
     """Buttons, fields and choices that are lower than 48 pixels."""
     script = """() => [...document.querySelectorAll("button, input:not([type=hidden]), select, summary, .choice label")]
-        .filter((target) => target.getBoundingClientRect().height < 47.9).map((target) => target.outerHTML)"""
+        .filter((target) => target.checkVisibility() && target.getBoundingClientRect().height < 47.9)
+        .map((target) => target.outerHTML)"""
     found: list[str] = page.evaluate(script)
     return found
