@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -381,18 +384,32 @@ def test_without_a_mouse(browser: Any, tmp_path: Path) -> None:
 
 def test_a_file_from_elsewhere(browser: Any, tmp_path: Path) -> None:
     """The page as one file in another place sends to its server, and to nobody else."""
-    place = "http://pages.localhost"
-    collection = collection_in(tmp_path, SURVEY.replace("https://pages.example", place))
-    with served(collection) as running, visit(browser) as context:
-        address = str(running.client.base_url)
-        html = survey_file(collection.campaign, address)
-        context.route(f"{place}/**", lambda route: route.fulfill(body=html, content_type="text/html; charset=utf-8"))
-        person = Person(context, running)
-        person.page.goto(f"{place}/survey.html")
-        person.answer()
-        assert person.send() == person.content()["id"]
-        assert person.hosts == {address.split("/")[2], "pages.localhost"}
-        assert address.split("/")[2] in person.page.locator("#knows").text_content()
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    handler = partial(_QuietFiles, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
+        place = f"127.0.0.1:{elsewhere.server_port}"
+        collection = collection_in(tmp_path, SURVEY.replace("https://pages.example", f"http://{place}"))
+        thread = threading.Thread(target=elsewhere.serve_forever)
+        thread.start()
+        try:
+            with served(collection) as running, visit(browser) as context:
+                address = str(running.client.base_url)
+                (folder / "survey.html").write_text(survey_file(collection.campaign, address), encoding="utf-8")
+                person = Person(context, running)
+                person.page.goto(f"http://{place}/survey.html")
+                person.answer()
+                assert person.send() == person.content()["id"]
+                assert person.hosts == {address.split("/")[2], place}
+                assert address.split("/")[2] in person.page.locator("#knows").text_content()
+        finally:
+            elsewhere.shutdown()
+            thread.join()
+
+
+class _QuietFiles(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
 
 
 def test_two_windows_draw_once(browser: Any, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from askance.cli.shared.write_guards import OutputFile
 def page_command(campaign: Path, server: str, output: Path) -> None:
     """Write the page of CAMPAIGN, with its texts, its style and its script inside.
 
-    A server that hands out a page can hand out another one. Put the file where people trust it, and publish its SHA-256.
-    The place must be among the `origins` of the campaign, or browsers do not let the page send.
+    A server that hands out a page can hand out another one. Put the file where people trust it, and publish its
+    SHA-256. The place must be among the `origins` of the campaign, or browsers do not let the page send.
     """
     from askance.collect.campaign_file import read_campaign
     from askance.collect.pages.survey_page import survey_file
