@@ -1,4 +1,4 @@
-"""Acknowledged reports a second over HTTP, against raw SQLite inserts of the same rows: `python -m benchmarks.collect_http`.
+"""Acknowledged reports a second over HTTP, beside raw SQLite inserts: `python -m benchmarks.collect_http`.
 
 Server and clients are processes of their own. For every case the two take turns: rows inserted into a table like the
 store's, in transactions of clients × batch rows with synchronous=FULL (of one row for the single reports), then as many
@@ -61,7 +61,8 @@ def _bodies(collection: Collection, case: Case) -> list[list[bytes]]:
 
     def body() -> bytes:
         lines = [
-            f'{{"id":"{secrets.token_hex(16)}","channel":"{tag}","answer":"{labels[i % 3]}"}}' for i in range(case.batch)
+            f'{{"id":"{secrets.token_hex(16)}","channel":"{tag}","answer":"{labels[i % 3]}"}}'
+            for i in range(case.batch)
         ]
         return collection.devices.write("crashed", lines)
 

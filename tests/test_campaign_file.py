@@ -13,6 +13,7 @@ from askance.collect.campaign_file import read_campaign, read_study
 from askance.collect.check import check
 from askance.errors import FormatError
 from tests.collectors import COUNTING, DEVICES, NEWS, SURVEY
+from tests.test_package import python
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -40,7 +41,7 @@ def test_the_level_of_all_questions_is_the_product_of_their_ratios(tmp_path: Pat
     assert campaign.level == log_rounded_up(cheated * often)
     within, below = SURVEY.replace("= 4\n", f"= {campaign.level!r}\n"), SURVEY.replace("= 4\n", "= 2.99573\n")
     assert read_campaign(_written(tmp_path, within)).level == campaign.level
-    with pytest.raises(FormatError, match="line 5: at_most_level: the questions together have level 2.9957"):
+    with pytest.raises(FormatError, match=r"line 5: at_most_level: the questions together have level 2\.9957"):
         read_campaign(_written(tmp_path, below))
 
 
@@ -111,7 +112,12 @@ def test_stretches_cover_every_word_once(tmp_path: Path) -> None:
 MISTAKES = {
     "no TOML": (SURVEY, "planned_n = 2000", "planned_n = ", "at line 6"),
     "of the future": (SURVEY, "campaign = 1", "campaign = 2", "line 1: campaign"),
-    "an unknown key": (SURVEY, "planned_n", "planed_n", "line 6: planed_n: there is no such key.*Did you mean 'planned_n'"),
+    "an unknown key": (
+        SURVEY,
+        "planned_n",
+        "planed_n",
+        "line 6: planed_n: there is no such key.*Did you mean 'planned_n'",
+    ),
     "a key is missing": (SURVEY, "planned_n = 2000\n", "", "line 1: planned_n: 'planned_n' is missing"),
     "another type": (SURVEY, "= 2000", '= "2000"', "line 6: planned_n: it is '2000'; allowed: a whole number"),
     "a truth value": (SURVEY, "= 2000", "= true", "line 6: planned_n: it is True; allowed: a whole number"),
@@ -120,11 +126,30 @@ MISTAKES = {
     "a name for paths": (SURVEY, '"exams"', '"../exams"', "line 2: name"),
     "an origin with a path": (SURVEY, "pages.example", "pages.example/x", "line 7: origins"),
     "another access": (SURVEY, 'kind = "open"', 'kind = "all"', r"line 10: access\.kind: it is 'all'"),
-    "a design that is none": (SURVEY, '"forced-response"', '"forced"', r"line 14: questions\.cheated\.design: there is no"),
-    "a probability": (SURVEY, 'truth = "2/3"', 'truth = "5/3"', r"line 14: questions\.cheated\.design: truth is 1.66667"),
-    "an unknown parameter": (SURVEY, "truth =", "thruth =", r"line 14: questions\.cheated\.design: forced-response has no"),
+    "a design that is none": (
+        SURVEY,
+        '"forced-response"',
+        '"forced"',
+        r"line 14: questions\.cheated\.design: there is no",
+    ),
+    "a probability": (
+        SURVEY,
+        'truth = "2/3"',
+        'truth = "5/3"',
+        r"line 14: questions\.cheated\.design: truth is 1.66667",
+    ),
+    "an unknown parameter": (
+        SURVEY,
+        "truth =",
+        "thruth =",
+        r"line 14: questions\.cheated\.design: forced-response has no",
+    ),
     "statistics in a survey": (
-        *(SURVEY, '{kind = "forced-response", truth = "2/3", yes = "1/6"}', '{kind = "per-value", dim = 2, privacy_level = 1}'),
+        *(
+            SURVEY,
+            '{kind = "forced-response", truth = "2/3", yes = "1/6"}',
+            '{kind = "per-value", dim = 2, privacy_level = 1}',
+        ),
         r"line 14: questions\.cheated\.design: per-value noises statistics",
     ),
     "no level": (SURVEY, "at_most_level = 4\n", "", "line 1: at_most_level: 'at_most_level' is missing"),
@@ -138,13 +163,28 @@ MISTAKES = {
     "nothing to answer": (SURVEY, "range = [16, 105]\n", "", r"line 20: questions\.age: it has neither"),
     "one option": (SURVEY, '["north", "south"]', '["north"]', r"line 26: questions\.region\.options"),
     "an option twice": (SURVEY, '["north", "south"]', '["north", "north"]', r"line 26: questions\.region\.options"),
-    "no question": (SURVEY.partition("[questions")[0], "campaign = 1", "campaign = 1", "line 1: questions: .* is missing"),
-    "a window of a survey": (SURVEY, "planned_n", "window_days = 7\nplanned_n", "line 6: window_days: there is no such key"),
+    "no question": (
+        SURVEY.partition("[questions")[0],
+        "campaign = 1",
+        "campaign = 1",
+        "line 1: questions: .* is missing",
+    ),
+    "a window of a survey": (
+        SURVEY,
+        "planned_n",
+        "window_days = 7\nplanned_n",
+        "line 6: window_days: there is no such key",
+    ),
     "a device without noise": (
         *(DEVICES, 'design = {kind = "per-value", dim = 5, privacy_level = 2}\n', ""),
         r"line 12: questions\.features: it has no design",
     ),
-    "devices with tokens": (DEVICES, "planned_n", 'access = {kind = "tokens"}\nplanned_n', r"line 6: access\.kind: it is 'tok"),
+    "devices with tokens": (
+        DEVICES,
+        "planned_n",
+        'access = {kind = "tokens"}\nplanned_n',
+        r"line 6: access\.kind: it is 'tok",
+    ),
     "no text": (COUNTING, "news.txt", "none.txt", r"line 11: counting\.text: cannot read"),
     "a tag twice": (COUNTING, '["NOUN", "VERB"]', '["NOUN", "NOUN"]', r"line 12: counting\.tags"),
     "the rest is a tag": (COUNTING, '"OTHER"', '"NOUN"', r"line 13: counting\.rest"),
@@ -175,6 +215,13 @@ def test_check_says_what_is_sent(text: str, tmp_path: Path) -> None:
     assert len(told["payload"].encode()) < told["bytes"]
     levels = {question["name"]: question["level"] for question in told["questions"]}
     assert levels == {question.name: question.level for question in campaign.questions}
+
+
+def test_campaigns_are_read_and_checked_without_a_server() -> None:
+    modules = "campaign_file check collection device_page export progress submission tokens store"
+    code = "; ".join(f"import askance.collect.{name}" for name in modules.split())
+    servers = ("starlette", "uvicorn", "jinja2", "psycopg", "pyarrow", "numba.core.dispatcher")
+    assert python(f"{code}; import sys; print(*(name for name in {servers!r} if name in sys.modules))") == ""
 
 
 def test_errors_at_the_planned_n_are_those_of_the_plan(tmp_path: Path) -> None:

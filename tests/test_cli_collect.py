@@ -78,7 +78,18 @@ def test_from_answers_to_a_fit(folder: Path) -> None:
     _filled(Collection("exams.toml"), 30)
     assert parsed(call("collect", "export", "exams.toml", "-o", "answers.csv", "--json"))["rows"] == 30
     assert call("fit", "answers.csv", "--codebook", "exams.toml", "--formula", "cheated ~ age").code == 0
-    plan = call("plan", "survey", "--codebook", "exams.toml", "--question", "cheated", "--prevalence", "0.2", "--respondents", "900")
+    plan = call(
+        "plan",
+        "survey",
+        "--codebook",
+        "exams.toml",
+        "--question",
+        "cheated",
+        "--prevalence",
+        "0.2",
+        "--respondents",
+        "900",
+    )
     assert plan.code == 0
     assert call("collect", "export", "exams.toml", "--question", "often", "-o", "often.state").code == 0
     assert call("estimate", "often.state").code == 0
@@ -96,7 +107,9 @@ def test_backup_restore_delete_and_close(folder: Path) -> None:
         assert store.tallies()["cheated", 0].n == 3
     restored = call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite", "--json")
     assert parsed(restored)["answers"] == 5
-    assert_one_line(call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite"), ("already",))
+    assert_one_line(
+        call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite"), ("already",)
+    )
     assert parsed(call("collect", "close", "exams.toml", "--json")) == {"closed": True, "answers": 3}
     assert_one_line(call("collect", "delete", "exams.toml"), ("nothing is said to be deleted",))
     assert_one_line(call("collect", "delete", "exams.toml", "--id", "short"), ("--id is",))

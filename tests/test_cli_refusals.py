@@ -18,6 +18,7 @@ from askance.formats.field_fit_file import field_for
 from askance.text import CountTagger, RegionCounts, read_regions, write_regions, write_tagged
 from askance.text.corpus.corpus import Corpus
 
+from .collectors import TOKENS
 from .test_cli import all_commands, assert_one_line, call, parsed
 
 FIELD = 'cliques = [["smokes", "ill"]]\n[variables]\nsmokes = ["no", "yes"]\nill = ["no", "yes"]\n'
@@ -71,9 +72,18 @@ WORKING: dict[str, str] = {
     "evaluate": "evaluate tagger.askance IN:tagged.tsv",
     "evaluate by model": "evaluate IN:tagger.askance tagged.tsv",
     "synth": "synth IN:people.field -n 5 --seed 1 -o OUT:new.csv",
+    "collect check": "collect check IN:exams.toml",
+    "collect tokens": "collect tokens IN:exams.toml -o OUT:new.csv",
+    "collect export": "collect export IN:exams.toml -o OUT:new.csv",
+    "collect backup": "collect backup IN:exams.toml -o OUT:new.sqlite",
+    "collect restore": "collect restore exams.toml --from IN:noon.sqlite --store fresh.sqlite",
+    "collect close": "collect close IN:exams.toml",
+    "collect delete": "collect delete IN:exams.toml --id 00112233445566778899aabbccddeeff",
 }
 # Commands that read no file.
 WITHOUT_FILES = {("channels",), ("demo",), ("reproduce",), ("plan", "shares")}
+# Commands that end when they are told to: tests/test_cli_collect.py.
+WITHOUT_END = {("collect", "serve")}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +95,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         yes = "yes" if rng.random() < 0.4 else "no"
         rows.append(f"{yes},{yes},{yes},{'yes' if rng.random() < 0.5 else 'no'},{20 + number},{5 * number}")
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    (folder / "exams.toml").write_text(TOKENS)
     (folder / "numbers.csv").write_text("age\n20\n30\n50\n")
     for name, text in (("field.toml", FIELD), ("linear.toml", LINEAR), ("model.json", MODEL)):
         (folder / name).write_text(text)
@@ -106,6 +117,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         f"aggregate {folder}/linear.jsonl -o {folder}/linear.state",
         f"fit {folder}/people.csv {DESIGN} --save {folder}/people.fit",
         f"randomize file {folder}/forced.toml --input {folder}/people.csv --columns answer -o {folder}/answers.jsonl",
+        f"collect tokens {folder}/exams.toml -o {folder}/tokens.csv",
+        f"collect backup {folder}/exams.toml -o {folder}/noon.sqlite",
     ):
         assert call(*words.split()).code == 0
     return {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -158,7 +171,7 @@ def test_every_command_with_files_is_tried() -> None:
     tried = {tuple(template.split()[:2]) for template in WORKING.values()}
     tried |= {path[:1] for path in tried}
     by_channel = {path for path in leaves if path[0] in ("certify", "audit", "randomize")}
-    assert leaves - tried - by_channel - WITHOUT_FILES == set()
+    assert leaves - tried - by_channel - WITHOUT_FILES - WITHOUT_END == set()
 
 
 # The channel knows sizes and cliques: a description may add nothing.

@@ -22,6 +22,7 @@ from askance.collect.server.replies import ROOM
 from askance.collect.store import Entry, Verdict
 from askance.formats import aggregate, read_reports, write_reports
 from askance.formats.report_schema import report_line
+from askance.formats.states import read_states
 from askance.models import Enumerated
 from askance.survey import read_table
 from tests.collectors import (
@@ -205,18 +206,22 @@ def test_a_survey_comes_out_as_it_was_drawn(survey: Served, tmp_path: Path) -> N
         written = [export(campaign, store, tmp_path / f"answers.{ending}") for ending in ("csv", "parquet")]
     assert written == [(600, [tmp_path / "answers.csv"]), (600, [tmp_path / "answers.parquet"])]
     model = Enumerated.saturated(["no", "yes"])
-    from_state = estimate(model, load(tmp_path / "cheated.state"))
+    from_state = estimate(model, read_states(tmp_path / "cheated.state"))
     said = [row["cheated"] for row in drawn]
     channel = campaign.by_name["cheated"].channel
     assert isinstance(channel, FiniteChannel)
     assert from_state.theta.tolist() == estimate(model, Tally(channel).add(said)).theta.tolist()
     codebook = read_study(tmp_path / "campaign.toml")
-    direct = regress("cheated ~ age", {"cheated": said, "age": [row["age"] for row in drawn]}, codebook.design("cheated"))
+    direct = regress(
+        "cheated ~ age", {"cheated": said, "age": [row["age"] for row in drawn]}, codebook.design("cheated")
+    )
     for ending in ("csv", "parquet"):
         table = read_table(tmp_path / f"answers.{ending}")
         fit = regress("cheated ~ age", table, codebook)
         np.testing.assert_allclose(fit.theta, direct.theta, rtol=1e-9)  # rows stand in another order
-        regions = [None if gap else value for value, gap in zip(table["region"].values, table["region"].missing, strict=True)]
+        regions = [
+            None if gap else value for value, gap in zip(table["region"].values, table["region"].missing, strict=True)
+        ]
         assert sorted(map(str, regions)) == sorted(str(row["region"]) for row in drawn)
 
 
@@ -229,7 +234,9 @@ def test_split_files_have_each_row_once(survey: Served, tmp_path: Path) -> None:
         _, reports = export(collection.campaign, store, tmp_path / "r.jsonl", question="often", split=3)
     rows = [row for path in tables for row in path.read_text().splitlines()[1:]]
     assert len(rows) == len(set(rows)) == 50
-    assert sorted(str(label) for path in reports for label in read_reports(path)) == sorted(r["often"] for r in drawn)
+    assert sorted(str(label) for path in reports for label in np.asarray(read_reports(path))) == sorted(
+        r["often"] for r in drawn
+    )
 
 
 def test_reports_of_devices_come_out_as_they_were_drawn(devices: Served, tmp_path: Path) -> None:
@@ -242,13 +249,13 @@ def test_reports_of_devices_come_out_as_they_were_drawn(devices: Served, tmp_pat
     bits = features.simulate(rng.integers(0, 2, (200, 5)), rng)
     ids = [secrets.token_hex(16) for _ in range(300)]
     write_reports(tmp_path / "crashed.jsonl", labels, channel=crashed, ids=ids)
-    write_reports(tmp_path / "features.parquet", bits, ids=ids[:200][::-1])  # type: ignore[arg-type]
+    write_reports(tmp_path / "features.parquet", bits, ids=ids[:200][::-1])
     body = (tmp_path / "crashed.jsonl").read_bytes()
     assert devices.verdicts(body) == "T" * 300
     assert devices.verdicts(body) == "K" * 300
     parquet = (tmp_path / "features.parquet").read_bytes()
     assert devices.verdicts(parquet) == "C" * 200, "ids are of the campaign, not of the question"
-    write_reports(tmp_path / "features.parquet", bits, ids=[secrets.token_hex(16) for _ in range(200)])  # type: ignore[arg-type]
+    write_reports(tmp_path / "features.parquet", bits, ids=[secrets.token_hex(16) for _ in range(200)])
     assert devices.verdicts((tmp_path / "features.parquet").read_bytes()) == "T" * 200
     with collection.opened() as store:
         assert tally_of(campaign.by_name["crashed"], store) == Tally(crashed).add(labels)
@@ -320,7 +327,10 @@ def test_counts_come_out_as_regions(tmp_path: Path) -> None:
             contents = [content for _, _, content in store.entries()]
     regions = read_regions(tmp_path / "counts.jsonl").regions
     assert regions.tagset == ("NOUN", "OTHER", "VERB")
-    assert sorted(str(regions.region(i).counts) for i in range(2)) == ["{'NOUN': 0, 'VERB': 1}", "{'NOUN': 1, 'VERB': 0}"]
+    assert sorted(str(regions.region(i).counts) for i in range(2)) == [
+        "{'NOUN': 0, 'VERB': 1}",
+        "{'NOUN': 1, 'VERB': 0}",
+    ]
     assert len(regions.annotators) == 1
     assert all(b'"seconds":2.7' in content for content in contents), "durations, in tenths, and no times"
 

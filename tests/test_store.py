@@ -14,7 +14,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from askance.collect.store import Entry, PostgresStore, SqliteStore, Store, Verdict, open_store, token_hash
+from askance.collect.store import (
+    Entry,
+    PostgresStore,
+    SqliteStore,
+    Store,
+    StoreUnavailableError,
+    Verdict,
+    open_store,
+    restore,
+    token_hash,
+)
 from askance.collect.store.tables import TableStore
 from askance.errors import FormatError, InputError
 
@@ -281,8 +291,11 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         open_store(text)
     with pytest.raises(FormatError, match="no store of askance"):
         open_store(foreign)
-    with pytest.raises(Exception, match="No such file"):
+    with pytest.raises(StoreUnavailableError, match="No such file"):
         open_store(nothing, make=False)
+    for other in (text, foreign, tmp_path / "not there"):
+        with pytest.raises(FormatError):
+            restore(other, nothing)
     assert not nothing.exists()
     with pytest.raises(InputError, match=r"address is mysql://…; allowed: a path, or postgresql://…\."):
         open_store("mysql://somebody:secret@host/surveys")

@@ -124,6 +124,10 @@ def is_tidy(path: Path) -> bool:
     return empty and bool(pages) and all(page in (sorted(page), sorted(page)[::-1]) for page in pages)
 
 
+def has_tidied(writer: Writer) -> bool:
+    return not writer._untidy
+
+
 def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> None:
     files = []
     for number, order in enumerate(orders()):
@@ -131,7 +135,8 @@ def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> No
         with filled(path, []), Writer(partial(SqliteStore.open, path), tidy_after=0.01) as writer:
             for person in order:
                 writer.submit([PEOPLE[person]]).result()
-            until(partial(is_tidy, path))
+            until(partial(has_tidied, writer))
+            assert is_tidy(path)
             files.append(path.read_bytes())
     for number, order in enumerate(orders()[:2]):
         path = tmp_path / f"{number}.ended"
@@ -141,6 +146,19 @@ def test_a_writer_tidies_when_nobody_writes_and_at_its_end(tmp_path: Path) -> No
                 writer.submit([PEOPLE[person]]).result()
         files.append(path.read_bytes())
     assert len({tuple(map(tuple, order_within_pages(file))) for file in files}) == 1
+
+
+def test_tidying_waits_for_nobody_who_reads(tmp_path: Path) -> None:
+    """A backup reads what is in the log: writers go on, and tidy up when it is done."""
+    with filled(tmp_path / "store", range(20)) as store, SqliteStore.open(tmp_path / "store") as reader:
+        with reader._snapshot():
+            assert len(list(reader.entries())) == 20
+            store.take(PEOPLE[20:30])
+            assert not store.tidy()
+            assert len(list(reader.entries())) == 20
+        assert store.tidy()
+        assert is_tidy(tmp_path / "store")
+        assert len(list(reader.entries())) == 30
 
 
 def test_a_group_that_is_written_together_has_no_order_even_before(tmp_path: Path) -> None:

@@ -160,6 +160,8 @@ def _origins(table: TomlTable) -> tuple[str, ...]:
 def _access(table: TomlTable, kind: str) -> Any:
     if kind == "devices":  # a report of a device has an id and no token
         return table.inner("access").only("kind").one_of("kind", ("open",)) if "access" in table.content else "open"
+    if "access" not in table.content:
+        return "tokens"
     return table.inner("access").only("kind").one_of("kind", ("tokens", "open"))
 
 

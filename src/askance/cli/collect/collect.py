@@ -30,15 +30,15 @@ def _served(arguments: list[str]) -> list[str]:
     },
     examples=[
         "askance collect check exams.toml",
-        "askance collect exams.toml",
+        "askance collect serve exams.toml",
         "askance collect tokens exams.toml --count 500 -o tokens.csv",
     ],
 )
 def collect_group() -> None:
     """Collect what CAMPAIGN, a TOML file, asks: noised answers of a survey, reports of devices, counts in a text.
 
-    `askance collect CAMPAIGN` serves it, short for `askance collect serve CAMPAIGN`. Answers are kept in NAME.sqlite
-    beside the file, or where --store says; what was acknowledged is on the disk. Nothing is kept of who sent what when.
+    A campaign file in place of a command is served. Answers are kept in NAME.sqlite beside the file, or where --store
+    says; what was acknowledged is on the disk. Nothing is kept of who sent what when.
     """
 
 

@@ -10,7 +10,7 @@ from askance.cli.shared.options import FILE, JSON, JSON_SUMMARY, Read, WholeNumb
 from askance.cli.shared.printing import Card, show
 from askance.cli.shared.progress import progress
 from askance.cli.shared.write_guards import OutputFile
-from askance.errors import InputError
+from askance.errors import AskanceError, InputError
 
 _BACKUP = OutputFile("backup", unless="two backups of different moments are both worth keeping")
 _ID = Read(lambda text: _id(text), "32 digits 0-9, a-f", "It is the receipt that the page shows.")
@@ -55,7 +55,10 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
 
     collection = collection_of(campaign, store)
     with progress("copying"):
-        restore(source, collection.address)
+        try:
+            restore(source, collection.address)
+        except AskanceError as error:
+            raise error.at(str(source)) from None
         with collection.opened() as opened:
             n = opened.count()
     show(

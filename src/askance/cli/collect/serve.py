@@ -17,8 +17,8 @@ from askance.errors import InputError
     "Take answers until somebody says stop.",
     examples=[
         "askance collect serve exams.toml",
-        "askance collect exams.toml --port 9000",
-        "askance collect exams.toml --host 0.0.0.0 --tls-cert site.pem --tls-key site.key",
+        "askance collect serve exams.toml --port 9000",
+        "askance collect serve exams.toml --host 0.0.0.0 --tls-cert site.pem --tls-key site.key",
     ],
 )
 @campaign_argument

@@ -67,7 +67,7 @@ def restore(path: str | os.PathLike[str], address: str | os.PathLike[str]) -> No
                     remedy="Restore to a new file, or to an empty schema.",
                 )
             copy_rows(stored, store)
-            store.tidy()
+            store.tidy(wait=True)
 
 
 @contextmanager

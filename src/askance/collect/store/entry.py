@@ -8,7 +8,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-
 from askance._arrays import IntArray
 from askance._checks import shown
 from askance.errors import InputError

@@ -99,8 +99,9 @@ class PostgresStore(TableStore):
     def _has_tables(self) -> bool:
         return bool(self._rows(_HAS_TABLES)[0][0])
 
-    def tidy(self) -> None:
-        """Nothing: the heap and the log of PostgreSQL keep an order, which only its administrator can see."""
+    def tidy(self, *, wait: bool = False) -> bool:
+        """Nothing can be done: heap and log of PostgreSQL keep an order, which only its administrator can see."""
+        return True
 
     def close(self) -> None:
         """End the connection."""

@@ -85,8 +85,15 @@ class Store(Protocol):
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Write all of one moment to a SQLite file, whose bytes depend on what is stored and on nothing else."""
 
-    def tidy(self) -> None:
-        """Remove what tells in which order entries came, also from the log; called by the writer every so often."""
+    def tidy(self, *, wait: bool = False) -> bool:
+        """Remove what tells in which order entries came, also from the log; called by the writer every so often.
+
+        Args:
+            wait: for others who read what is in the log, such as a backup; else it is left to the next time.
+
+        Returns:
+            Whether it is gone.
+        """
 
     def close(self) -> None:
         """End the connection; what was acknowledged is safe without it."""

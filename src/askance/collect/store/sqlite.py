@@ -133,19 +133,24 @@ class SqliteStore(TableStore):
             raise FormatError("this SQLite file is no store of askance.", remedy="Give the path of one, or of no file.")
         return bool(names)
 
-    def tidy(self) -> None:
+    def tidy(self, *, wait: bool = False) -> bool:
         """Write the file anew, by key, and empty the log: nothing tells in which order entries came."""
-        if not self._tidied:
-            self.truncate_log()  # the index of the log lists pages as they were written: it begins anew
+        if not self._tidied and self.truncate_log(wait=wait):  # the index of the log, too, begins anew
             size = self._rows("PRAGMA page_count")[0][0] * self._rows("PRAGMA page_size")[0][0]
             self._rows(f"PRAGMA temp_store = {'MEMORY' if size <= _IN_MEMORY else 'FILE'}")
             self._rows("VACUUM")
             self._tidied = True
-        self.truncate_log()
+        return self._tidied and self.truncate_log(wait=wait)
 
-    def truncate_log(self) -> None:
-        """Bring the log into the file, and make it empty; while others read what is in it, it stays."""
-        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    def truncate_log(self, *, wait: bool = False) -> bool:
+        """Bring the log into the file, and make it empty; not while others read what is in it, such as a backup."""
+        patience = self._rows("PRAGMA busy_timeout")[0][0]
+        try:
+            if not wait:
+                self._rows("PRAGMA busy_timeout = 0")
+            return bool(self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0)
+        finally:
+            self._rows(f"PRAGMA busy_timeout = {patience}")
 
     def close(self) -> None:
         """End the connection; the last one takes the log with it."""
@@ -179,7 +184,11 @@ def _unavailable() -> Iterator[None]:
     """What SQLite or the disk says against a statement, as the error of a store."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"the store cannot be opened ({error}).", remedy="Give a path where you may read and write."
+        ) from None
+    except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) in _BROKEN:
             raise FormatError(f"this is no SQLite file, or damaged ({error}).", remedy="Restore a backup.") from None
         raise StoreUnavailableError(

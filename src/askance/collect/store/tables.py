@@ -73,8 +73,8 @@ class TableStore(ABC):
         """Whether there is anything in the database."""
 
     @abstractmethod
-    def tidy(self) -> None:
-        """Remove what tells in which order entries came."""
+    def tidy(self, *, wait: bool = False) -> bool:
+        """Remove what tells in which order entries came; whether it is gone."""
 
     @abstractmethod
     def close(self) -> None:
@@ -189,7 +189,7 @@ class TableStore(ABC):
                 self._write("DELETE FROM entries WHERE id = ?", [(id,) for id in stored])
                 self._add(added((window, sums_of(content)) for window, content in stored.values()), -1)
             deleted += len(stored)
-        self.tidy()
+        self.tidy(wait=True)
         return deleted
 
     def delete_windows_before(self, window: int) -> int:
@@ -199,7 +199,7 @@ class TableStore(ABC):
             for table in ("entries", "tallies"):
                 self._rows(f'DELETE FROM {table} WHERE "window" < ?', (window,))
             deleted = before - self.count()
-        self.tidy()
+        self.tidy(wait=True)
         return deleted
 
     # -- the campaign and its tokens -----------------------------------------------------------------------------------

@@ -150,8 +150,7 @@ class Writer:
         """Remove what tells an order. What fails now, because the store is gone or has no room, is done later."""
         begun = time.monotonic()
         try:
-            self._opened().tidy()
-            self._untidy = False
+            self._untidy = not self._opened().tidy()
         except AskanceError:
             self._close()
         now = time.monotonic()
