@@ -17,4 +17,3 @@ from askance.formats.reports import read_reports as read_reports
 from askance.formats.reports import report_writer as report_writer
 from askance.formats.reports import write_reports as write_reports
 from askance.formats.table_file import write_table as write_table
-from askance.formats.vectors import device_vectors as device_vectors

@@ -280,10 +280,10 @@ class PerValue(BitStatistics, HasReportLikelihood):
         return np.full(size, keep), np.full(size, raised)
 
     @cached_property
-    def _norms(self) -> range:
-        """How many ones there may be."""
+    def _norms(self) -> tuple[int, int]:
+        """How many ones there are at least and at most."""
         most = math.floor(self.max_l1_norm)
-        return range(most if self._exact_norm else 0, most + 1)
+        return most if self._exact_norm else 0, most
 
     def _read_one(self, truth: ArrayLike) -> AnyArray:
         """Which statistics are 1, or T of all of them, shape (d,)."""
@@ -296,8 +296,8 @@ class PerValue(BitStatistics, HasReportLikelihood):
             encoded = self._read(self._rows(row[None]), 0)
             return np.asarray(bits.unpack(encoded, self.dimension)[0] == 1 if self._bounds.binary else encoded[0])
         ones = self._bounds.ones(row)
-        norm = np.count_nonzero(ones)
-        if norm not in self._norms:
+        norm, (least, most) = int(np.count_nonzero(ones)), self._norms
+        if (norm < least) | (norm > most):
             self._refuse_norm(np.array([norm]), 0)
         return ones
 

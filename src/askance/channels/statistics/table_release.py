@@ -183,7 +183,7 @@ class TableRelease:
         inside = words.number() < self.keep
         chosen = np.array(words.distinct(self.cells - 1, self.subset_size))
         chosen += chosen >= cell  # the numbers of the others among all
-        chosen[-1] = (chosen[-1], cell)[inside]
+        chosen[-1] = (int(chosen[-1]), cell)[inside]  # both of one type: NumPy takes longer for its own
         dense = np.zeros(self.cells, dtype=bool)
         dense[chosen] = True
         return dense
