@@ -142,6 +142,9 @@ class Campaign:
         origins: of pages elsewhere that may send answers, as in https://example.org.
         window_days: of devices: how long a window is, the only time that is kept.
         keep_windows: of devices: older windows are deleted; None: never.
+        consent: of surveys: what people agree to before they begin; empty: the page's own words.
+        own_die: of surveys: whether people may roll a die of their own instead.
+        comprehension_check: of surveys: whether the page asks if the method was understood. Nothing of it is sent.
     """
 
     name: str
@@ -157,6 +160,9 @@ class Campaign:
     origins: tuple[str, ...] = ()
     window_days: int = 1
     keep_windows: int | None = None
+    consent: Texts = field(default_factory=dict)
+    own_die: bool = False
+    comprehension_check: bool = False
 
     @cached_property
     def by_name(self) -> dict[str, Asked]:
@@ -164,19 +170,24 @@ class Campaign:
         return {question.name: question for question in self.questions}
 
     @cached_property
-    def level(self) -> float:
-        """What all questions together tell at most: the logarithm of the product of their ratios, rounded up.
+    def largest_ratio(self) -> Fraction | None:
+        """The factor by which all questions together can change the odds between any two ways of answering.
 
-        Ratios are fractions of the thresholds that samplers use, so the product is exact. Infinite where a question
-        has no bound.
+        Ratios are fractions of the thresholds that samplers use, so their product is exact. None where a question has
+        no bound.
         """
         ratios = [question.largest_ratio for question in self.questions]
         product = math.prod((ratio for ratio in ratios if ratio is not None), start=Fraction(1))
-        return math.inf if None in ratios else log_rounded_up(product)
+        return None if None in ratios else product
+
+    @cached_property
+    def level(self) -> float:
+        """What all questions together tell at most: the logarithm of `largest_ratio`, rounded up, or infinite."""
+        return math.inf if self.largest_ratio is None else log_rounded_up(self.largest_ratio)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of what matters: questions, wordings, channels, plan, access, text. Titles and origins may change."""
+        """SHA-256 of what matters: questions, wordings, channels, plan, access, consent, text. Titles may change."""
         counted = self.counting
         content = {
             "name": self.name,
@@ -187,6 +198,7 @@ class Campaign:
             "plan": [self.planned_n, self.stopping],
             "access": self.access,
             "window_days": self.window_days,
+            "page": [dict(self.consent), self.own_die, self.comprehension_check],
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -36,6 +36,7 @@ from askance.channels.finite import FiniteChannel
 from askance.channels.registry import AnyChannel, build_channel
 from askance.channels.thresholds import exceeds
 from askance.collect.campaign import Asked, Campaign, Counting, Texts
+from askance.collect.dice import DICE, parts_of, sides_of
 from askance.collect.toml_lines import TomlFile, TomlTable
 from askance.errors import InputError
 from askance.formats.disk import read_whole
@@ -45,7 +46,7 @@ from askance.survey.codebook import Codebook, read_codebook
 _KINDS = ("survey", "devices", "counting")
 _KEYS = ("campaign", "name", "kind", "title", "languages", "planned_n", "stopping", "access", "origins")
 _OF_KIND = {
-    "survey": ("at_most_level", "questions"),
+    "survey": ("at_most_level", "questions", "consent", "own_die", "comprehension_check"),
     "devices": ("at_most_level", "questions", "window_days", "keep_windows"),
     "counting": ("counting",),
 }
@@ -101,6 +102,9 @@ def read_campaign(path: str | Path) -> Campaign:
         origins=_origins(table),
         window_days=table.whole("window_days", 1, most=366) if kind == "devices" else 1,
         keep_windows=table.whole("keep_windows", None) if kind == "devices" else None,
+        consent=_texts(table, "consent", languages) if "consent" in table.content else {},
+        own_die=_own_die(table, questions),
+        comprehension_check=table.read("comprehension_check", bool, False),
     )
     _require_level(table, campaign)
     return campaign
@@ -169,6 +173,21 @@ def _limit(table: TomlTable, questions: Sequence[Asked]) -> Any:
         table.read("at_most_level", float)
     with table.at("at_most_level"):
         return as_positive_level(table.content["at_most_level"], "it")
+
+
+def _own_die(table: TomlTable, questions: Sequence[Asked]) -> bool:
+    """Whether people may roll dice of their own: there must be a die for every noised question."""
+    mine: bool = table.read("own_die", bool, False)
+    for question in questions if mine else ():
+        if isinstance(question.channel, FiniteChannel) and not sides_of(parts_of(question.channel)):
+            sides = ", ".join(map(str, DICE))
+            table.refuse(
+                "own_die",
+                f"the probabilities of {question.name!r} are on no die",
+                f"designs that a die with {sides} sides can draw",
+                "Take probabilities such as 2/3 and 1/6, or leave own_die out.",
+            )
+    return mine
 
 
 def _require_level(table: TomlTable, campaign: Campaign) -> None:

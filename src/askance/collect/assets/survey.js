@@ -1,100 +1,561 @@
-// The page of a survey: noises what must be noised, keeps what it drew until it is acknowledged, and sends all at once.
-// Nothing of a truth is kept or sent; texts are only ever set as text.
+// The survey page: one question at a time, noised on this device, sent at the end in one request of one length.
+//
+// What is true is in the memory of this page until the person says "roll and send", and nowhere else. Then every
+// protected answer is drawn once; only what was drawn is kept, until the server has it. It is shown when it has arrived,
+// never before: who could look first and leave would make the results wrong. Texts are only ever set as text.
 
-const body = document.body;
-const base = `/v1/${body.dataset.campaign}`;
-const form = document.getElementById("survey");
-const say = (text) => { document.getElementById("status").textContent = text; };
+import { reportFromWords } from "./askance-device.js";
 
-const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const survey = JSON.parse(document.getElementById("survey").textContent);
+const page = document.getElementById("page");
+for (const question of survey.questions) question.observations ??= question.options; // reports are called like answers
+const MOST_RADIOS = 12; // longer lists are chosen from a menu
+const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
+const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
 
-// One observation from one 64-bit word: the number of cumulative thresholds at or below it. All of them are looked at,
-// whatever the answer is.
-function draw(weights) {
-  const word = crypto.getRandomValues(new BigUint64Array(1))[0] >> 2n;
-  let code = 0, sum = 0n;
-  for (const weight of weights) {
-    sum += BigInt(weight);
-    code += Number(word >= sum);
+const state = { language: survey.language, token: null, own: false, answers: {}, at: 0, isCommitted: false, line: null, sent: false };
+let steps = [];
+let rolls = {}; // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
+
+// -- building elements ------------------------------------------------------------------------------------------------
+
+const DRAWN = new Set(["svg", "g", "rect", "circle", "path", "text", "use"]);
+
+function el(tag, attributes = {}, ...children) {
+  const node = DRAWN.has(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== false && value !== null) node.setAttribute(name, value === true ? "" : value);
   }
-  return code;
+  node.append(...children.flat(2));
+  return node;
 }
 
-function answerOf(question) {
-  if (question.range) {
-    const text = form.elements[question.name].value;
-    return text === "" ? null : Number(text);
-  }
-  const chosen = form.querySelector(`input[name="${CSS.escape(question.name)}"]:checked`);
-  if (chosen === null) return null;
-  const number = Number(chosen.value);
-  if (question.channel === null) return question.options[number].label;
-  return question.channel.observations[draw(question.channel.thresholds.columns[number])];
+/** A sentence of this page in the language of the person. What is filled in cannot change the direction of the rest. */
+function say(key, values = {}) {
+  const known = survey.strings[state.language];
+  const parts = (known ?? survey.strings.en)[key].split(/\{(\w+)\}/);
+  const nodes = parts.map((part, i) => (i % 2 ? el("bdi", {}, values[part]) : part));
+  return known ? nodes : [el("span", { lang: "en", dir: "ltr" }, nodes)];
 }
 
-function padded(content, length) {
-  const text = JSON.stringify(content);
-  const missing = length - 1 - new TextEncoder().encode(text).length;
-  return text + " ".repeat(missing) + "\n";
+/** A text of the campaign. */
+const own = (texts) => texts[state.language] ?? Object.values(texts)[0];
+const quoted = (option) => el("q", { dir: "auto" }, own(option.texts));
+const decimal = (value) =>
+  new Intl.NumberFormat(state.language, { numberingSystem: "latn", maximumFractionDigits: 2 }).format(value);
+
+function show(title, ...content) {
+  page.replaceChildren(...content.flat());
+  if (title !== null) {
+    const heading = el("h1", { dir: "auto" }, title);
+    const first = page.querySelector(".back");
+    if (first) first.after(heading);
+    else page.prepend(heading);
+  }
+  const heading = page.querySelector("h1");
+  heading.tabIndex = -1;
+  document.title = `${heading.textContent} – ${own(survey.titles)}`;
+  heading.focus({ preventScroll: true });
+  scrollTo(0, 0);
+  document.getElementById("languages").hidden = state.at > 0 && !survey.is_file; // a change loads the page again
+  tellWhatIsKnown();
 }
 
-function tokenOf() {
-  if (body.dataset.access === "open") return null;
-  return document.getElementById("token").value.replace(/[-\s]/g, "").toLowerCase();
-}
+const button = (key) => el("button", { type: "submit" }, say(key));
 
-async function send(line) {
-  const answer = await fetch(`${base}/reports`, { method: "POST", body: line, credentials: "omit" });
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error);
-  return told;
-}
-
-async function start() {
-  const device = await (await fetch(`${base}/device`, { credentials: "omit" })).json();
-  const place = `askance:${device.fingerprint}`;
-  const token = document.getElementById("token");
-  if (token && location.hash.length > 1) token.value = location.hash.slice(1);
-
-  async function deliver(line) {
-    const sent = JSON.parse(line);
-    document.getElementById("payload").textContent = line.trimEnd();
-    form.hidden = true;
-    say("Sending …");
-    let told;
-    try {
-      told = await send(line);
-    } catch (error) {
-      say(`Not sent yet (${error.message}). It is kept on this device. Load this page again to send the same.`);
-      return;
-    }
-    const known = told.verdicts === "T" || told.verdicts === "K";
-    localStorage.setItem(place, known ? `done:${sent.id}` : "");
-    if (!known) localStorage.removeItem(place);
-    say(known ? `Thank you. Your receipt: ${sent.id}` : `This was not taken: ${told.refused[0].what}`);
-    form.hidden = known;
-  }
-
-  const kept = localStorage.getItem(place);
-  if (kept && kept.startsWith("done:")) {
-    form.hidden = true;
-    say(`You have answered. Your receipt: ${kept.slice(5)}`);
-    return;
-  }
-  if (kept) {
-    await deliver(kept);
-    return;
-  }
-  form.querySelector("button").disabled = false; // without this script nothing can be sent, and no truth leaves
-  form.addEventListener("submit", (event) => {
+function form(submit, ...content) {
+  const asked = (event) => {
     event.preventDefault();
-    const answers = Object.fromEntries(device.questions.map((question) => [question.name, answerOf(question)]));
-    const id = hex(crypto.getRandomValues(new Uint8Array(16)));
-    const content = { campaign: device.fingerprint.slice(0, 16), id, token: tokenOf(), answers };
-    const line = padded(content, device.bytes);
-    localStorage.setItem(place, line);
-    deliver(line);
+    submit(event.target);
+  };
+  return el("form", { method: "dialog", novalidate: true, autocomplete: "off", submit: asked }, ...content);
+}
+
+/** Say what is missing, before the fields, and bring the person there. */
+function complain(asked, ...what) {
+  asked.querySelector(".error")?.remove();
+  const fields = asked.querySelector("fieldset") ?? asked.querySelector("input, select");
+  fields.setAttribute("aria-describedby", "error");
+  asked.prepend(el("div", { class: "error", id: "error", role: "alert" }, el("strong", {}, say("wrong")), el("p", {}, ...what)));
+  asked.querySelector("input, select").focus();
+}
+
+// -- going through the steps ------------------------------------------------------------------------------------------
+
+function go(at, isNew = true) {
+  state.at = at;
+  if (isNew) history.pushState({ at }, "");
+  steps[at]();
+}
+
+const next = () => go(state.at + 1);
+
+function back() {
+  return state.at === 0 ? [] : el("button", { type: "button", class: "back", click: () => history.back() }, say("back"));
+}
+
+addEventListener("popstate", (event) => {
+  if (!state.isCommitted && state.line === null && !state.sent) go(Math.min(event.state?.at ?? 0, steps.length - 1), false);
+});
+
+function allSteps() {
+  const sensitive = survey.questions.findIndex((question) => question.device);
+  const before = [askSafety, ...(survey.comprehension_check ? [askUnderstanding] : [])];
+  const asking = (question, i) => Object.assign(() => askQuestion(question, i + 1), { question });
+  const questions = survey.questions.map(asking);
+  if (sensitive >= 0) questions.splice(sensitive, 0, ...before);
+  return [...(survey.access === "tokens" && !state.token ? [askCode] : []), askConsent, ...questions, askCommitment];
+}
+
+function askCode() {
+  const field = el("input", { id: "code", autocapitalize: "none", spellcheck: "false", "aria-describedby": "hint", dir: "ltr" });
+  const submit = async (asked) => {
+    const token = readToken(field.value);
+    if (!token) return complain(asked, say("code_wrong"));
+    state.token = token;
+    if (state.line === null) return (await resume()) || next();
+    state.line = padded({ ...JSON.parse(state.line), token }); // a slip of the pen changes nothing of what was drawn
+    await keep(state.line);
+    return deliver();
+  };
+  const label = el("label", { for: "code" }, say("code"));
+  show(say("code_title"), back(), form(submit, el("p", { class: "hint", id: "hint" }, say("code_note")), label, field, button("next")));
+}
+
+function askConsent() {
+  const told = survey.consent ? own(survey.consent).split(/\n+/) : [say("consent")];
+  const texts = told.map((text) => el("p", { dir: survey.consent ? "auto" : null }, text));
+  show(own(survey.titles), back(), texts, form(next, button("agree")));
+}
+
+function askUnderstanding() {
+  const report = quoted(survey.questions.find((question) => question.device).observations.at(-1));
+  const choices = [choice("yes", say("check_yes")), choice("no", say("check_no"))];
+  const submit = (asked) => {
+    const chosen = new FormData(asked).get("answer");
+    if (chosen === "no") return next();
+    return complain(asked, say(chosen ? "check_wrong" : "choose"));
+  };
+  const legend = el("legend", {}, say("check", { report }));
+  show(say("check_title"), back(), form(submit, el("fieldset", {}, legend, choices), button("next")));
+}
+
+function choice(value, text, { checked = false, note = null } = {}) {
+  const id = `choice-${value}`;
+  const input = el("input", { type: "radio", name: "answer", value, id, checked, "aria-describedby": note && `${id}-note` });
+  const label = el("label", { for: id, dir: "auto" }, text);
+  return el("div", { class: "choice" }, input, label, note ? el("p", { class: "hint", id: `${id}-note` }, note) : []);
+}
+
+// -- questions --------------------------------------------------------------------------------------------------------
+
+function askQuestion(question, number) {
+  const rolled = question.device && state.own;
+  const options = rolled ? question.observations : question.options;
+  const known = state.answers[question.name] ?? {};
+  const submit = (asked) => {
+    const answer = answerOf(question, options, asked);
+    if (!answer) return complain(asked, question.range ? say("number", limits(question)) : say("choose"));
+    state.answers[question.name] = answer;
+    return next();
+  };
+  const place = el("p", { class: "place" }, say("place", { number, count: survey.questions.length }));
+  const mark = el("p", { class: question.device ? "mark protected" : "mark" }, say(question.device ? "protected" : "open"));
+  const heading = el("legend", {}, el("h1", { dir: "auto" }, own(question.texts)));
+  const how = rolled ? [el("p", {}, say("own_how", { sides: question.sides })), rule(question, true)] : [];
+  const fields = question.range ? numberField(question, known) : choices(options, known);
+  const decline = question.may_decline ? declining(known) : [];
+  const more = question.device && !rolled ? el("details", {}, el("summary", {}, say("how")), chance(question)) : [];
+  show(null, back(), place, form(submit, el("fieldset", {}, heading, mark, how, fields, decline), button("next")), more);
+}
+
+const limits = (question) => ({ least: decimal(question.range[0]), most: decimal(question.range[1]) });
+
+function numberField(question, known) {
+  const hint = el("p", { class: "hint", id: "hint" }, say("number", limits(question)));
+  const value = known.number ?? "";
+  const labels = { "aria-label": own(question.texts), "aria-describedby": "hint" };
+  return [hint, el("input", { name: "number", inputmode: question.range[0] < 0 ? "text" : "numeric", value, ...labels })];
+}
+
+function choices(options, known) {
+  if (options.length <= MOST_RADIOS) {
+    return options.map((option, i) => choice(String(i), own(option.texts), { checked: known.place === i }));
+  }
+  const listed = options.map((option, i) => el("option", { value: String(i), selected: known.place === i }, own(option.texts)));
+  const first = el("option", { value: "" }, say("select"));
+  return [el("label", { for: "menu", class: "hint" }, say("select")), el("select", { name: "menu", id: "menu" }, first, listed)];
+}
+
+function declining(known) {
+  const text = say("decline");
+  return [el("p", { class: "or" }, say("or")), choice("decline", text, { checked: known.declined, note: say("decline_note") })];
+}
+
+/** What was chosen; null where nothing was, or what cannot be. */
+function answerOf(question, options, asked) {
+  const fields = new FormData(asked);
+  const chosen = fields.get("answer") ?? fields.get("menu") ?? "";
+  if (question.range) {
+    const digits = (fields.get("number") ?? "").trim().replace(/[٠-٩۰-۹]/g, (digit) => digit.charCodeAt(0) & 15);
+    if (chosen === "decline" && digits === "") return { declined: true };
+    const number = /^[-−]?\d{1,16}$/.test(digits) ? Number(digits.replace("−", "-")) : NaN;
+    return number >= question.range[0] && number <= question.range[1] ? { number } : null;
+  }
+  if (chosen === "decline") return { declined: true };
+  return chosen === "" || !options[Number(chosen)] ? null : { place: Number(chosen) };
+}
+
+// -- what chance does -------------------------------------------------------------------------------------------------
+
+const TOTAL = 2 ** 62;
+
+function kindOf(question, part) {
+  if (new Set(part.reports).size === 1) return "fixed";
+  return question.observations === question.options && part.reports.every((report, answer) => report === answer) ? "own" : "turned";
+}
+
+/** The faces of every part as people write them; numbers of parts where there is no die. */
+function facesOf(question) {
+  return question.parts.map((part, i) => {
+    const first = i === 0 ? 1 : question.parts[i - 1].face + 1;
+    return question.sides === 0 ? `${i + 1}` : first === part.face ? `${first}` : `${first}–${part.face}`;
   });
 }
 
-start().catch((error) => say(`This page could not start: ${error.message}`));
+const starts = (question) => [0, ...question.parts.map((part) => Number(part.until) / TOTAL)];
+
+function rule(question, mine = false) {
+  const [ends, faces] = [starts(question), facesOf(question)];
+  const cells = question.parts.map((part, i) => {
+    const cell = el("span", { class: kindOf(question, part), dir: "ltr" }, faces[i]);
+    cell.style.flexGrow = ends[i + 1] - ends[i];
+    return cell;
+  });
+  const lines = question.parts.map((part, i) => {
+    const share = question.sides ? "" : ` (${decimal(100 * (ends[i + 1] - ends[i]))} %)`;
+    return el("li", {}, el("b", {}, el("bdi", { dir: "ltr" }, faces[i] + share)), ": ", meaning(question, part, mine));
+  });
+  return [el("div", { class: "bar", "aria-hidden": "true" }, cells), el("ul", { class: "rule" }, lines)];
+}
+
+function meaning(question, part, mine) {
+  const kind = kindOf(question, part);
+  const keys = mine ? { fixed: "own_fixed", own: "own_true", turned: "own_turned" } : { fixed: "fixed", own: "own", turned: "turned" };
+  if (kind !== "turned") return say(keys[kind], { report: quoted(question.observations[part.reports[0]]) });
+  const pairs = part.reports.map((report, answer) => ({
+    answer: quoted(question.options[answer]),
+    report: quoted(question.observations[report]),
+  }));
+  return pairs.map((pair, i) => [i ? "; " : "", say(keys.turned, pair)]).flat(2);
+}
+
+function chance(question, mine = false) {
+  const key = question.sides === 0 ? "with_wheel" : question.sides === 2 ? "with_coin" : "with_die";
+  return el("div", { class: "chance" }, el("p", {}, say(key, { sides: question.sides })), rule(question, mine));
+}
+
+const PIPS = [[], [4], [0, 8], [0, 4, 8], [0, 2, 6, 8], [0, 2, 4, 6, 8], [0, 2, 3, 5, 6, 8]];
+
+function die(sides, face) {
+  const pips = (PIPS[face] ?? []).map((at) => el("circle", { cx: 26 + 24 * (at % 3), cy: 26 + 24 * Math.floor(at / 3), r: 7 }));
+  const label = el("text", { x: 50, y: 52, "text-anchor": "middle", "dominant-baseline": "middle" }, String(face));
+  const outline = el("rect", { x: 6, y: 6, width: 88, height: 88, rx: sides === 2 ? 44 : 18 });
+  return el("g", { class: "die" }, outline, sides === 6 ? pips : label);
+}
+
+/** A wheel with its parts, turned so that the number is under the pointer. */
+function wheel(question, number) {
+  const at = (share) => `${50 + 44 * Math.sin(2 * Math.PI * share)} ${50 - 44 * Math.cos(2 * Math.PI * share)}`;
+  const ends = starts(question);
+  const slices = question.parts.map((part, i) => {
+    const large = ends[i + 1] - ends[i] > 0.5 ? 1 : 0;
+    return el("path", { class: kindOf(question, part), d: `M50 50L${at(ends[i])}A44 44 0 ${large} 1 ${at(ends[i + 1])}Z` });
+  });
+  const turned = el("g", { transform: `rotate(${(-360 * Number(number)) / TOTAL} 50 50)` }, slices);
+  return [el("g", { class: "wheel" }, turned), el("path", { class: "pointer", d: "M50 12l-7-12h14z" })];
+}
+
+/** The very draw: the number that was used, where it fell, and what that meant. */
+function drawing(question, label) {
+  const report = quoted(question.observations.find((option) => option.label === label));
+  const number = rolls[question.name];
+  if (number === undefined) return [el("p", {}, say("was_sent", { report }))];
+  const place = question.parts.findIndex((part) => number < BigInt(part.until));
+  const part = question.parts[place];
+  const rolled = 1 + Math.floor((question.sides * Number(number)) / TOTAL);
+  const face = question.sides ? Math.min(rolled, part.face) : place + 1;
+  const key = question.sides === 0 ? "wheel_shows" : question.sides === 2 ? "coin_shows" : "die_shows";
+  const picture = question.sides ? die(question.sides, face) : wheel(question, number);
+  return [
+    el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, picture),
+    el("p", {}, say(key, { face }), " ", say(`was_${kindOf(question, part)}`, { report })),
+  ];
+}
+
+// -- why it is safe ---------------------------------------------------------------------------------------------------
+
+const icon = (name) => el("svg", { class: "icon", viewBox: "0 0 48 48", "aria-hidden": "true" }, el("use", { href: `#${name}` }));
+
+function oddsBar(key, share) {
+  const bar = el("svg", { class: "odds", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" });
+  bar.append(el("rect", { class: "rest", width: 100, height: 8 }), el("rect", { class: "likely", width: 100 * share, height: 8 }));
+  return el("div", {}, el("p", { class: "hint" }, say(key, { factor: decimal(survey.factor) })), bar);
+}
+
+function askSafety() {
+  const protectedOnes = survey.questions.filter((question) => question.device);
+  const told = { count: protectedOnes.length, factor: decimal(survey.factor) };
+  const picture = el(
+    "ol",
+    { class: "safe" },
+    el("li", {}, icon("answer"), el("p", {}, say("safe_answer"))),
+    el("li", {}, icon("chance"), el("div", {}, el("p", {}, say("safe_chance")), chance(protectedOnes[0]))),
+    el("li", {}, icon("sent"), el("p", {}, say("safe_sent"))),
+  );
+  const odds = [oddsBar("odds_before", 1 / 2), oddsBar("odds_after", survey.factor / (1 + survey.factor))];
+  const sentence = el("p", { class: "sentence" }, say(protectedOnes.length > 1 ? "odds_all" : "odds_one", told));
+  const open = protectedOnes.length < survey.questions.length ? el("p", {}, say("safe_open")) : [];
+  const submit = (asked) => {
+    const mine = new FormData(asked).get("answer") === "own";
+    if (mine !== state.own) for (const question of protectedOnes) delete state.answers[question.name];
+    state.own = mine;
+    next();
+  };
+  const asked = form(submit, survey.own_die ? whoRolls(protectedOnes) : [], button("next"));
+  show(say("safe_title"), back(), picture, el("div", { class: "figure" }, odds, sentence), open, asked);
+}
+
+function whoRolls(protectedOnes) {
+  const sides = [...new Set(protectedOnes.map((question) => question.sides))].join(", ");
+  const mine = choice("own", say("i_roll"), { checked: state.own, note: say("i_roll_note", { sides }) });
+  const legend = el("legend", {}, el("h2", {}, say("who_rolls")));
+  return el("fieldset", {}, legend, choice("page", say("page_rolls"), { checked: !state.own }), mine);
+}
+
+// -- drawing, keeping, sending ----------------------------------------------------------------------------------------
+
+function askCommitment() {
+  const draws = !state.own && survey.questions.some((question) => question.device && !state.answers[question.name]?.declined);
+  const texts = draws ? ["commit_text", "commit_later"] : ["plain_text"];
+  const paragraphs = texts.map((key) => el("p", {}, say(key)));
+  show(say(draws ? "commit_title" : "plain_title"), back(), paragraphs, form(commit, button(draws ? "commit" : "send")));
+}
+
+async function commit() {
+  const missing = steps.findIndex(({ question }) => question && !state.answers[question.name]);
+  if (missing >= 0) return go(missing);
+  if (state.isCommitted) return undefined; // pressed twice
+  state.isCommitted = true;
+  if (await resume()) return undefined; // another window of this browser was first
+  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
+  const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
+  state.answers = {}; // what is true is forgotten
+  await keep(state.line);
+  return deliver();
+}
+
+/** What is sent of an answer. A protected one is drawn here, once, from a fresh word of the browser's secure source. The
+ *  word is not made of the code: whoever handed out the codes could undo the noise. */
+function drawn(question) {
+  const answer = state.answers[question.name];
+  if (answer.declined) return null;
+  if (question.range) return answer.number;
+  if (!question.device) return question.options[answer.place].label;
+  if (state.own) return question.observations[answer.place].label;
+  const words = crypto.getRandomValues(new BigUint64Array(1));
+  rolls[question.name] = words[0] >> 2n;
+  return reportFromWords(question.device, question.options[answer.place].label, words).report;
+}
+
+/** A line of the length that all lines of this campaign have. */
+function padded(content) {
+  const text = JSON.stringify(content);
+  return text + " ".repeat(survey.length - 1 - new TextEncoder().encode(text).length) + "\n";
+}
+
+function readToken(text) {
+  const plain = text.replace(/[-\s]/g, "").toLowerCase();
+  return /^[a-z2-7]{26}$/.test(plain) ? plain : null;
+}
+
+/** Where this person's line is kept: under a digest, so that two people can use one device, and no code stays behind. */
+async function shelf() {
+  const name = new TextEncoder().encode(`${survey.campaign} ${survey.wave} ${state.token ?? ""}`);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", name));
+  return `askance ${Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+async function keep(text) {
+  try {
+    if (text === null) localStorage.removeItem(await shelf());
+    else localStorage.setItem(await shelf(), text);
+  } catch {
+    survey.forgets = true; // storage is full or forbidden: the page says that it must stay open
+  }
+}
+
+async function kept() {
+  try {
+    return localStorage.getItem(await shelf());
+  } catch {
+    survey.forgets = true;
+    return null;
+  }
+}
+
+/** What became of the line: a letter and a reason, or null where nobody knows, and the same line must be sent again. */
+async function post() {
+  try {
+    const options = { method: "POST", body: state.line, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" };
+    const answer = await fetch(survey.address, { ...options, signal: AbortSignal.timeout(GIVE_UP) });
+    const told = await answer.json();
+    if (typeof told.verdicts === "string") return { verdict: told.verdicts, reason: told.refused[0] };
+    return answer.status >= 500 || answer.status === 429 ? null : { verdict: "R", reason: { reason: "", what: told.error } };
+  } catch {
+    return null; // no network, a tunnel, or somebody in between who speaks no JSON
+  }
+}
+
+async function deliver() {
+  document.getElementById("languages").replaceChildren();
+  show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
+  for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+    const outcome = await post();
+    if (outcome) return settle(outcome);
+    if (!page.querySelector("#again")) showWaiting();
+    await new Promise((resolve) => {
+      page.querySelector("#again").addEventListener("click", resolve, { once: true });
+      addEventListener("online", resolve, { once: true });
+      setTimeout(resolve, 1000 * wait);
+    });
+  }
+}
+
+function showWaiting() {
+  const retry = el("button", { type: "button", id: "again" }, say("again"));
+  show(say("waiting_title"), el("p", { role: "status" }, say(survey.forgets ? "waiting_memory" : "waiting")), retry);
+}
+
+async function settle({ verdict, reason }) {
+  if (verdict === "T" || verdict === "K") {
+    const { id } = JSON.parse(state.line);
+    await keep(JSON.stringify({ receipt: id }));
+    state.sent = true;
+    return showDone(id);
+  }
+  if (verdict === "F") {
+    askCode();
+    return complain(page.querySelector("form"), el("strong", {}, say("foreign_title")), " ", say("foreign"));
+  }
+  const key = verdict === "S" ? "spent" : reason?.reason === "closed" ? "closed" : "refused";
+  if (key === "spent") await keep(null);
+  return show(say(`${key}_title`), el("p", {}, say(key, { reason: reason?.what ?? verdict })));
+}
+
+function showDone(id) {
+  const reveal = el("button", { type: "button", class: "second", id: "show", click: showSent }, say("show"));
+  const offer = state.line === null ? [] : el("div", { id: "sent" }, el("p", { class: "hint" }, say("show_note")), reveal);
+  const receipt = el("div", { class: "figure" }, el("h2", {}, say("receipt")), el("code", { id: "receipt" }, id));
+  show(say("done_title"), receipt, el("p", {}, say("receipt_note")), offer);
+}
+
+function showSent() {
+  const { answers } = JSON.parse(state.line);
+  const isLost = !state.own && Object.keys(rolls).length === 0 && survey.questions.some((question) => question.device);
+  const items = survey.questions.map((question) => {
+    const heading = el("h3", { dir: "auto" }, own(question.texts));
+    return el("li", {}, heading, el("div", { class: "drawing" }, sentOf(question, answers[question.name])));
+  });
+  const note = isLost ? el("p", { class: "hint" }, say("forgotten")) : [];
+  const title = el("h2", { tabindex: "-1" }, say("sent_title"));
+  page.querySelector("#sent").replaceChildren(...[title, note, el("ul", { class: "sent" }, items)].flat());
+  title.focus();
+}
+
+function sentOf(question, answer) {
+  if (answer === null) return el("p", {}, say("was_declined"));
+  if (question.device) return drawing(question, answer);
+  const report = question.range ? decimal(answer) : quoted(question.options.find((option) => option.label === answer));
+  return el("p", {}, say("was_sent", { report }));
+}
+
+// -- what this page knows ---------------------------------------------------------------------------------------------
+
+function payload() {
+  if (state.line !== null) return state.sent ? state.line.trimEnd() : say("knows_sealed");
+  const undrawn = say("knows_undrawn").map((node) => node.textContent ?? node).join("");
+  const shown = (question) => {
+    const answer = state.answers[question.name];
+    return question.device && !state.own && !answer?.declined ? undrawn : answer ? drawn(question) : "…";
+  };
+  const answers = Object.fromEntries(survey.questions.map((question) => [question.name, shown(question)]));
+  return JSON.stringify({ campaign: survey.wave, id: undrawn, token: state.token, answers }, null, 1);
+}
+
+function tellWhatIsKnown() {
+  const host = new URL(survey.address, location.href).host;
+  document.getElementById("knows").replaceChildren(
+    el("summary", {}, say("knows")),
+    el("p", {}, say("knows_payload")),
+    el("pre", { id: "payload", dir: "ltr", tabindex: "0" }, payload()),
+    el("p", {}, say("knows_kept", { host })),
+    el("p", {}, say("knows_script"), " ", el("code", {}, survey.digest)),
+    el("p", {}, say("knows_server")),
+    el("p", {}, say("knows_file"), " ", survey.own_die ? say("knows_own") : []),
+  );
+}
+
+// -- languages, and the beginning -------------------------------------------------------------------------------------
+
+function speak(language) {
+  state.language = language;
+  document.documentElement.lang = language;
+  document.documentElement.dir = survey.right_to_left.includes(language) ? "rtl" : "ltr";
+  document.getElementById("title").textContent = own(survey.titles);
+}
+
+function offerLanguages() {
+  if (survey.languages.length < 2) return;
+  const name = (code) => new Intl.DisplayNames([code], { type: "language" }).of(code);
+  const options = survey.languages.map((code) => el("option", { value: code, lang: code, selected: code === state.language }, name(code)));
+  const change = (event) => {
+    const code = event.target.value;
+    if (!survey.local.includes(code)) return location.assign(`?lang=${code}${location.hash}`);
+    speak(code);
+    offerLanguages();
+    return go(state.at, false);
+  };
+  const menu = el("select", { id: "language", change }, options);
+  document.getElementById("languages").replaceChildren(el("label", { for: "language" }, say("language")), menu);
+}
+
+/** Go on with what was drawn before, if anything was. */
+async function resume() {
+  const text = await kept();
+  if (text === null) return false;
+  const content = JSON.parse(text);
+  if (content.receipt) {
+    state.sent = true;
+    showDone(content.receipt);
+  } else {
+    state.line = text;
+    await deliver();
+  }
+  return true;
+}
+
+async function start() {
+  if (survey.access === "tokens") state.token = readToken(location.hash.slice(1));
+  if (survey.is_file) speak(survey.languages.find((code) => navigator.languages.some((wanted) => wanted.startsWith(code))) ?? state.language);
+  else speak(state.language);
+  offerLanguages();
+  steps = allSteps();
+  history.replaceState({ at: 0 }, "");
+  if (!(state.token || survey.access === "open") || !(await resume())) go(0, false);
+}
+
+addEventListener("hashchange", () => location.reload()); // another code: another person
+start().catch(() => page.replaceChildren(el("p", {}, say("started"))));

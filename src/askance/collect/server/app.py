@@ -16,10 +16,11 @@ from starlette.routing import Mount, Route
 
 from askance.collect.collection import CLOSED, SALT, Collection, people_of
 from askance.collect.device_page import assets, device_json, stretches_json
+from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
-from askance.collect.server.pages import survey_page
+from askance.collect.server.pages import plain_answer, plain_page, survey_page
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
@@ -62,6 +63,7 @@ class Collector:
         )
         public = [
             Route("/{campaign}/reports", self._named(self.ingest.answer), methods=["POST"]),
+            Route("/{campaign}/form", self._named(self._form), methods=["GET", "POST"]),
             Route("/{campaign}/device", self._named(self._device)),
             Route("/{campaign}/stretches", self._named(self._stretches)),
         ]
@@ -92,6 +94,14 @@ class Collector:
         return PlainTextResponse(
             f"{campaign.text(campaign.titles)}\n/v1/{campaign.name}/device says how to take part.\n"
         )
+
+    async def _form(self, request: Request) -> Response:
+        campaign = self.collection.campaign
+        if plain_address(campaign) is None:
+            return failure(404, "there is no form here: answers are noised by the script of the page.")
+        if request.method == "POST":
+            return await plain_answer(campaign, self.ingest, request)
+        return plain_page(campaign, request)
 
     async def _device(self, request: Request) -> Response:
         return JSONResponse(device_json(self.collection))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Forms of the administration are sent to this server; on all other pages a form sends nothing, whatever happens to its
-#: script: no truth leaves by accident.
-_FORMS = "form-action 'self'"
 _POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -20,6 +17,9 @@ _POLICY = "; ".join(
         "trusted-types 'none'",
     ]
 )
+#: Forms of the administration, and of people who roll their own die, are sent to this server; on all other pages a form
+#: sends nothing, whatever happens to its script: no truth leaves by accident.
+FORM_POLICY = _POLICY.replace("form-action 'none'", "form-action 'self'")
 #: What every answer says.
 HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -29,9 +29,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-
-
-_ADMIN = HEADERS | {"Content-Security-Policy": _POLICY.replace("form-action 'none'", _FORMS)}
+_ADMIN = HEADERS | {"Content-Security-Policy": FORM_POLICY}
 
 
 def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
@@ -54,7 +52,8 @@ class SafeHeaders:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *more]
+                own = {name for name, _ in message["headers"]}  # a page may name digests of its own
+                message["headers"] = [*message["headers"], *(header for header in more if header[0] not in own)]
             await send(message)
 
         await self._app(scope, receive, send_safely)

@@ -52,19 +52,21 @@ class Ingest:
         except BodyTooLargeError:
             return failure(413, "the body is too large; allowed: 8 MiB. Send fewer lines at a time.")
         try:
-            outcomes = self.read(body)
+            return reply(await self.settled(body))
         except (FormatError, InputError) as error:
             return failure(422, str(error))
-        if self.closed:
-            return reply([_CLOSED] * len(outcomes))
-        entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
-        try:
-            verdicts = iter(await self._taken(entries))
         except BusyError:
             return busy(RETRY_BUSY, "too much waits to be written; nothing of this was stored.")
         except AskanceError:  # it is gone, its disk is full, or another one stands in its place
             return busy(RETRY_GONE, "the store does not answer; send this again.")
-        return reply([next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes])
+
+    async def settled(self, body: bytes) -> list[Verdict | Refusal]:
+        """What became of every line of a body, when it is durable."""
+        outcomes = self.read(body)
+        if self.closed:
+            return [_CLOSED] * len(outcomes)
+        verdicts = iter(await self._taken([outcome for outcome in outcomes if isinstance(outcome, Entry)]))
+        return [next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes]
 
     def read(self, body: bytes) -> Sequence[Entry | Refusal]:
         """The lines of a body, or what is wrong with them."""

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from askance.collect.campaign import Campaign
+from askance.collect.pages import survey_page as survey_pages
+from askance.collect.pages.plain_form import PlainForm
+from askance.collect.pages.templates import rendered
+from askance.collect.pages.texts import is_right_to_left, texts_in
+from askance.collect.server.headers import FORM_POLICY
+from askance.collect.server.ingest import Ingest
+from askance.collect.server.limits import BodyTooLargeError, body_of
+from askance.collect.store import Verdict
+from askance.errors import AskanceError, InputError
 
-_RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur", "yi", "ps", "sd", "dv"})
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(loader=PackageLoader("askance.collect"), autoescape=True, undefined=StrictUndefined)
+# Of a plain form, in bytes: some for every question, and the rest.
+_FORM_BYTES, _FIELD_BYTES = 1024, 64
 
 
 def page(template: str, status: int = 200, **content: Any) -> Response:
     """A page."""
-    return HTMLResponse(_templates().get_template(template).render(**content), status)
+    return HTMLResponse(rendered(template, **content), status)
 
 
 def language_of(campaign: Campaign, request: Request) -> str:
@@ -36,14 +39,45 @@ def language_of(campaign: Campaign, request: Request) -> str:
 
 
 def survey_page(campaign: Campaign, request: Request) -> Response:
-    """The questions of a survey on one page."""
+    """The page of a survey, with a policy of its own: it names the digests of its script and its style."""
+    made = survey_pages.survey_page(campaign, language_of(campaign, request))
+    policy = f"{made.policy}; frame-ancestors 'none'"
+    return HTMLResponse(made.html, headers={"Content-Security-Policy": policy})
+
+
+def plain_page(campaign: Campaign, request: Request) -> Response:
+    """GET /v1/{campaign}/form: the survey for somebody without a script, who rolls and chooses."""
     language = language_of(campaign, request)
-    return page(
-        "survey.html",
-        campaign=campaign,
-        language=language,
-        direction="rtl" if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else "ltr",
-        title=campaign.text(campaign.titles, language),
-        say=lambda texts: campaign.text(texts, language),
-        is_number=lambda question: isinstance(question.values, range),
-    )
+    content = PlainForm(campaign).content(language)
+    made = _in_language("plain_form.html", language, title=campaign.text(campaign.titles, language), form=content)
+    made.headers["Content-Security-Policy"] = FORM_POLICY
+    return made
+
+
+def _in_language(template: str, language: str, status: int = 200, **content: Any) -> Response:
+    direction = "rtl" if is_right_to_left(language) else "ltr"
+    return page(template, status, language=language, direction=direction, say=texts_in(language), **content)
+
+
+async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> Response:
+    """POST /v1/{campaign}/form: what somebody without a script rolled and chose."""
+    form, language = PlainForm(campaign), language_of(campaign, request)
+    say = texts_in(language)
+    key, receipt, what, status = "refused", "", "", 200
+    try:
+        line = form.line(await body_of(request, _FORM_BYTES + _FIELD_BYTES * len(campaign.questions)))
+        outcome = (await ingest.settled(line))[0]
+        if isinstance(outcome, Verdict):
+            keys = {Verdict.SPENT: "spent", Verdict.FOREIGN: "foreign"}
+            key, what = "done" if outcome.acknowledged else keys.get(outcome, "refused"), outcome.value
+            receipt = line.partition(b'"id":"')[2][:32].decode() if outcome.acknowledged else ""
+        else:
+            key, what = ("closed" if outcome.reason == "closed" else "refused"), outcome.what
+    except BodyTooLargeError:
+        what, status = "the form is too large.", 413
+    except InputError as error:
+        what, status = str(error), 422
+    except AskanceError:  # the store is gone, or too much waits: the same form can be sent again
+        key, status = "waiting", 503
+    text = say["receipt_note"] if key == "done" else say[key].format(reason=what)
+    return _in_language("plain_reply.html", language, status, title=say[f"{key}_title"], text=text, receipt=receipt)
