@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from askance.collect.device_page import assets
-from askance.collect.progress import BLOCK
+from askance.collect.live import BLOCK
 from askance.collect.server.headers import HEADERS
 from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
 
@@ -78,7 +78,8 @@ def test_the_device_is_told_thresholds_as_texts(survey: Served) -> None:
     columns = questions["cheated"]["channel"]["thresholds"]["columns"]
     assert [sum(map(int, column)) for column in columns] == [2**62, 2**62]
     assert all(isinstance(weight, str) for column in columns for weight in column)
-    assert len(questions["often"]["channel"]["thresholds"]["columns"]) == 3
+    assert questions["often"]["channel"]["mapping"] == "reveal"
+    assert len(questions["often"]["channel"]["thresholds"]["base"]) == 3
     assert questions["age"]["channel"] is None
     assert questions["age"]["range"] == [16, 105]
 
@@ -200,9 +201,11 @@ def test_numbers_change_in_blocks(survey: Served) -> None:
         assert survey.verdicts(line_of(survey.collection)) == "T"
         seen.append(survey.client.get("/admin/live").json())
     assert [told["n"] for told in seen] == [0] * (BLOCK - 1) + [BLOCK] * 2
-    assert all(told["questions"] == {} for told in seen[: BLOCK - 1])
+    assert all(told["live"]["questions"] == {} for told in seen[: BLOCK - 1])
     assert seen[-1] == seen[-2]
-    assert seen[-1]["questions"]["cheated"] == {"n": BLOCK, "sums": [0, BLOCK], "labels": ["no", "yes"]}
+    cheated = seen[-1]["live"]["questions"]["cheated"]
+    assert cheated["n"] == BLOCK
+    assert [share["name"] for share in cheated["shares"]] == ["no", "yes"]
     assert seen[-1]["planned_n"] == 2000
 
 
@@ -232,3 +235,26 @@ def test_tokens_are_counted(tmp_path: Path) -> None:
             collection.issue_tokens(store, 30)
         _entered(running)
         assert running.client.get("/admin/live").json()["tokens"] == {"issued": 30, "spent": 0}
+
+
+def test_looks_between_blocks_show_no_single_answer(survey: Served) -> None:
+    """Who looks for the first time in the middle of a block waits for a whole one from there."""
+    for _ in range(BLOCK + 7):
+        survey.verdicts(line_of(survey.collection))
+    _entered(survey)
+    first = survey.client.get("/admin/live").json()
+    for _ in range(BLOCK - 1):
+        survey.verdicts(line_of(survey.collection))
+        assert survey.client.get("/admin/live").json() == first
+    survey.verdicts(line_of(survey.collection))
+    assert (first["n"], survey.client.get("/admin/live").json()["n"]) == (BLOCK + 7, 2 * BLOCK + 7)
+
+
+def test_regressions_on_open_answers_are_told(survey: Served) -> None:
+    lines = [line_of(survey.collection, cheated="yes" if i % 3 else "no", age=20 + i % 40) for i in range(400)]
+    assert set(survey.verdicts(b"".join(lines))) == {"T"}
+    _entered(survey)
+    told = survey.client.get("/admin/live").json()["live"]
+    assert any("share of 'yes' is between" in sentence for sentence in told["sentences"])
+    names = [coefficient["name"] for coefficient in told["questions"]["cheated"]["coefficients"]]
+    assert names[:2] == ["Intercept", "age"]

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from askance.channels.finite import FiniteChannel
+from askance.channels.device import device_description, in_text
 from askance.channels.registry import AnyChannel
 from askance.collect.collection import Collection
 from askance.formats.report_schema import ReportSchema
@@ -25,33 +25,17 @@ def assets() -> dict[str, tuple[bytes, str]]:
     return {name: ((folder / name).read_bytes(), kind) for name, kind in kinds.items() if kind is not None}
 
 
-def _texts(value: Any) -> Any:
-    """Whole numbers as texts: those above 2⁵³ are rounded where JavaScript reads JSON."""
-    if isinstance(value, dict):
-        return {name: _texts(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_texts(item) for item in value]
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 def channel_json(channel: AnyChannel) -> dict[str, Any]:
-    """A channel as a device needs it.
+    """A channel as a device needs it: `device_description`, or thresholds alone where `device/1` has no mapping.
 
     >>> from askance import Warner
     >>> channel_json(Warner("3/4"))["thresholds"]["columns"][0]
     ['3458764513820540928', '1152921504606846976']
     """
-    labels: dict[str, Any] = {}
-    thresholds = channel.thresholds()
-    if isinstance(channel, FiniteChannel):  # some kinds say less of their thresholds; a page draws from columns
-        labels = {"outputs": list(channel.outputs.labels), "observations": list(channel.observations.labels)}
-        thresholds = {**thresholds, "columns": channel.integer_weights.T.tolist()}
-    return {
-        "specification": channel.specification(),
-        "fingerprint": channel.fingerprint,
-        **labels,
-        "thresholds": _texts(thresholds),
-    }
+    if channel.device_mapping:
+        return {"specification": channel.specification(), **device_description(channel)}
+    thresholds = in_text(channel.thresholds())
+    return {"specification": channel.specification(), "fingerprint": channel.fingerprint, "thresholds": thresholds}
 
 
 def device_json(collection: Collection) -> dict[str, Any]:

@@ -118,6 +118,12 @@ def tally_of(asked: Asked, store: Store, window: int | None = None) -> Tally[Any
     return sum(tallies[1:], tallies[0]) if tallies else Tally(asked.channel)
 
 
+def answers_of(campaign: Campaign, store: Store) -> dict[str, list[Any]]:
+    """All answers to a survey, by question: a column each, None where somebody declined."""
+    contents = [content for _, content in _contents(store)]
+    return {name: [content[name] for content in contents] for name in campaign.by_name}
+
+
 def _contents(store: Store, window: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Ids and contents, by id."""
     for id, _, content in store.entries(window):

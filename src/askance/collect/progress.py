@@ -1,49 +1,76 @@
-"""How far a campaign is, in blocks: whoever looks again and again cannot see what a single answer changed."""
+"""How far a campaign is, and what can be said of it: in blocks, so that whoever looks cannot see a single answer."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from askance.channels.finite import FiniteChannel
 from askance.collect.collection import Collection
-from askance.collect.export import tally_of
+from askance.collect.export import answers_of, tally_of
+from askance.collect.live import BLOCK, live_estimates
 from askance.collect.store import Store
+from askance.errors import AskanceError, AskanceWarning
+from askance.estimation.results.regression_fit import RegressionFit
+from askance.survey.regress import regress
 
-#: What is told changes when at least so many answers are new.
-BLOCK = 20
+# Regressions read all answers again: beyond this many they are left to `askance fit`, on a copy.
+_MOST_ROWS = 50_000
 
 
 class Progress:
-    """What is told of a campaign while answers come in."""
+    """What is told of a campaign while answers come in; it changes when at least a block of answers is new."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
         self._told: dict[str, Any] | None = None
+        self._counted = 0
 
     def told(self) -> dict[str, Any]:
-        """Numbers of answers, and sums of reports by question, as of the last whole block."""
+        """Numbers of answers, and estimates whose intervals hold at all looks, as of the last change."""
         with self._collection.opened() as store:
             n = store.count()
-            n -= n % BLOCK
-            if self._told is None or n != self._told["n"]:
-                self._told = self._now(store, n)
+            if self._told is None or abs(n - self._counted) >= BLOCK:
+                self._counted = n if n >= BLOCK else 0
+                self._told = self._now(store, self._counted)
         return self._told
 
     def _now(self, store: Store, n: int) -> dict[str, Any]:
         campaign = self._collection.campaign
         issued, spent = store.token_count()
-        told: dict[str, Any] = {}
-        for question in campaign.questions:
-            channel = question.channel
-            if channel is not None and n:
-                tally = tally_of(question, store)
-                labels = list(channel.observations.labels) if isinstance(channel, FiniteChannel) else None
-                told[question.name] = {"n": tally.n_observations, "sums": tally.sums.tolist(), "labels": labels}
+        noised = [question for question in campaign.questions if question.channel is not None]
+        tallies = {question.name: tally_of(question, store) for question in noised if n}
+        declined = {name: n - tally.n_observations for name, tally in tallies.items()}
+        live = live_estimates(
+            tallies,
+            campaign.planned_n,
+            fits=self._fits(store) if tallies and n <= _MOST_ROWS else {},
+            declined=declined if campaign.kind == "survey" else {},
+        )
         return {
             "campaign": campaign.name,
             "n": n,
             "planned_n": campaign.planned_n,
             "block": BLOCK,
             "tokens": {"issued": issued, "spent": spent - spent % BLOCK},
-            "questions": told,
+            "live": live.to_json(),
         }
+
+    def _fits(self, store: Store) -> dict[str, RegressionFit]:
+        """Every noised answer of a survey, explained by all open ones; those that cannot be fitted are left out."""
+        campaign = self._collection.campaign
+        noised = [question.name for question in campaign.questions if isinstance(question.channel, FiniteChannel)]
+        openly = [question.name for question in campaign.questions if question.channel is None]
+        if campaign.kind != "survey" or not openly:
+            return {}
+        columns, codebook, fits = answers_of(campaign, store), campaign.codebook(), dict[str, RegressionFit]()
+        varied = [name for name in openly if len({*columns[name]} - {None}) > 1]
+        terms = " + ".join(f"`{name}`" for name in varied) or "1"  # a name may hold anything but such a quote
+        for name in noised:
+            with warnings.catch_warnings():  # what a fit warns of is among its messages, or makes it too early to tell
+                warnings.simplefilter("ignore", AskanceWarning)
+                try:
+                    fits[name] = regress(f"`{name}` ~ {terms}", columns, codebook, missing="drop")
+                except AskanceError:
+                    continue
+        return fits
