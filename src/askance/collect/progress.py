@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from askance.channels.finite import FiniteChannel
-from askance.collect.collection import Collection
+from askance.collect.collection import Collection, withdrawn_from
 from askance.collect.export import tally_of
 from askance.collect.store import Store
 
@@ -45,5 +45,6 @@ class Progress:
             "planned_n": campaign.planned_n,
             "block": BLOCK,
             "tokens": {"issued": issued, "spent": spent - spent % BLOCK},
+            "withdrawn": withdrawn_from(store.meta()),
             "questions": told,
         }
