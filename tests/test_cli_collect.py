@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
 import secrets
 import signal
+import ssl
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from askance.collect.collection import Collection
 from askance.collect.store import open_store
@@ -124,6 +131,38 @@ def test_nothing_listens_beyond_this_machine_without_tls(folder: Path, host: str
     assert_one_line(call("collect", "exams.toml", "--host", host), ("beyond this machine, without TLS",))
     assert not (folder / "exams.sqlite").exists()
     assert_one_line(call("collect", "exams.toml", "--tls-cert", "cert.pem"), ("allowed: both, or none",))
+
+
+def _certificate(folder: Path) -> None:
+    """A certificate of 127.0.0.1 that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    start, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 7, start, end, [])
+    signed = builder.add_extension(address, critical=False).sign(key, hashes.SHA256())
+    (folder / "cert.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(key.private_bytes(*form))
+
+
+def test_tls_is_spoken_where_a_certificate_is_given(tmp_path: Path) -> None:
+    collection = collection_in(tmp_path)
+    _certificate(tmp_path)
+    command = [sys.executable, "-m", "askance", "collect", str(tmp_path / "campaign.toml"), "--port", "0"]
+    with start(*command, "--tls-cert", tmp_path / "cert.pem", "--tls-key", tmp_path / "key.pem") as server:
+        assert server.stdout is not None
+        address = re.search(r"https://\S+", server.stdout.readline().decode())
+        link = re.search(r"https://\S+key=(\S+)", server.stdout.readline().decode())
+        assert address
+        assert link
+        trusted = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+        with httpx.Client(base_url=address[0], timeout=PATIENCE, trust_env=False, verify=trusted) as client:
+            assert client.post("/v1/exams/reports", content=line_of(collection)).json()["verdicts"] == "T"
+            fields = {"key": link[1], "password": "correct horse battery"}
+            entered = client.post("/admin/enter", data=fields, headers={"origin": address[0].rstrip("/")})
+            assert "secure" in entered.headers["set-cookie"].lower()
+        end_by(server, signal.SIGTERM)
 
 
 def test_a_server_that_is_told_to_stop_has_written_what_it_acknowledged(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_the_device_is_told_thresholds_as_texts(survey: Served) -> None:
     columns = questions["cheated"]["channel"]["thresholds"]["columns"]
     assert [sum(map(int, column)) for column in columns] == [2**62, 2**62]
     assert all(isinstance(weight, str) for column in columns for weight in column)
+    assert len(questions["often"]["channel"]["thresholds"]["columns"]) == 3
     assert questions["age"]["channel"] is None
     assert questions["age"]["range"] == [16, 105]
 

@@ -293,9 +293,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         open_store(foreign)
     with pytest.raises(StoreUnavailableError, match="No such file"):
         open_store(nothing, make=False)
-    for other in (text, foreign, tmp_path / "not there"):
+    for wrong in (text, foreign, tmp_path / "not there"):
         with pytest.raises(FormatError):
-            restore(other, nothing)
+            restore(wrong, nothing)
     assert not nothing.exists()
     with pytest.raises(InputError, match=r"address is mysql://…; allowed: a path, or postgresql://…\."):
         open_store("mysql://somebody:secret@host/surveys")

@@ -41,14 +41,16 @@ def channel_json(channel: AnyChannel) -> dict[str, Any]:
     >>> channel_json(Warner("3/4"))["thresholds"]["columns"][0]
     ['3458764513820540928', '1152921504606846976']
     """
-    labels = {}
-    if isinstance(channel, FiniteChannel):
+    labels: dict[str, Any] = {}
+    thresholds = channel.thresholds()
+    if isinstance(channel, FiniteChannel):  # some kinds say less of their thresholds; a page draws from columns
         labels = {"outputs": list(channel.outputs.labels), "observations": list(channel.observations.labels)}
+        thresholds = {**thresholds, "columns": channel.integer_weights.T.tolist()}
     return {
         "specification": channel.specification(),
         "fingerprint": channel.fingerprint,
         **labels,
-        "thresholds": _texts(channel.thresholds()),
+        "thresholds": _texts(thresholds),
     }
 
 

@@ -28,7 +28,7 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit returns when the log is on the disk
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA cache_size = -65536",
-    "PRAGMA wal_autocheckpoint = 4096",
+    "PRAGMA wal_autocheckpoint = 16384",  # pages are brought into the file once for many commits
 )
 _BROKEN = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 

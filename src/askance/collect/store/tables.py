@@ -146,7 +146,8 @@ class TableStore(ABC):
         rows = [(entry.id, entry.window, entry.content) for entry in decision.taken]
         if self._write(_INSERT_ENTRIES, rows) != len(rows):
             raise _StoredBeforeError
-        self._write("UPDATE tokens SET spent = 1 WHERE hash = ?", [(hash,) for hash in decision.spent])
+        if decision.spent:
+            self._write("UPDATE tokens SET spent = 1 WHERE hash = ?", [(hash,) for hash in decision.spent])
         self._add(added((entry.window, entry.sums) for entry in decision.taken))
 
     def _add(self, more: Tallies, sign: int = 1) -> None:
