@@ -109,7 +109,11 @@ def test_backup_restore_delete_and_close(folder: Path) -> None:
     ids = _filled(Collection("exams.toml"), 5)
     assert call("collect", "backup", "exams.toml", "-o", "noon.sqlite").code == 0
     told = parsed(call("collect", "delete", "exams.toml", "--id", ids[0].hex(), "--id", ids[1].hex(), "--json"))
-    assert told == {"deleted": 2}
+    assert told == {"deleted": 2, "withdrawn": 2}
+    assert parsed(call("collect", "delete", "exams.toml", "--id", ids[0].hex(), "--json")) == {
+        "deleted": 0,
+        "withdrawn": 2,
+    }
     with Collection("exams.toml").opened() as store:
         assert store.tallies()["cheated", 0].n == 3
     restored = call("collect", "restore", "exams.toml", "--from", "noon.sqlite", "--store", "new.sqlite", "--json")

@@ -30,7 +30,8 @@ def test_every_picture_is_shown_with_words_for_those_who_cannot_see_it() -> None
         for words, target in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
             assert len(words) > 20, f"{page.name}: {target} needs a sentence that says what it shows"
             shown.add((page.parent / target).resolve())
-    assert {path.resolve() for path in (ROOT / "docs" / "pictures").iterdir()} == shown
+    folders = (ROOT / "docs" / "pictures", ROOT / "docs" / "screens")
+    assert {path.resolve() for folder in folders for path in folder.iterdir()} == shown
 
 
 def test_the_page_about_the_paper_is_the_one_of_the_kept_results() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from askance.errors import IncompatibleEvidenceError, InputError
 _DAY = 86_400
 #: Names under which the store remembers what belongs to the campaign.
 FINGERPRINT, TEXT, SALT, CLOSED, ADMIN, PEOPLE = "fingerprint", "campaign", "salt", "closed", "admin", "people"
+WITHDRAWN = "withdrawn"
 _SALT_BYTES = 32
 _HASH_BYTES = 32
 
@@ -92,6 +93,16 @@ class Collection:
             return 0
         return int(time.time()) // (_DAY * self.campaign.window_days)
 
+    def withdraw(self, store: Store, ids: Iterable[bytes]) -> int:
+        """Delete answers by their receipts, and count them; how many there were.
+
+        People see what was drawn for them when it has arrived. Whoever withdraws because of it takes a report of one
+        kind away: the number stays, so that `nonresponse_bounds` can say what all of them may have been.
+        """
+        deleted = store.delete(ids, self.sums_of)
+        store.set_meta(WITHDRAWN, str(withdrawn_from(store.meta()) + deleted).encode())
+        return deleted
+
     def issue_tokens(self, store: Store, count: int) -> list[str]:
         """New tokens, of which the store keeps hashes; in counting campaigns each is a person's."""
         if self.campaign.access == "open":
@@ -107,6 +118,11 @@ class Collection:
         else:
             store.add_tokens(hashes)
         return tokens
+
+
+def withdrawn_from(known: Mapping[str, bytes]) -> int:
+    """How many answers were withdrawn."""
+    return int(known.get(WITHDRAWN, b"0"))
 
 
 def people_of(known: Mapping[str, bytes]) -> frozenset[bytes]:

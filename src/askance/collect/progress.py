@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from askance.channels.finite import FiniteChannel
-from askance.collect.collection import Collection
+from askance.collect.collection import Collection, withdrawn_from
 from askance.collect.export import answers_of, tally_of
 from askance.collect.live import BLOCK, live_estimates
 from askance.collect.store import Store
@@ -53,6 +53,7 @@ class Progress:
             "planned_n": campaign.planned_n,
             "block": BLOCK,
             "tokens": {"issued": issued, "spent": spent - spent % BLOCK},
+            "withdrawn": withdrawn_from(store.meta()),
             "live": live.to_json(),
         }
 

@@ -97,12 +97,16 @@ def close_command(campaign: Path, store: str | None) -> None:
 @JSON
 def delete_command(campaign: Path, ids: tuple[bytes, ...], before_window: int | None, store: str | None) -> None:
     """Delete answers to CAMPAIGN; tallies follow in the same moment. Tokens that were spent stay so."""
+    from askance.collect.collection import withdrawn_from
+
     if not ids and before_window is None:
         raise InputError("nothing is said to be deleted.", remedy="Give --id or --before-window.")
     collection = collection_of(campaign, store)
     with progress("deleting"), collection.opened() as opened:
         if before_window is None:
-            deleted = opened.delete(ids, collection.sums_of)
+            deleted = collection.withdraw(opened, ids)
         else:
             deleted = opened.delete_windows_before(before_window)
-    show(Card("deleted", [("answers", f"{deleted:,}")], {"deleted": deleted}))
+        withdrawn = withdrawn_from(opened.meta())
+    rows = [("answers", f"{deleted:,}"), ("withdrawn up to now", f"{withdrawn:,}")]
+    show(Card("deleted", rows, {"deleted": deleted, "withdrawn": withdrawn}))
