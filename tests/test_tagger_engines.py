@@ -102,7 +102,8 @@ def saved(tagger: CountTagger, folder: Path) -> bytes:
 def held(regions: RegionCounts, miscounts: Any = None) -> HeldRegions:
     """Regions that are held here, in three parts."""
     parts = [some(regions, range(i, len(regions.corpus), 3)) for i in range(3)]
-    return HeldRegions(Here().hold(parts, Preparation(miscounts, "auto", 1e-9)), regions.tagset)
+    how = Preparation(miscounts, "auto", 1e-9)
+    return HeldRegions(Here().hold(parts, how), regions.tagset, how)
 
 
 # -- the same bits -----------------------------------------------------------------------------------------------------
@@ -174,7 +175,8 @@ def test_a_killed_worker_changes_no_bit(dask: Dask, tmp_path: Path) -> None:
 
 def test_large_tables_are_sent_to_a_cluster_without_a_word(dask: Dask) -> None:
     regions = counted()
-    own = HeldRegions(dask.hold([regions], Preparation(None, "auto", 1e-3)), regions.tagset)
+    how = Preparation(None, "auto", 1e-3)
+    own = HeldRegions(dask.hold([regions], how), regions.tagset, how)
     table = np.zeros((3 << 20, 1), dtype=np.float32)
     _, sums = own.total("image", 1.0, 1, own.keys, table)
     assert sums.tolist() == [[0.0]] * len(own.words)
@@ -274,6 +276,10 @@ def test_what_engines_do_not_carry_is_refused(tmp_path: Path) -> None:
         CountTagger("node").fit([], engine=Here())
     with pytest.raises(InputError, match="counted no region"):
         CountTagger("node", miscounts=RATES).fit(paths, engine=Here())
+    with pytest.raises(InputError, match="another tagger"):
+        CountTagger("node").fit(CountTagger("moments").hold(paths, Here()))
+    with pytest.raises(InputError, match="another tagger"):
+        CountTagger("chain").fit(CountTagger("node").hold(paths, Here()))
     with pytest.raises(InputError, match="held_out"):
         CountTagger("moments").fit(paths, held_out=counted(), engine=Here())
 

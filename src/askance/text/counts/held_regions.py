@@ -12,7 +12,7 @@ from askance._arrays import AnyArray, FloatArray, SparseRows
 from askance._kernels.region_layout import FLOOR
 from askance.errors import EmptyDataError, InputError
 from askance.evidence.exact_sums import grid_for
-from askance.text.counts.held_part import Pass, Summary, joined_sums, keys_of, summary_of
+from askance.text.counts.held_part import Pass, Preparation, Summary, joined_sums, keys_of, summary_of
 from askance.text.counts.moment_solver import RidgeSystem, RowSums
 
 if TYPE_CHECKING:
@@ -30,10 +30,11 @@ class HeldRegions:
     Args:
         held: parts, each as `Preparation` makes them.
         tagset: names of tags.
+        how: how the parts were made.
     """
 
-    def __init__(self, held: Held, tagset: tuple[str, ...]) -> None:
-        self._held, self.tagset = held, tagset
+    def __init__(self, held: Held, tagset: tuple[str, ...], how: Preparation) -> None:
+        self._held, self.tagset, self.how = held, tagset, how
         self.summary: Summary = held.total(summary_of, Summary.joined)
         if not self.summary.sizes[0]:
             raise EmptyDataError("the files have no region and no label.", remedy="Give files that hold some.")

@@ -140,7 +140,7 @@ def hold_files(files: TrainingFiles, engine: Engine, how: Preparation) -> HeldRe
     if not parts:
         raise InputError("no files are given.", remedy="Give files of counts, or of labelled text.")
     tagset = _tagset(files, parts, engine)
-    return HeldRegions(engine.hold(_grouped(parts, engine), _Reading(files, tagset, how)), tagset)
+    return HeldRegions(engine.hold(_grouped(parts, engine), _Reading(files, tagset, how)), tagset, how)
 
 
 def _grouped(parts: list[_Part], engine: Engine) -> list[tuple[_Part, ...]]:

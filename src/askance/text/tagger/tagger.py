@@ -198,6 +198,8 @@ class CountTagger:
         if engine is not None:
             tell("reading", 0.0)
             known = self.hold(regions, engine)
+        if isinstance(known, HeldRegions):
+            self._require_own(known)
         held_out = checked_held_out(known, held_out, self.miscounts)
         assert isinstance(known, (RegionCounts, HeldRegions))  # all else was refused
         known = known.with_positive_weight() if isinstance(known, RegionCounts) else known
@@ -236,8 +238,18 @@ class CountTagger:
         from askance.text.tagger.held_files import TrainingFiles, hold_files, require_offered
 
         require_offered(self.method, self.miscounts)
-        counts = self.counts if self.method == "node" else None
-        return hold_files(TrainingFiles.of(files), engine, Preparation(self._rates(), counts, TILT_TOLERANCE))
+        return hold_files(TrainingFiles.of(files), engine, self._preparation())
+
+    def _preparation(self) -> Preparation:
+        return Preparation(self._rates(), self.counts if self.method == "node" else None, TILT_TOLERANCE)
+
+    def _require_own(self, held: HeldRegions) -> None:
+        """Refuse regions that were made ready for another tagger: they may lack what this one asks for."""
+        if self.method not in ("node", "moments") or held.how != self._preparation():
+            raise InputError(
+                "the regions that an engine holds were made ready for another tagger.",
+                remedy="Hold them with the tagger that learns from them: tagger.fit(tagger.hold(files, engine)).",
+            )
 
     def _rates(self) -> MiscountsBy | None:
         return None if isinstance(self.miscounts, str) else self.miscounts
