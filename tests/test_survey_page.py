@@ -285,6 +285,23 @@ def test_a_second_device_is_refused_kindly(browser: Any, tmp_path: Path) -> None
             assert [id.hex() for id, _, _ in store.entries()] == [receipt]
 
 
+def test_another_code_is_another_person(browser: Any, tmp_path: Path) -> None:
+    """On one phone, in one window: the second person finds the beginning, the first one the receipt."""
+    collection = collection_in(tmp_path, TOKENS)
+    with served(collection) as running, visit(browser) as context:
+        with collection.opened() as store:
+            first, second = collection.issue_tokens(store, 2)
+        person = Person(context, running, f"#{first}")
+        person.answer()
+        receipt = person.send()
+        person.page.evaluate("(code) => { location.hash = code; }", second)
+        person.heading("Exams")
+        person.answer()
+        assert person.send() != receipt
+        person.page.evaluate("(code) => { location.hash = code; }", first)
+        person.page.locator("#receipt", has_text=receipt).wait_for()
+
+
 def test_a_slip_of_the_pen_draws_nothing_again(browser: Any, tmp_path: Path) -> None:
     collection = collection_in(tmp_path, TOKENS)
     with served(collection) as running, visit(browser) as context:
