@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from askance.cli.collect.campaign_options import campaign_argument, collection_of, store_option
 from askance.cli.shared.guided import command
-from askance.cli.shared.options import FILE, WholeNumber, option
+from askance.cli.shared.options import FILE, JSON_SUMMARY, WholeNumber, option
+from askance.cli.shared.printing import Text, show
+from askance.cli.shared.process import flush_output
 from askance.errors import InputError
 
 
@@ -28,6 +28,7 @@ from askance.errors import InputError
 @option("--tls-cert FILE", "certificate (PEM)", FILE)
 @option("--tls-key FILE", "key of the certificate", FILE)
 @option("--behind-proxy", "a proxy in front of the server speaks TLS; it may keep addresses and times")
+@JSON_SUMMARY
 def serve_command(
     campaign: Path,
     store: str | None,
@@ -50,8 +51,9 @@ def serve_command(
         ) from None
 
     def ready(address: str, link: str) -> None:
-        click.echo(f"{campaign} is served at {address}")
-        click.echo(f"administration (this link works once): {link}")
+        said = f"{campaign} is served at {address}\nadministration (this link works once): {link}"
+        show(Text(said, {"address": address, "link": link}))
+        flush_output()
 
     serve(
         collection_of(campaign, store),
