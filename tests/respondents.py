@@ -20,6 +20,7 @@ class Person:
         self.sent: list[str] = []
         self.hosts: set[str] = set()
         self.wrong: list[str] = []
+        self.console: list[str] = []
         context.on("request", self._see)
         self.page = self.open()
 
@@ -27,6 +28,7 @@ class Person:
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("dialog", lambda dialog: self.wrong.append(dialog.message))
+        self.page.on("console", lambda told: self.console.append(told.text) if told.type == "error" else None)
         self.page.goto(self.address)
         return self.page
 

@@ -34,7 +34,11 @@ def browser() -> Iterator[Any]:
 
 
 def quiet(person: Person) -> None:
+    """Nothing happens, and nothing on the page is against its own policy."""
     person.send()
+    person.page.locator("#show").click()
+    person.page.locator("#knows summary").click()
+    assert person.console == []
 
 
 def no_network(person: Person) -> None:
