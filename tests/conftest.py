@@ -65,7 +65,13 @@ ON_ONE_KIND = {
     "commands, which print what Python returns": (
         *("test_cli.py", "test_cli_fit.py", "test_cli_fit_model.py", "test_cli_optimal.py", "test_cli_plan.py"),
         *("test_cli_plan_precision.py", "test_cli_private_models.py", "test_cli_reports.py", "test_cli_synth.py"),
-        *("test_cli_tag.py", "test_cli_train.py", "test_planning_commands.py", "test_tagger_files.py"),
+        *(
+            "test_cli_tag.py",
+            "test_cli_train.py",
+            "test_cli_vectors.py",
+            "test_planning_commands.py",
+            "test_tagger_files.py",
+        ),
     ),
     "experiments and their pictures": (
         *("test_geometry.py", "test_geometry_em.py", "test_geometry_likelihood.py", "test_geometry_simplex.py"),

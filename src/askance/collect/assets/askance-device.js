@@ -248,7 +248,7 @@ function ofBits(description) {
     const own = binary ? null : limitsOf(shares, keep, raised);
     const bits = new Uint8Array(dim);
     for (let i = 0; i < dim; i += 1) {
-      if (words.at === words.halves.length) words.expect(dim - i);
+      words.expect(dim - i);
       words.next();
       bits[i] = binary ? both.above(words, 0) | (shares[i] & both.above(words, 1)) : own.above(words, i);
     }
