@@ -18,6 +18,7 @@ from askance import Crosswise, ForcedResponse, RandomizedResponse, Warner
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign import Asked, Campaign
 from askance.collect.campaign_file import read_campaign
+from askance.collect.device_page import assets
 from askance.collect.dice import last_faces, parts_of, sides_of
 from askance.collect.pages.plain_form import PlainForm
 from askance.collect.pages.survey_page import stated_factor, survey_file, survey_page
@@ -62,14 +63,11 @@ def test_every_language_says_everything() -> None:
 
 
 def test_the_script_says_nothing_that_is_not_in_the_file() -> None:
-    script = (Path(str(__import__("askance").__file__)).parent / "collect" / "assets" / "survey.js").read_text("utf-8")
-    built = {f"{a}_{b}" for a in ("spent", "closed", "refused") for b in ("title",)} | {"spent", "closed", "refused"}
-    built |= {"was_fixed", "was_own", "was_turned"}
-    used = set(re.findall(r'"([a-z]+(?:_[a-z]+)*)"', script)) | built
-    outside = {key for key in page_texts()["en"] if key.startswith("script")}
-    assert page_texts()["en"].keys() - outside - used - {"started"} == set()
-    said = set(re.findall(r'say\("([a-z_]+)"', script))
-    assert said <= page_texts()["en"].keys()
+    script, known = assets()["survey.js"][0].decode(), page_texts()["en"].keys()
+    assert set(re.findall(r'say\("([a-z_]+)"', script)) <= known
+    built = {"was_fixed", "was_own", "was_turned", "spent_title", "closed_title", "refused_title"}
+    outside = {"script", "script_own", "script_title"}  # where there is no script
+    assert known - set(re.findall(r'"([a-z_]+)"', script)) == built | outside
 
 
 def test_a_campaign_in_another_language_gets_english_buttons() -> None:
@@ -243,6 +241,12 @@ def test_a_plain_form_is_taken_once(tmp_path: Path) -> None:
         with collection.opened() as store:
             ((_, _, content),) = store.entries()
         assert json.loads(content) == {"cheated": "yes", "often": "very often", "age": 34, "region": "north"}
+
+
+def test_who_comes_too_late_is_told_before_answering(tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running:
+        running.collector.ingest.closed = True
+        assert page_texts()["en"]["closed"] in running.client.get("/").text
 
 
 def test_a_campaign_without_own_dice_takes_no_form(tmp_path: Path) -> None:

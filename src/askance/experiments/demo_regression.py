@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from askance._arrays import FloatArray
-from askance.channels.statistics.base import report_as_json
+from askance.channels.statistics.reports import report_as_json
 from askance.design.certificate import certify
 from askance.design.regression_release import regression_release
 from askance.estimation.linear import estimate_linear, fit_exact
@@ -83,7 +83,7 @@ def run_regression(config: RegressionConfig, progress: Callable[[str], None] = l
             {
                 "privacy_level": certify(release.channel).privacy_level,
                 "encoding": release.encoding,
-                "first_report": report_as_json(release.channel, reports.columns, 0),
+                "first_report": report_as_json(release.channel.columns, reports.columns, 0),
                 **_estimates(estimate_linear(release, reports), config.confidence),
             }
         )

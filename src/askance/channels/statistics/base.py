@@ -25,7 +25,7 @@ from askance.channels.randomness import WordSource, secure_words, seeded_words
 from askance.channels.statistics.choices import Averaging as Averaging
 from askance.channels.statistics.choices import Calibration as Calibration
 from askance.channels.statistics.choices import require_averaging
-from askance.channels.statistics.reports import Column, Reports, require_reports
+from askance.channels.statistics.reports import Column, Reports, report_as_json, require_reports
 from askance.channels.sum_law import SumLaw
 from askance.channels.thresholds import log_rounded_up
 from askance.channels.words import Words
@@ -268,7 +268,7 @@ class StatisticsChannel(Described):
         """
         out = {column.name: column.empty(1) for column in self.columns}
         self._draw(encoded, words.take, out, compiled=False)
-        return report_as_json(self, out, 0)
+        return report_as_json(self.columns, out, 0)
 
     def simulate(self, truth: ArrayLike, rng: np.random.Generator) -> Reports:
         """Noise every row of truth with a seeded generator: for experiments, not for people."""
@@ -447,22 +447,3 @@ def require_finite(rows: FloatArray, offset: int) -> None:
             allowed="finite numbers",
             remedy="Leave respondents with missing values out, and count them.",
         )
-
-
-def bits_as_json(dense: AnyArray, width: int) -> str:
-    """Bits (w,) of one report as they stand in JSON, `width` of them: in hexadecimal, the first is the lowest."""
-    return np.packbits(dense, None, "little").tobytes().hex().ljust(2 * -(-width // 8), "0")
-
-
-def report_as_json(channel: StatisticsChannel, columns: Mapping[str, AnyArray], row: int) -> dict[str, Any]:
-    """One report as plain JSON values: bits in hexadecimal (the first bit is the lowest of the first byte)."""
-    report: dict[str, Any] = {}
-    for column in channel.columns:
-        value = columns[column.name][row]
-        if column.kind == "bits":
-            report[column.name] = value.astype("<u8").tobytes()[: -(-column.width // 8)].hex()
-        elif column.kind == "seed":
-            report[column.name] = f"{int(value):016x}"
-        else:
-            report[column.name] = value.tolist()
-    return report

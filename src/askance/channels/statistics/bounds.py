@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from askance._arrays import AnyArray, ArrayLike, FloatArray
-from askance._checks import as_float, as_floats, shown
+from askance._checks import Number, as_count, as_float, as_floats, as_fraction, shown
 from askance._words import Place, words
 from askance.channels.statistics.base import require_finite
 from askance.errors import InputError, ShapeError
@@ -156,3 +157,26 @@ def per_statistic(values: ArrayLike, dimension: int, name: str) -> FloatArray:
 def numbers_as_json(values: FloatArray) -> float | list[float]:
     """One number where all are the same, else all of them."""
     return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]
+
+
+def read_norm(largest: Number | None, exact: int | None, dimension: int, binary: bool) -> tuple[Fraction, bool]:
+    """The bound on the norm, and whether it is always attained."""
+    if exact is not None:
+        if largest is not None or not binary:
+            raise InputError(
+                f"is {shown(exact)} {'with max_l1_norm' if binary else 'with bounded statistics'}",
+                argument="l1_norm",
+                allowed="alone, and with binary statistics",
+                remedy=words("Give {max_l1_norm}."),
+            )
+        return Fraction(as_count(exact, "l1_norm", minimum=1, maximum=max(dimension - 1, 1))), True
+    if largest is None:
+        return Fraction(dimension), False
+    norm = as_fraction(largest, "max_l1_norm")
+    if not 0 < norm <= dimension or (binary and norm < 1):
+        raise InputError(
+            f"max_l1_norm is {shown(norm)}; allowed: {'1' if binary else 'above 0'} to {dimension}, the number of "
+            "statistics.",
+            remedy="Give the largest number of ones (for bounded statistics: the largest sum) of one respondent.",
+        )
+    return norm, False

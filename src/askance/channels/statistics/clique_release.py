@@ -19,12 +19,12 @@ from askance._words import Place, words
 from askance.channels.randomness import WordSource, pieces, whole_numbers
 from askance.channels.registry import COUNTS, DISTRIBUTION, GROUPS, MATRICES, Example, Parameter, register
 from askance.channels.reports import impossible_report
-from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood, bits_as_json
+from askance.channels.statistics.base import Averaging, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT, as_draw_distribution
 from askance.channels.statistics.cliques import CliqueTables
 from askance.channels.statistics.drawn import DrawnStatistics
 from askance.channels.statistics.listed_table import TableSampler, ToldTable, enumerate_tables, label, read_tables
-from askance.channels.statistics.reports import Column
+from askance.channels.statistics.reports import Column, bits_as_json
 from askance.channels.statistics.table_release import TableRelease, best_probabilities
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.thresholds import apportion

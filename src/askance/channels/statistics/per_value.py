@@ -18,10 +18,8 @@ from askance._checks import (
     as_count,
     as_float,
     as_floats,
-    as_fraction,
     as_positive_level,
     as_probability,
-    shown,
 )
 from askance._kernels import bits
 from askance._kernels.draw import DISCARDED_BITS, TOTAL
@@ -43,13 +41,13 @@ from askance.channels.statistics.base import (
     Calibration,
     Enumeration,
     HasReportLikelihood,
-    bits_as_json,
 )
-from askance.channels.statistics.bounds import Bounds
+from askance.channels.statistics.bounds import Bounds, read_norm
 from askance.channels.statistics.calibration import calibrate, calibrate_for_density
 from askance.channels.statistics.choices import BOUNDS, CALIBRATION, DIM, SPENT, require_calibration, require_choice
 from askance.channels.statistics.domains import BinaryDomain, BoundedDomain, Domain, ListedDomain
 from askance.channels.statistics.flips import Flips, draw_dense_bits
+from askance.channels.statistics.reports import bits_as_json
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.words import Words
 from askance.errors import InputError, ShapeError
@@ -140,7 +138,7 @@ class PerValue(BitStatistics, HasReportLikelihood):
         self._level = as_positive_level(privacy_level)
         binary = require_choice(statistics, "statistics", ("binary", "bounded")) == "binary"
         self._bounds = Bounds(self.dimension, lower, statistic_bound, binary=binary)
-        self.max_l1_norm, self._exact_norm = _read_norm(max_l1_norm, l1_norm, self.dimension, binary)
+        self.max_l1_norm, self._exact_norm = read_norm(max_l1_norm, l1_norm, self.dimension, binary)
         self._possible = None if possible is None else self._read_possible(possible)
         self._domain = self._make_domain()
         self._density = None if density is None else as_probability(density, "density")
@@ -434,26 +432,3 @@ class PerValue(BitStatistics, HasReportLikelihood):
         possible = None if self._possible is None else self._possible.tolist()
         norm = [str(self.max_l1_norm), bool(self._exact_norm), self._bounds.binary]
         return self.dimension, self.flips.keep, self.flips.raised, norm, possible, self._bounds.edges()
-
-
-def _read_norm(largest: Number | None, exact: int | None, dimension: int, binary: bool) -> tuple[Fraction, bool]:
-    """The bound on the norm, and whether it is always attained."""
-    if exact is not None:
-        if largest is not None or not binary:
-            raise InputError(
-                f"is {shown(exact)} {'with max_l1_norm' if binary else 'with bounded statistics'}",
-                argument="l1_norm",
-                allowed="alone, and with binary statistics",
-                remedy=words("Give {max_l1_norm}."),
-            )
-        return Fraction(as_count(exact, "l1_norm", minimum=1, maximum=max(dimension - 1, 1))), True
-    if largest is None:
-        return Fraction(dimension), False
-    norm = as_fraction(largest, "max_l1_norm")
-    if not 0 < norm <= dimension or (binary and norm < 1):
-        raise InputError(
-            f"max_l1_norm is {shown(norm)}; allowed: {'1' if binary else 'above 0'} to {dimension}, the number of "
-            "statistics.",
-            remedy="Give the largest number of ones (for bounded statistics: the largest sum) of one respondent.",
-        )
-    return norm, False

@@ -16,8 +16,9 @@ from askance.categories import Categories, Label, LabelSet
 from askance.channels.randomness import WordSource
 from askance.channels.registry import COUNT, LABELS, Example, Parameter, labels_as_json, register
 from askance.channels.reports import impossible_report
-from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood, bits_as_json
+from askance.channels.statistics.base import Averaging, BitStatistics, Enumeration, HasReportLikelihood
 from askance.channels.statistics.choices import SPENT
+from askance.channels.statistics.reports import bits_as_json
 from askance.channels.statistics.table_release import MOST_CELLS, SubsetSampler, TableRelease, members
 from askance.channels.sum_law import CountLaw, SumLaw
 from askance.channels.words import Words

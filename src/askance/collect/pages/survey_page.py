@@ -159,7 +159,7 @@ def survey_data(
         "length": form.length,
         "access": campaign.access,
         "address": address,
-        "is_file": len(spoken) == len(campaign.languages) and address.startswith("http"),
+        "is_file": address.startswith("http"),
         "language": language,
         "languages": list(campaign.languages),
         "local": list(spoken),

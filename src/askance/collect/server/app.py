@@ -20,7 +20,7 @@ from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
-from askance.collect.server.pages import plain_answer, plain_page, survey_page
+from askance.collect.server.pages import closed_page, plain_answer, plain_page, survey_page
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
@@ -90,7 +90,7 @@ class Collector:
     async def _home(self, request: Request) -> Response:
         campaign = self.collection.campaign
         if campaign.kind == "survey":
-            return survey_page(campaign, request)
+            return (closed_page if self.ingest.closed else survey_page)(campaign, request)
         return PlainTextResponse(
             f"{campaign.text(campaign.titles)}\n/v1/{campaign.name}/device says how to take part.\n"
         )

@@ -45,6 +45,13 @@ def survey_page(campaign: Campaign, request: Request) -> Response:
     return HTMLResponse(made.html, headers={"Content-Security-Policy": policy})
 
 
+def closed_page(campaign: Campaign, request: Request) -> Response:
+    """What people see who come too late."""
+    language = language_of(campaign, request)
+    say = texts_in(language)
+    return _in_language("plain_reply.html", language, title=say["closed_title"], text=say["closed"], receipt="")
+
+
 def plain_page(campaign: Campaign, request: Request) -> Response:
     """GET /v1/{campaign}/form: the survey for somebody without a script, who rolls and chooses."""
     language = language_of(campaign, request)

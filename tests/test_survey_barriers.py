@@ -1,0 +1,273 @@
+"""The survey page for everybody in a real browser: keyboards, no script, hostile texts, other places, no barriers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from askance.collect.pages.survey_page import survey_file
+
+from .browsers import barriers, started_browser, visit
+from .collectors import SURVEY, collection_in, served
+from .respondents import SAY, Person
+
+pytestmark = pytest.mark.integration
+
+HOSTILE = '"></h1><script>alert(1)</script><img src=x onerror=alert(2)>\u202eevil\u2069 {factor}'
+OWN = "own_die = true\n"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started_browser() as browser:
+        yield browser
+
+
+# -- anybody -----------------------------------------------------------------------------------------------------------
+
+
+def test_hostile_texts_stay_texts(browser: Any, tmp_path: Path) -> None:
+    text = SURVEY.replace('"Exams"', json.dumps(HOSTILE)).replace('"How old are you?"', json.dumps(HOSTILE))
+    text = f"consent = {json.dumps(HOSTILE)}\n" + text.replace('["north", "south"]', json.dumps([HOSTILE, "south"]))
+    with served(collection_in(tmp_path, text)) as running, visit(browser) as context:
+        person = Person(context, running)
+        person.page.locator("h1").wait_for()
+        assert person.page.locator("h1").text_content() == HOSTILE
+        assert person.page.locator("main p").first.text_content() == HOSTILE
+        for value in ("", "", "0", "0"):
+            person.choose(value) if value else person.go_on()
+        assert person.page.locator("h1").text_content() == HOSTILE
+        person.page.locator("input[name=number]").fill("40")
+        person.go_on()
+        assert person.page.locator("label").first.text_content() == HOSTILE
+        person.choose("0")
+        person.send()
+        person.page.locator("#show").click()
+        assert person.page.locator(".sent q").last.text_content() == HOSTILE
+        assert person.page.locator("img, iframe, object, h1 *").count() == 0
+        assert person.content()["answers"]["region"] == HOSTILE
+        assert person.wrong == []
+
+
+def test_nothing_runs_that_the_page_did_not_bring(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running, visit(browser) as context:
+        person = Person(context, running)
+        blocked = """() => new Promise((resolve) => {
+            document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective));
+            const script = document.createElement("script");
+            try {
+                script.text = "globalThis.ran = true";
+                document.body.append(script);
+            } catch { resolve("trusted-types"); }
+        })"""
+        assert person.page.evaluate(blocked) in ("require-trusted-types-for", "trusted-types", "script-src-elem")
+        assert person.page.evaluate("() => globalThis.ran") is None
+        assert (
+            person.page.evaluate("() => fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'blocked')") == "blocked"
+        )
+
+
+def press_until(page: Any, selector: str) -> None:
+    """Go on with the Tab key until the focus is there; a page that has no way there fails."""
+    for _ in range(30):
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+def test_without_a_mouse(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path, "comprehension_check = true\n" + SURVEY)) as running, visit(browser) as context:
+        person = Person(context, running)
+        page = person.page
+        steps = ["", "", "[value=yes]", "[value='0']", "[value='0']", "[name=number]", "[value='0']", ""]
+        for step in steps:
+            place = page.locator("h1").text_content()
+            if step:
+                press_until(page, step)
+                page.keyboard.type("34") if "number" in step else page.keyboard.press("Space")
+            if step == "[value=yes]":  # the wrong answer is explained, and the right one is below it
+                press_until(page, "main button[type=submit]")
+                page.keyboard.press("Enter")
+                page.get_by_role("alert").get_by_text(SAY["check_wrong"]).wait_for()
+                press_until(page, "[value=yes]")
+                page.keyboard.press("ArrowDown")
+            press_until(page, "main button[type=submit]")
+            page.keyboard.press("Enter")
+            page.wait_for_function("(place) => document.querySelector('h1').textContent !== place", arg=place)
+        page.locator("#receipt").wait_for()
+        press_until(page, "#show")
+        page.keyboard.press("Enter")
+        press_until(page, "#knows summary")
+        page.keyboard.press("Enter")
+        assert page.locator("#payload").inner_text() == person.sent[0].strip()
+
+
+def test_a_file_from_elsewhere(browser: Any, tmp_path: Path) -> None:
+    """The page as one file in another place sends to its server, and to nobody else."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    handler = partial(_QuietFiles, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
+        place = f"127.0.0.1:{elsewhere.server_port}"
+        collection = collection_in(tmp_path, SURVEY.replace("https://pages.example", f"http://{place}"))
+        thread = threading.Thread(target=elsewhere.serve_forever)
+        thread.start()
+        try:
+            with served(collection) as running, visit(browser) as context:
+                address = str(running.client.base_url)
+                (folder / "survey.html").write_text(survey_file(collection.campaign, address), encoding="utf-8")
+                person = Person(context, running)
+                person.page.goto(f"http://{place}/survey.html")
+                person.answer()
+                assert person.send() == person.content()["id"]
+                assert person.hosts == {address.split("/")[2], place}
+                assert address.split("/")[2] in person.page.locator("#knows").text_content()
+        finally:
+            elsewhere.shutdown()
+            thread.join()
+
+
+class _QuietFiles(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def test_two_windows_draw_once(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running, visit(browser) as context:
+        person = Person(context, running)
+        first = person.page
+        person.answer()
+        person.open()
+        person.answer(cheated=0)
+        receipt = person.send()
+        person.page = first
+        assert person.send() == receipt
+        assert person.content()["id"] == receipt
+
+
+def test_without_javascript(browser: Any, tmp_path: Path) -> None:
+    collection = collection_in(tmp_path, OWN + SURVEY)
+    with served(collection) as running, visit(browser, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(str(running.client.base_url))
+        assert SAY["script"] in page.locator("main").inner_text()
+        page.locator("main a").click()
+        page.locator("#q0-0001").check()
+        page.locator("#q1-0000").check()
+        page.locator("#q2").select_option("34")
+        page.locator("#q3-none").check()
+        page.locator("button").click()
+        receipt = page.locator("#receipt").inner_text()
+        with collection.opened() as store:
+            ((id, _, content),) = store.entries()
+        assert id.hex() == receipt
+        assert json.loads(content) == {"cheated": "yes", "often": "never", "age": 34, "region": None}
+
+
+def test_nobody_goes_on_without_an_answer(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running, visit(browser) as context:
+        person = Person(context, running)
+        person.go_on()
+        person.go_on()
+        person.go_on()
+        person.page.get_by_role("alert").get_by_text(SAY["choose"]).wait_for()
+        person.choose("1")
+        person.choose("1")
+        for wrong in ("", "15", "106", "3.5", "1e1", "abc"):
+            person.page.locator("input[name=number]").fill(wrong)
+            person.go_on()
+            person.page.get_by_role("alert").wait_for()
+        person.page.locator("input[name=number]").fill("٤٢")
+        person.go_on()
+        person.heading("Where do you live?")
+        person.page.locator(".back").click()
+        person.heading("How old are you?")
+        assert person.page.locator("input[name=number]").input_value() == "42"
+        person.go_on()
+        person.choose("decline")
+        person.send()
+        assert person.content()["answers"]["age"] == 42
+        assert person.content()["answers"]["region"] is None
+
+
+# -- barriers ----------------------------------------------------------------------------------------------------------
+
+ARABIC = (
+    SURVEY.replace('title = "Exams"', 'title = {ar = "امتحانات", en = "Exams"}\nlanguages = ["ar", "en"]')
+    .replace('text = "', 'text = {ar = "سؤال؟", en = "')
+    .replace('?"', '?"}')
+    .replace('؟"}, en', '؟", en')
+    .replace(
+        'options = ["north", "south"]', 'options = {n = {ar = "شمال", en = "north"}, s = {ar = "جنوب", en = "south"}}'
+    )
+)
+
+
+def barriers_now(page: Any) -> list[str]:
+    """What is wrong with a page as it is, with all that can be opened open."""
+    page.locator("h1").first.wait_for()
+    page.evaluate("() => { for (const part of document.querySelectorAll('details')) part.open = true; }")
+    wide = page.evaluate("() => document.documentElement.scrollWidth > innerWidth")
+    return barriers(page) + small_targets(page) + (["it scrolls sideways"] if wide else [])
+
+
+SIZES = {"phone": (360, SURVEY, "en"), "400 %, arabic": (320, ARABIC, "ar"), "200 %": (640, SURVEY, "en")}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_no_barriers(browser: Any, tmp_path: Path, scheme: str, size: str) -> None:
+    """Every page, light and dark; 1280 pixels at 200 % are 640, and at 400 % 320, without scrolling sideways."""
+    width, text, locale = SIZES[size]
+    collection = collection_in(tmp_path, OWN + "comprehension_check = true\n" + text)
+    window = {"viewport": {"width": width, "height": 640}, "device_scale_factor": 2, "reduced_motion": "reduce"}
+    options = {"color_scheme": scheme, "locale": locale, "bypass_csp": True, **window}
+    found = []
+    with served(collection) as running, visit(browser, **options) as context:
+        person = Person(context, running)
+        assert person.page.locator(f"html[lang={locale}]").count() == 1
+        for step in ["", "", "no", "0", "0", "number", "decline"]:
+            found.append(barriers_now(person.page))
+            if step == "number":
+                person.page.locator("input[name=number]").fill("34")
+            elif step:
+                person.page.locator(f"input[value='{step}']").check()
+            person.go_on()
+        found.append(barriers_now(person.page))
+        context.set_offline(True)
+        person.go_on()
+        person.page.locator("#again").wait_for()
+        found.append(barriers_now(person.page))
+        context.set_offline(False)
+        person.page.locator("#show").click()
+        found.append(barriers_now(person.page))
+        person.page.goto(f"{running.client.base_url}/v1/exams/form")
+        found.append(barriers_now(person.page))
+    assert found == [[]] * 11
+
+
+def test_barriers_are_found(browser: Any, tmp_path: Path) -> None:
+    with served(collection_in(tmp_path)) as running, visit(browser, bypass_csp=True) as context:
+        page = Person(context, running).page
+        page.evaluate("() => document.documentElement.style.setProperty('--ink', '#bbb')")
+        assert any("color-contrast" in wrong for wrong in barriers_now(page))
+        page.evaluate("() => { document.querySelector('main button').style.minHeight = 0; }")
+        page.evaluate("() => { document.querySelector('main button').style.padding = 0; }")
+        assert len(small_targets(page)) == 1
+
+
+def small_targets(page: Any) -> list[str]:
+    """Buttons, fields and choices that are lower than 48 pixels."""
+    script = """() => [...document.querySelectorAll("button, input:not([type=hidden]), select, summary, .choice label")]
+        .filter((target) => target.checkVisibility() && target.getBoundingClientRect().height < 47.9)
+        .map((target) => target.outerHTML)"""
+    found: list[str] = page.evaluate(script)
+    return found
