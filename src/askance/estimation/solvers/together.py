@@ -46,7 +46,7 @@ def climb_together(
     ahead, leader = np.full_like(theta, np.nan), np.arange(len(theta))
     fresh = going
     for _ in range(max_iterations):
-        for i in fresh:
+        for i in fresh.tolist():
             gradient = standard.gradient(gradients[i])
             step, downhill = descent(standard.hessian(hessians[i]), gradient)
             steps[i], decrements[i] = standard.to_parameters(step), -gradient @ step
