@@ -28,10 +28,10 @@ _AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 @contextmanager
 def started_browser() -> Iterator[Any]:
     """A browser, and the profiles of devices in `devices`; skipped where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright: pip install playwright")
     chromium = shutil.which("chromium")
     if chromium is None:
-        pytest.skip("there is no chromium")
+        pytest.skip("there is no chromium: apt-get install chromium")
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         browser.profiles = started.devices

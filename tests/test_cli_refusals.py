@@ -73,6 +73,7 @@ WORKING: dict[str, str] = {
     "evaluate by model": "evaluate IN:tagger.askance tagged.tsv",
     "synth": "synth IN:people.field -n 5 --seed 1 -o OUT:new.csv",
     "collect check": "collect check IN:exams.toml",
+    "collect page": "collect page IN:exams.toml -o OUT:new.html",
     "collect tokens": "collect tokens IN:exams.toml -o OUT:new.csv",
     "collect export": "collect export IN:exams.toml -o OUT:new.csv",
     "collect backup": "collect backup IN:exams.toml -o OUT:new.sqlite",
@@ -170,7 +171,7 @@ def test_every_command_with_files_is_tried() -> None:
     leaves = {path for path, command in all_commands(root) if not hasattr(command, "commands")}
     tried = {tuple(template.split()[:2]) for template in WORKING.values()}
     tried |= {path[:1] for path in tried}
-    by_channel = {path for path in leaves if path[0] in ("certify", "audit", "randomize")}
+    by_channel = {path for path in leaves if path[0] in ("certify", "audit", "randomize", "vectors")}
     assert leaves - tried - by_channel - WITHOUT_FILES - WITHOUT_END == set()
 
 

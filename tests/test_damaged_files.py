@@ -26,6 +26,7 @@ import askance
 from askance import LinearModel, channels
 from askance.channels.registry import entries
 from askance.channels.statistics.scale_pilot import ScalePilot
+from askance.collect.campaign_file import read_campaign, read_study
 from askance.design.regression_release import regression_release
 from askance.errors import AskanceError, AskanceWarning
 from askance.experiments.runner import FIELDS, read_result
@@ -57,10 +58,12 @@ from askance.text import (
 )
 from askance.text.io.annotation_tools import task_words
 from askance.text.io.conllu import ConlluDocument
+from askance.text.io.region_file import read_region_part
 from askance.text.sheets.filled_sheet import sentences_of_sheet
 from askance.text.tagger.file import load_tagger
 
 from .annotation_examples import DOCCANO, DOCCANO_RELATIONS, LABEL_STUDIO, PRODIGY
+from .collectors import DEVICES, SURVEY, TOKENS
 from .damage import damaged, of_cells, of_container, of_json, of_json_lines, of_parquet, of_toml
 from .report_examples import EXAMPLES, some_reports
 from .small_corpus import TEST, counted
@@ -219,6 +222,10 @@ def _one(name: str, within: Within, *data: bytes) -> Callable[[Path], list[Examp
     return lambda _: [Example(name, each, within) for each in data]
 
 
+def _campaigns(_: Path) -> list[Example]:
+    return [Example(f"{place}.toml", text.encode(), of_toml) for place, text in enumerate((SURVEY, TOKENS, DEVICES))]
+
+
 def _whole_field(path: Path) -> object:
     return field_for(channels.PerValue(8, 1), path)
 
@@ -256,6 +263,11 @@ READERS: dict[str, Reader] = {
     "askance.text.io.region_file.read_regions": Reader(
         lambda path: (read_regions(path, skip_bad=True, may_miscount=True), read_regions(path)), _region_files
     ),
+    "askance.text.io.region_file.read_region_part": Reader(
+        lambda path: read_region_part(path, None, skip_bad=True, may_miscount=True), _region_files
+    ),
+    "askance.collect.campaign_file.read_campaign": Reader(read_campaign, _campaigns),
+    "askance.collect.campaign_file.read_study": Reader(read_study, _campaigns),
     "askance.text.io.tagged_text.read_tagged": Reader(read_tagged, _texts),
     "askance.text.io.tagged_text.read_sentences": Reader(read_sentences, _texts),
     "askance.text.tagger.file.load_tagger": Reader(load_tagger, _taggers),

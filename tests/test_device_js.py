@@ -18,6 +18,7 @@ from askance import CliqueRelease, PerValue, RandomizedResponse, SubsetSelection
 from askance.channels import AnyChannel, device_description, permanent_words
 from askance.formats.vectors import device_vectors, example_channels
 
+from .browsers import started_browser
 from .signals import PATIENCE
 
 CHECK = Path(__file__).parent / "device_check.mjs"
@@ -143,12 +144,6 @@ def test_numbers_where_texts_are_needed_are_refused(node: Callable[[str], str], 
 
 @pytest.mark.integration
 def test_all_vectors_in_chromium() -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    quiet = ("background-networking", "component-update", "sync", "gpu")
-    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in quiet)]
     served = {
         "/": ("text/html", "<!doctype html><title>check</title>"),
         "/askance-device.js": ("text/javascript", module()),
@@ -160,8 +155,7 @@ def test_all_vectors_in_chromium() -> None:
         kind, body = served["/" + route.request.url.split("/", 3)[3]]
         route.fulfill(content_type=f"{kind}; charset=utf-8", body=body)
 
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=arguments)
+    with started_browser() as browser:
         page = browser.new_page()
         page.route("**/*", answer)  # nothing goes beyond this process; localhost counts as secure
         page.goto("http://localhost/")
@@ -170,5 +164,4 @@ def test_all_vectors_in_chromium() -> None:
             const { check } = await import("/device_check.mjs");
             return check(device, await (await fetch("/known.json")).json());
         }""")
-        browser.close()
     require_agreement(found)

@@ -266,9 +266,9 @@ def _tagger(method: Any) -> Frozen:
     tagger = CountTagger(method).fit(counted())
     sentences = [list(sentence) for sentence in (("the", "dog", "sits"), ("this", "house", "eats", "a", "cat"))]
     shares = np.concatenate(tagger.predict_proba(sentences))
-    return Frozen(
-        {"theta": shares.ravel()}, {"score": round(tagger.score(TEST), 3)}, np.full(shares.size, 10.0)
-    )  # training stops early
+    # Training stops early. A chain is trained in single precision: processors differ by up to 1.5e-5 in probabilities.
+    error = 100.0 if method == "chain" else 10.0
+    return Frozen({"theta": shares.ravel()}, {"score": round(tagger.score(TEST), 3)}, np.full(shares.size, error))
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------

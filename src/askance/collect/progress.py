@@ -39,7 +39,9 @@ class Progress:
         campaign = self._collection.campaign
         issued, spent = store.token_count()
         noised = [question for question in campaign.questions if question.channel is not None]
-        tallies = {question.name: tally_of(question, store) for question in noised if n}
+        # A device that sends in every window is not new in each: what is told is of the present one.
+        window = self._collection.window() if campaign.kind == "devices" else None
+        tallies = {question.name: tally_of(question, store, window) for question in noised if n}
         declined = {name: n - tally.n_observations for name, tally in tallies.items()}
         live = live_estimates(
             tallies,

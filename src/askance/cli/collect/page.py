@@ -19,7 +19,7 @@ from askance.cli.shared.write_guards import OutputFile
 )
 @campaign_argument
 @option("--server ADDRESS", "where answers are sent to", default="http://127.0.0.1:8000")
-@option("-o, --output FILE", "the page, .html", OutputFile("page", ".html"), required=True)
+@option("-o, --output FILE", "the page, .html", OutputFile("text", ".html"), required=True)
 @JSON_SUMMARY
 def page_command(campaign: Path, server: str, output: Path) -> None:
     """Write the page of CAMPAIGN, with its texts, its style and its script inside.

@@ -83,7 +83,6 @@ def plan_group() -> None:
         "askance plan survey --prevalence 0.2 --null 0.1 --alternative greater --power 0.9 --design warner --text",
         "askance plan survey --prevalence 0.2 --against 0.12 --against-design direct --power 0.8",
         "askance plan survey --prevalence 0.2 --standard-error 0.03 --design list-experiment:items=3 --guess items=0.4",
-        "askance plan survey --prevalence 1/10 --respondents 2000 --design crosswise --design warner --privacy-level 1",
     ],
 )
 @option("--prevalence P", "guessed share of yes in the population, as in 0.2", NUMBER, required=True)
