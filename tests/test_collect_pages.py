@@ -256,5 +256,8 @@ def test_regressions_on_open_answers_are_told(survey: Served) -> None:
     _entered(survey)
     told = survey.client.get("/admin/live").json()["live"]
     assert any("share of 'yes' is between" in sentence for sentence in told["sentences"])
+    page = survey.client.get("/admin").text
+    assert "is between" in page
+    assert "400 of 2,000 planned reports" in page
     names = [coefficient["name"] for coefficient in told["questions"]["cheated"]["coefficients"]]
     assert names[:2] == ["Intercept", "age"]
