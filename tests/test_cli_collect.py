@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from askance.collect.campaign_file import read_campaign
 from askance.collect.collection import Collection
 from askance.collect.store import open_store
 from askance.collect.tokens import read_token
@@ -191,3 +192,25 @@ def _used(server: subprocess.Popen[bytes], collection: Collection) -> None:
     assert end_by(server, signal.SIGTERM) in (0, 128 + signal.SIGTERM)
     assert server.stderr is not None
     assert server.stderr.read() == b""
+
+
+@pytest.mark.parametrize("kind", ["survey", "devices", "counting"])
+def test_new_campaigns_work_as_they_are(kind: str, tmp_path: Path) -> None:
+    path, text = tmp_path / "My First.toml", tmp_path / "words" / "news.txt"
+    text.parent.mkdir()
+    text.write_text("the dog barks\na cat sleeps on the mat\n")
+    more = ["--text", str(text)] if kind == "counting" else []
+    assert call("collect", "new", kind, *more, "-o", str(path)).code == 0
+    assert read_campaign(path).name == "my-first"
+    assert call("collect", "check", str(path)).code == 0
+    again = call("collect", "new", kind, *more, "-o", str(path))
+    assert again.code == 2
+    assert "not replaced" in again.err
+
+
+def test_only_counting_campaigns_have_a_text(tmp_path: Path) -> None:
+    for arguments in (["counting"], ["survey", "--text", "news.txt"]):
+        outcome = call("collect", "new", *arguments, "-o", str(tmp_path / "new.toml"))
+        assert outcome.code == 2
+        assert "--text" in outcome.err
+    assert not (tmp_path / "new.toml").exists()

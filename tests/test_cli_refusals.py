@@ -82,7 +82,7 @@ WORKING: dict[str, str] = {
     "collect delete": "collect delete IN:exams.toml --id 00112233445566778899aabbccddeeff",
 }
 # Commands that read no file.
-WITHOUT_FILES = {("channels",), ("demo",), ("reproduce",), ("plan", "shares")}
+WITHOUT_FILES = {("channels",), ("demo",), ("reproduce",), ("plan", "shares"), ("collect", "new")}
 # Commands that end when they are told to: tests/test_cli_collect.py.
 WITHOUT_END = {("collect", "serve")}
 

@@ -7,6 +7,7 @@ import click
 from askance.cli.collect.check import check_command
 from askance.cli.collect.export import export_command
 from askance.cli.collect.keeping import backup_command, close_command, delete_command, restore_command
+from askance.cli.collect.new import new_command
 from askance.cli.collect.page import page_command
 from askance.cli.collect.serve import serve_command
 from askance.cli.collect.tokens import tokens_command
@@ -24,11 +25,12 @@ def _served(arguments: list[str]) -> list[str]:
     respelt=_served,
     short_help="Ask people, devices or annotators, and keep what they send.",
     sections={
-        "Before": ["check", "tokens", "page"],
+        "Before": ["new", "check", "tokens", "page"],
         "While answers come in": ["serve", "backup", "close"],
         "After": ["export", "delete", "restore"],
     },
     examples=[
+        "askance collect new survey -o exams.toml",
         "askance collect check exams.toml",
         "askance collect serve exams.toml",
         "askance collect tokens exams.toml --count 500 -o tokens.csv",
@@ -43,7 +45,7 @@ def collect_group() -> None:
 
 
 for _command in (
-    *(check_command, serve_command, tokens_command, page_command, export_command),
+    *(new_command, check_command, serve_command, tokens_command, page_command, export_command),
     *(backup_command, restore_command, close_command, delete_command),
 ):
     collect_group.add_command(_command)
