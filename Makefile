@@ -19,14 +19,14 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[collect]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,docs]'
 	@touch $(VENV)/.installed $@
 
-demo: $(VENV)/.installed ## three simulated stories (survey, regression, tagger) beside the truth, and an HTML report
+demo: $(VENV)/.installed ## four simulated stories (survey, regression, tagger, collector) beside the truth, and an HTML report
 	$(BIN)/askance demo --out $(OUT)
 
 # Files with module fixtures stay in one process; the long ones begin first (tests/conftest.py). Linear algebra has one

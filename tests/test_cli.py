@@ -198,13 +198,14 @@ def test_channels_shows_one(entry: ChannelEntry) -> None:
 
 
 def test_demo_end_to_end(tmp_path: Path) -> None:
-    """Three stories: what each of them found."""
+    """Four stories: what each of them found."""
     result = parsed(spawn("demo", "--out", str(tmp_path), "--seed", "1", "--json"))
     assert result.pop("warnings") == []
-    for name in ("regression", "tagger"):
+    assert result["collector"]["stored"] == result["collector"]["config"]["respondents"]
+    for name in ("regression", "tagger", "collector"):
         assert json.loads((tmp_path / f"{name}.json").read_text()) == result.pop(name)
     assert json.loads((tmp_path / "survey.json").read_text()) == result
-    parts = ("regression", "survey", "tagger")
+    parts = ("collector", "regression", "survey", "tagger")
     for name in parts:
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000

@@ -17,9 +17,11 @@ import pytest
 
 from askance.cli.experiments.demo import _for_programs
 from askance.errors import FormatError, InputError
-from askance.experiments import demo_regression, demo_tagger, survey
+from askance.experiments import demo_regression, demo_stories, demo_tagger, survey
+from askance.experiments.demo_collector import CollectorConfig, collector_tables, draw_collector, run_collector
 from askance.experiments.demo_regression import RegressionConfig, draw_regression, regression_tables, run_regression
 from askance.experiments.demo_report import PARTS, demo_page, narrow_name, require_places, write_demo
+from askance.experiments.demo_stories import STORIES
 from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger, tagger_tables
 from askance.experiments.survey import SurveyConfig, draw_survey, run_survey, survey_tables
 from askance.experiments.tagging_corpus import corpora
@@ -30,6 +32,7 @@ from tests.test_cli import call, parsed
 SURVEY = SurveyConfig(respondents=2_000, privacy_levels=(2.0,), methods=("moments", "one-step", "marginal"))
 REGRESSION = RegressionConfig(respondents=30_000, privacy_levels=(4.0, 8.0), seed=3)
 TAGGER = TaggerConfig(sentences=120, test_sentences=60, windows=(3, 6), examples=2, seed=1)
+COLLECTOR = CollectorConfig(respondents=400, seed=2)
 
 
 def through_json(result: dict[str, Any]) -> Any:
@@ -38,8 +41,13 @@ def through_json(result: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
-    found = {"survey": run_survey(SURVEY), "regression": run_regression(REGRESSION), "tagger": run_tagger(TAGGER)}
-    return {name: through_json(result) for name, result in found.items()}
+    stories = {
+        "survey": run_survey(SURVEY),
+        "regression": run_regression(REGRESSION),
+        "tagger": run_tagger(TAGGER),
+        "collector": run_collector(COLLECTOR),
+    }
+    return {name: through_json(result) for name, result in stories.items()}
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +56,7 @@ def pictures(results: dict[str, Any]) -> dict[str, bytes]:
         "survey": draw_survey,
         "regression": draw_regression,
         "tagger": draw_tagger,
+        "collector": draw_collector,
     }
     wide = {name: draw(results[name]) for name, draw in draws.items()}
     return wide | {narrow_name(name): draw(results[name], narrow=True) for name, draw in draws.items()}
@@ -178,12 +187,48 @@ def test_tagger_depends_on_its_config_alone(results: dict[str, Any]) -> None:
     assert run_tagger(replace(TAGGER, seed=2, windows=(3,)))["windows"] != results["tagger"]["windows"][:1]
 
 
+# -- the collector -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_lost_when_the_server_is_killed(results: dict[str, Any]) -> None:
+    result = results["collector"]
+    n = COLLECTOR.respondents
+    assert n // 2 <= result["acknowledged_before"] < n
+    assert (result["acknowledged"], result["stored"], result["counted"]) == (n, n, n)
+    assert (result["lost"], result["wrong"]) == (0, 0)
+    assert sum(row["people"] for row in result["groups"][1:]) == result["groups"][0]["people"] == n
+
+
+def test_estimates_of_the_collector_are_near_the_truth(results: dict[str, Any]) -> None:
+    """Six standard errors: wrong once in 10⁸ runs."""
+    for row in results["collector"]["groups"]:
+        assert abs(row["estimate"] - row["truth"]) < 6 * row["standard_error"]
+        assert 0 <= row["lower"] < row["upper"] <= 1
+
+
+def test_devices_draw_alike_with_and_without_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askance.experiments.demo_collector.shutil.which", lambda name: None)
+    result = run_collector(replace(COLLECTOR, respondents=100))
+    assert "Python" in result["drawn_by"]
+    assert (result["stored"], result["lost"], result["wrong"]) == (100, 0, 0)
+
+
+def test_stories_that_cannot_be_told_are_left_out(results: dict[str, Any], pictures: dict[str, bytes]) -> None:
+    story = STORIES["collector"]._replace(needs=("starlette", "a_module_that_is_nowhere"))
+    assert story.missing == ["a_module_that_is_nowhere"]
+    assert STORIES["survey"].missing == []
+    without = {name: result for name, result in results.items() if name != "collector"}
+    page = outline(demo_page(without, pictures, ""))
+    assert "killed" not in page.text
+    assert "collector.json" not in page.text
+
+
 # -- pictures and the page ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_pictures_come_from_the_json_alone(name: str, results: dict[str, Any], pictures: dict[str, bytes]) -> None:
-    draw = {"survey": draw_survey, "regression": draw_regression, "tagger": draw_tagger}[name]
+    draw = STORIES[name].draw
     assert pictures[name].startswith(b"\x89PNG")
     assert draw(through_json(results[name])) == pictures[name]
 
@@ -201,17 +246,18 @@ def test_phones_get_narrow_pictures(results: dict[str, Any], pictures: dict[str,
 def test_page_needs_nothing_else(results: dict[str, Any], pictures: dict[str, bytes]) -> None:
     page = demo_page(results, pictures, "askance demo --seed 1")
     found = outline(page)
-    assert len(found.sources) == 6
+    assert len(found.sources) == 2 * len(PARTS)
     assert all(source.startswith("data:image/png;base64,") for source in found.sources)
     assert not re.search(r"https?:|<script|@import|url\(", page)
     assert "prefers-color-scheme:dark" in page
     assert "askance demo --seed 1" in found.text
     for words in ("What was asked.", "What can be known."):
-        assert found.text.count(words) == 3
+        assert found.text.count(words) == len(PARTS)
     tables = [
         *survey_tables(results["survey"]),
         *regression_tables(results["regression"]),
         *tagger_tables(results["tagger"]),
+        *collector_tables(results["collector"]),
     ]
     for table in tables:
         assert all(cell in found.text for row in table.rows for cell in row)
@@ -255,10 +301,10 @@ def test_every_part_and_the_page_are_written(
         assert (tmp_path / f"{part}.png").read_bytes() == pictures[part]
 
 
-def test_json_is_the_survey_with_two_more_keys(results: dict[str, Any]) -> None:
+def test_json_is_the_survey_with_more_keys(results: dict[str, Any]) -> None:
     printed = _for_programs(results)
-    assert printed.pop("regression") == results["regression"]
-    assert printed.pop("tagger") == results["tagger"]
+    for part in PARTS[1:]:
+        assert printed.pop(part) == results[part]
     assert printed == results["survey"]
 
 
@@ -281,15 +327,21 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small(pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command with the small configs, and pictures that were drawn before."""
+def small(results: dict[str, Any], pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command with the small configs, a campaign that was run, and pictures that were drawn before."""
     few = replace(REGRESSION, respondents=5_000, privacy_levels=(8.0,))
     tiny = replace(TAGGER, sentences=60, test_sentences=30, windows=(3,))
-    for module, config in ((survey, SURVEY), (demo_regression, few), (demo_tagger, tiny)):
+    stories = ((survey, SURVEY), (demo_regression, few), (demo_tagger, tiny))
+    for module, config in stories:
         name = module.__name__.rpartition(".")[2].removeprefix("demo_")
         wide, slim = pictures[name], pictures[narrow_name(name)]
-        monkeypatch.setattr(module, type(config).__name__, lambda config=config: config)
-        monkeypatch.setattr(module, f"draw_{name}", lambda result, narrow=False, both=(wide, slim): both[narrow])
+        drawn = STORIES[name]._replace(draw=lambda result, narrow=False, both=(wide, slim): both[narrow])
+        monkeypatch.setattr(demo_stories, type(config).__name__, lambda config=config: config)
+        monkeypatch.setitem(STORIES, name, drawn)
+    ran = STORIES["collector"]._replace(
+        run=lambda *arguments: results["collector"], draw=lambda result, narrow=False: pictures["collector"]
+    )
+    monkeypatch.setitem(STORIES, "collector", ran)
 
 
 @pytest.mark.usefixtures("small")
@@ -298,6 +350,8 @@ def test_the_command_depends_on_its_seed_alone(tmp_path: Path) -> None:
         return parsed(call("demo", "--out", str(tmp_path / folder), "--seed", seed, "--json"))
 
     first, again, other = numbers("1", "a"), numbers("1", "b"), numbers("2", "a")
+    for told in (first, again, other):  # what noises answers comes from the system, and has no seed
+        assert told.pop("collector")["stored"] == COLLECTOR.respondents
     assert first == again
     for seed, result in ((1, first), (2, other)):
         assert [part["config"]["seed"] for part in (result, result["regression"], result["tagger"])] == [seed] * 3

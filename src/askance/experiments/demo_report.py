@@ -1,4 +1,4 @@
-"""The page of the demonstration: three stories in one HTML file that needs nothing else."""
+"""The page of the demonstration: its stories in one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from askance.formats.html_page import figure_html, html_document, table_html
 
 TITLE = "askance: what can be learned from what people are willing to tell"
 _ABOUT = (
-    "Three stories, simulated so that the truth is known and can be put beside what was estimated. In none of them are "
-    "the data themselves seen by whoever estimates. The privacy level of the first two bounds what a report can give "
-    "away: no report is more than e to the power of the level times as likely from one person as from any other."
+    "Stories that are simulated, so that the truth is known and can be put beside what was estimated. In none of them "
+    "are the data themselves seen by whoever estimates. A privacy level bounds what a report can give away: no report "
+    "is more than e to the power of the level times as likely from one person as from any other."
 )
 #: The stories, in their order, and the name of the page.
 PARTS, PAGE = tuple(STORIES), "report.html"
@@ -46,9 +46,9 @@ def write_demo(
     Returns:
         where the page is.
     """
-    for part in PARTS:
+    for part, result in results.items():
         write_whole(folder / f"{part}.png", pictures[part])
-        write_whole(folder / f"{part}.json", (json.dumps(results[part], indent=2) + "\n").encode())
+        write_whole(folder / f"{part}.json", (json.dumps(result, indent=2) + "\n").encode())
     write_whole(folder / PAGE, demo_page(results, pictures, command).encode())
     return folder / PAGE
 
@@ -57,16 +57,16 @@ def demo_page(results: Mapping[str, Mapping[str, Any]], pictures: Mapping[str, b
     """The whole document.
 
     Args:
-        results: of `run_survey`, `run_regression` and `run_tagger`, as "survey", "regression" and "tagger".
+        results: by the name of their story; stories that were left out are not on the page.
         pictures: PNG files by the same names; those for phones, if there are any, by `narrow_name`.
         command: what makes this page again.
     """
-    sections = [_section(name, story, results[name], pictures) for name, story in STORIES.items()]
+    sections = [_section(name, STORIES[name], result, pictures) for name, result in results.items()]
     end = [
         "<h2>To make this page again</h2>",
         f"<pre>{escape(command)}</pre>",
-        f'<p class="soft">askance {escape(__version__)}. Every number is in survey.json, regression.json and '
-        "tagger.json beside this page, and the pictures are drawn from them alone.</p>",
+        f'<p class="soft">askance {escape(__version__)}. Every number is in a file beside this page '
+        f"({', '.join(f'{name}.json' for name in results)}), and the pictures are drawn from them alone.</p>",
     ]
     return html_document(TITLE, _ABOUT, [*sections, *end])
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from askance.experiments.demo_collector import (
+    NEEDS,
+    CollectorConfig,
+    collector_tables,
+    draw_collector,
+    run_collector,
+)
 from askance.experiments.demo_regression import RegressionConfig, draw_regression, regression_tables, run_regression
 from askance.experiments.demo_tagger import TaggerConfig, draw_tagger, run_tagger, tagger_tables
 from askance.experiments.survey import SurveyConfig, draw_survey, run_survey, survey_tables
@@ -29,6 +37,7 @@ class Story(NamedTuple):
         words: the story of a result.
         tables: of a result, as they are printed.
         further_tables: those of the page alone.
+        needs: modules that are not installed with the library itself.
     """
 
     title: str
@@ -39,6 +48,12 @@ class Story(NamedTuple):
     words: Callable[[Mapping[str, Any]], Words]
     tables: Callable[[Mapping[str, Any]], Sequence[Table]]
     further_tables: Callable[[Mapping[str, Any]], Sequence[Table]] = lambda result: ()
+    needs: Sequence[str] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """Modules that it needs and that are not there."""
+        return [name for name in self.needs if find_spec(name) is None]
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -139,6 +154,38 @@ def _tagger_words(result: Mapping[str, Any]) -> Words:
     )
 
 
+def _collector_words(result: Mapping[str, Any]) -> Words:
+    config, one = result["config"], result["first_respondent"]
+    held = [row["lower"] <= row["truth"] <= row["upper"] for row in result["groups"][1:]]
+    return (
+        (
+            "What was asked.",
+            f"“{config['question']}”, and the age openly, of {config['respondents']:,} simulated people with a code "
+            "each, by a real server on this machine.",
+        ),
+        (
+            "What left the device.",
+            f"One line each, all equally long, noised before it was sent by {result['drawn_by']}. The first person, "
+            f"{one['age']} years old, whose true answer is {one['truth']!r}, sent: {one['sent']}",
+        ),
+        (
+            "What was lost.",
+            f"{_nothing_or(result['lost'])}. When {result['acknowledged_before']:,} answers were acknowledged, the "
+            "server was killed (kill −9) and started again. Whoever got no answer sent the same line again: "
+            f"{result['known_already']:,} of them had been stored before, and count once.",
+        ),
+        (
+            "What can be known.",
+            f"How common cheating is by age: {_held(held, config['confidence'])} What protects these answers was drawn "
+            "by the system and has no seed, so the numbers of this story differ from run to run.",
+        ),
+    )
+
+
+def _nothing_or(lost: int) -> str:
+    return "Nothing" if lost == 0 else f"{lost:,} answers, which must not be"
+
+
 def _held(held: Sequence[bool], confidence: float) -> str:
     return f"{sum(held)} of {len(held)} intervals hold the truth; on average {100 * confidence:g} % do."
 
@@ -176,5 +223,15 @@ STORIES = {
         _tagger_words,
         lambda result: tagger_tables(result)[:1],
         lambda result: tagger_tables(result)[1:],  # the examples are on the page alone
+    ),
+    "collector": Story(
+        "A campaign on a server that is killed",
+        "answers over time, and shares by age",
+        lambda seed, _, tell: run_collector(replace(CollectorConfig(), seed=seed), tell),
+        draw_collector,
+        "“{question}”  {respondents:,} simulated people answer over HTTP".format_map,
+        _collector_words,
+        collector_tables,
+        needs=NEEDS,
     ),
 }

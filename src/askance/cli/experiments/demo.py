@@ -1,4 +1,4 @@
-"""`askance demo`: a private survey, a private regression and a tagger from counts, start to end, and a page on them."""
+"""`askance demo`: a private survey, a private regression, a tagger from counts and a collector that is killed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ _MOST = 10**7
 @seed_option("seed of everything that is drawn")
 @JSON
 def demo_command(out: Path, seed: int, respondents: int) -> None:
-    """Simulate a sensitive survey, a regression with private x and y, and a tagger from counts, all with known truth.
+    """Simulate a sensitive survey, a regression with private x and y, a tagger from counts, and a campaign on a real
+    server, all with known truth.
 
-    Takes ten to twenty seconds. Numbers (JSON) and pictures of each go to --out, and report.html there tells all three
-    stories in one file.
+    Takes about half a minute. Numbers (JSON) and pictures of each go to --out, and report.html there tells all stories
+    in one file. The campaign needs askance[collect].
     """
 
-    from askance.experiments.demo_report import PARTS, require_places, write_demo
+    from askance.experiments.demo_report import require_places, write_demo
     from askance.experiments.demo_stories import STORIES
     from askance.formats.disk import as_path
 
@@ -48,24 +49,28 @@ def demo_command(out: Path, seed: int, respondents: int) -> None:
         results, pictures = _run(seed, respondents, doing)
     again = ["askance", "demo", "--out", str(out), "--seed", str(seed), "--respondents", str(respondents)]
     page = write_demo(out, results, pictures, shlex.join(again))
-    for name, story in STORIES.items() if not wants_json() else ():
-        click.echo(f"{story.heading(results[name]['config'])}\n")
-        for table in story.tables(results[name]):
+    for name, result in results.items() if not wants_json() else ():
+        click.echo(f"{STORIES[name].heading(result['config'])}\n")
+        for table in STORIES[name].tables(result):
             print_table(table.title, [column.name for column in table.columns], table.rows, whole=True)
-    places = [f"picture  {out / name}.png\nnumbers  {out / name}.json" for name in PARTS]
-    show(Text("\n".join([*places, f"report   {page}"]), _for_programs(results)))
+    left_out = [
+        f"left out {name}: it needs {', '.join(STORIES[name].missing)}" for name in STORIES if name not in results
+    ]
+    places = [f"picture  {out / name}.png\nnumbers  {out / name}.json" for name in results]
+    show(Text("\n".join([*left_out, *places, f"report   {page}"]), _for_programs(results)))
 
 
 def _run(
     seed: int, respondents: int, doing: Callable[[str], None]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
-    """Results and pictures of all parts."""
+    """Results and pictures of all stories that can be told here."""
     from askance.experiments.demo_report import narrow_name
     from askance.experiments.demo_stories import STORIES
 
     results, pictures = {}, {}
-    for number, (name, story) in enumerate(STORIES.items(), start=1):
-        title = f"{number}/{len(STORIES)} {name}"
+    told = {name: story for name, story in STORIES.items() if not story.missing}
+    for number, (name, story) in enumerate(told.items(), start=1):
+        title = f"{number}/{len(told)} {name}"
         results[name] = story.run(seed, respondents, lambda step: doing(f"{title}: {step}"))  # noqa: B023
         doing(f"{title}: drawing")
         pictures[name] = story.draw(results[name])
@@ -74,5 +79,5 @@ def _run(
 
 
 def _for_programs(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The survey's own keys, as they were before there were other parts, and one key for each of these."""
-    return {**results["survey"], "regression": results["regression"], "tagger": results["tagger"]}
+    """The survey's own keys, as they were before there were other stories, and one key for each of these."""
+    return {**results["survey"], **{name: result for name, result in results.items() if name != "survey"}}
