@@ -9,6 +9,7 @@ from askance.cli.collect.export import export_command
 from askance.cli.collect.keeping import backup_command, close_command, delete_command, restore_command
 from askance.cli.collect.new import new_command
 from askance.cli.collect.page import page_command
+from askance.cli.collect.rehearse import rehearse_command
 from askance.cli.collect.serve import serve_command
 from askance.cli.collect.tokens import tokens_command
 from askance.cli.shared.guided import GuidedGroup
@@ -25,7 +26,7 @@ def _served(arguments: list[str]) -> list[str]:
     respelt=_served,
     short_help="Ask people, devices or annotators, and keep what they send.",
     sections={
-        "Before": ["new", "check", "tokens", "page"],
+        "Before": ["new", "check", "rehearse", "tokens", "page"],
         "While answers come in": ["serve", "backup", "close"],
         "After": ["export", "delete", "restore"],
     },
@@ -45,7 +46,7 @@ def collect_group() -> None:
 
 
 for _command in (
-    *(new_command, check_command, serve_command, tokens_command, page_command, export_command),
+    *(new_command, check_command, rehearse_command, serve_command, tokens_command, page_command, export_command),
     *(backup_command, restore_command, close_command, delete_command),
 ):
     collect_group.add_command(_command)
