@@ -38,7 +38,7 @@ NOT_NUMERICAL = {
     "messages, help, names, and which steps are taken": (
         *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),
         *("test_cli_refusals.py", "test_even_steps.py", "test_notation.py", "test_package.py", "test_purposes.py"),
-        *("test_secrets.py", "test_which_channel.py"),
+        *("test_secrets.py", "test_which_channel.py", "test_limits_told.py"),
     ),
     "sums, counts and thresholds are integers, levels are compared as fractions": (
         *("test_calibration.py", "test_cli_certify.py", "test_levels.py", "test_one_tally.py", "test_possible_sums.py"),
@@ -46,6 +46,7 @@ NOT_NUMERICAL = {
     ),
     "pictures, the site, and tools around the library": (
         *("test_benchmarks.py", "test_pictures.py", "test_reproduce_runner.py", "test_site.py", "test_tools.py"),
+        "test_site_in_browser.py",
     ),
     "two runs on the same processor are compared with each other": (
         *("test_acceptance_surveys.py", "test_dask.py", "test_engines.py", "test_reproduce_digits.py"),
@@ -72,6 +73,7 @@ ON_ONE_KIND = {
             "test_cli_vectors.py",
             "test_planning_commands.py",
             "test_tagger_files.py",
+            "test_example_files.py",
         ),
     ),
     "experiments and their pictures": (
