@@ -4,7 +4,7 @@
 |---|---|
 | `python` | its `>>>` examples run as doctests; the blocks of a page share their names |
 | `console` | lines after `$ ` run; what stands below one must be what it prints (`...` for any text) |
-| `toml`, `json`, `csv`, `text` with `title="name"` | is written to that file |
+| `toml`, `json`, `csv`, `text`, `ini`, `nginx` with `title="name"` | is written to that file |
 | `toml`, `json` without a title | must be well-formed |
 | `javascript` | runs in node, if there is one, beside `askance-device.js`; what it prints stands in comments, `// …` |
 | `sh` | its `make` targets exist |
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: Programs beside askance that a page may call.
 PROGRAMS = ("cat", "head", "ls", "wc")
-FILES = ("toml", "json", "csv", "text")
+FILES = ("toml", "json", "csv", "text", "ini", "nginx")
 _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<language>[\w-]*)(?P<options>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```",
