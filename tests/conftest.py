@@ -34,11 +34,12 @@ NOT_NUMERICAL = {
         *("test_power_cut.py", "test_campaign_file.py", "test_collect_pages.py", "test_cli_collect.py"),
         *("test_collect_server.py", "test_device_js.py", "test_permanent_answers.py", "test_rehearsal.py"),
         *("test_collect_wheel.py", "test_survey_html.py", "test_survey_page.py", "test_survey_barriers.py"),
+        "test_deploying.py",
     ),
     "messages, help, names, and which steps are taken": (
         *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),
         *("test_cli_refusals.py", "test_even_steps.py", "test_notation.py", "test_package.py", "test_purposes.py"),
-        *("test_secrets.py", "test_which_channel.py"),
+        *("test_secrets.py", "test_which_channel.py", "test_limits_told.py"),
     ),
     "sums, counts and thresholds are integers, levels are compared as fractions": (
         *("test_calibration.py", "test_cli_certify.py", "test_levels.py", "test_one_tally.py", "test_possible_sums.py"),
@@ -46,6 +47,7 @@ NOT_NUMERICAL = {
     ),
     "pictures, the site, and tools around the library": (
         *("test_benchmarks.py", "test_pictures.py", "test_reproduce_runner.py", "test_site.py", "test_tools.py"),
+        "test_site_in_browser.py",
     ),
     "two runs on the same processor are compared with each other": (
         *("test_acceptance_surveys.py", "test_dask.py", "test_engines.py", "test_reproduce_digits.py"),
@@ -72,6 +74,7 @@ ON_ONE_KIND = {
             "test_cli_vectors.py",
             "test_planning_commands.py",
             "test_tagger_files.py",
+            "test_example_files.py",
         ),
     ),
     "experiments and their pictures": (

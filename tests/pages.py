@@ -4,12 +4,11 @@
 |---|---|
 | `python` | its `>>>` examples run as doctests; the blocks of a page share their names |
 | `console` | lines after `$ ` run; what stands below one must be what it prints (`...` for any text) |
-| `toml`, `json`, `csv`, `text` with `title="name"` | is written to that file |
+| `toml`, `json`, `csv`, `text`, `ini`, `nginx` with `title="name"` | is written to that file |
 | `toml`, `json` without a title | must be well-formed |
 | `javascript` | runs in node, if there is one, beside `askance-device.js`; what it prints stands in comments, `// …` |
 | `sh` | its `make` targets exist |
 | `text` without a title | a drawing or a form of words: nothing to run |
-| `<!-- run` … `-->` | Python that the reader does not see: makes the files that a page takes for granted |
 
 An empty line within the printed output of a `python` block may stand as it is; for doctest alone it would be the end.
 """
@@ -38,11 +37,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: Programs beside askance that a page may call.
 PROGRAMS = ("cat", "head", "ls", "wc")
-FILES = ("toml", "json", "csv", "text")
+FILES = ("toml", "json", "csv", "text", "ini", "nginx")
 _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _BLOCK = re.compile(
-    r"^(?P<indent> *)(?:```(?P<language>[\w-]*)(?P<options>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```"
-    r"|<!-- run\n(?P<hidden>.*?)^ *-->)",
+    r"^(?P<indent> *)```(?P<language>[\w-]*)(?P<options>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -53,7 +51,7 @@ class PageError(AssertionError):
 
 @dataclass(frozen=True)
 class Block:
-    """One block of a page; `line` is where it begins, and `language` is "run" for what the reader does not see."""
+    """One block of a page; `line` is where it begins."""
 
     language: str
     body: str
@@ -65,9 +63,6 @@ def blocks_of(text: str) -> Iterator[Block]:
     """The blocks of a page in order."""
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        if match["hidden"] is not None:
-            yield Block("run", match["hidden"], line)
-            continue
         title = re.search(r'title="([^"]+)"', match["options"])
         indent = len(match["indent"])
         body = "".join(row[indent:] if row.strip() else row for row in match["body"].splitlines(keepends=True))
@@ -103,8 +98,6 @@ class Reader:
         match block.language:
             case "python":
                 self._doctest(block)
-            case "run":
-                exec(compile(block.body, where, "exec"), self._names)
             case "console":
                 for command, printed in commands_of(block.body):
                     self._call(command, printed, where)

@@ -134,7 +134,7 @@ def test_nothing_listens_beyond_this_machine_without_tls(folder: Path, host: str
     assert_one_line(call("collect", "exams.toml", "--tls-cert", "cert.pem"), ("allowed: both, or none",))
 
 
-def _certificate(folder: Path) -> None:
+def certificate(folder: Path) -> None:
     """A certificate of 127.0.0.1 that signs itself, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
@@ -149,7 +149,7 @@ def _certificate(folder: Path) -> None:
 
 def test_tls_is_spoken_where_a_certificate_is_given(tmp_path: Path) -> None:
     collection = collection_in(tmp_path)
-    _certificate(tmp_path)
+    certificate(tmp_path)
     command = [sys.executable, "-m", "askance", "collect", str(tmp_path / "campaign.toml"), "--port", "0"]
     with start(*command, "--tls-cert", tmp_path / "cert.pem", "--tls-key", tmp_path / "key.pem") as server:
         assert server.stdout is not None

@@ -22,7 +22,7 @@ _SECTIONS = {
     "Collecting": ("collect.collect",),
     "Taggers from counts": ("text.questions", "text.regions", "text.train", "text.tag", "text.evaluate"),
     "Channels": ("devices.channels", "devices.certify", "devices.audit", "devices.vectors"),
-    "To see it work": ("experiments.demo", "experiments.reproduce"),
+    "To see it work": ("experiments.demo", "experiments.example", "experiments.reproduce"),
 }
 
 
