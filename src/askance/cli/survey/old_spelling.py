@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from askance._former import GONE_IN
 from askance.errors import InputError
 
 # What only tables with covariates have.
@@ -35,8 +36,8 @@ def respelt(words: Sequence[str]) -> list[str]:
     name = "fit-linear" if "--release" in names else "estimate"
     _refuse_tables(words[1:], name)
     click.echo(
-        f"askance: note: `askance fit --state STATE` is now `askance {name} STATE`; the old spelling goes with the "
-        "next version.",
+        f"askance: note: `askance fit --state STATE` is now `askance {name} STATE`; the old spelling goes "
+        f"in askance {GONE_IN}.",
         err=True,
     )
     rest = [word.removeprefix("--state=") for word in words[1:] if word != "--state"]
