@@ -80,6 +80,11 @@ def test_archives_lack_nothing(tmp_path: Path) -> None:
         assert (source / name).exists()
 
 
+def test_the_citation_is_of_this_version() -> None:
+    cited = re.findall(r'^version: "(.+)"$', (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert cited == [PROJECT["version"].partition(".dev")[0]]
+
+
 # -- other processors --------------------------------------------------------------------------------------------------
 
 
