@@ -9,7 +9,7 @@ OUT ?= demo-output
 # be compiled again in every process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test checks loops lint types imports docs processors integration coverage matrix pictures acceptance bench clean
+.PHONY: help demo test checks loops lint types imports docs processors integration coverage matrix installed pictures acceptance bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -69,6 +69,9 @@ coverage: loops ## the share of statements in src/ that tests run, in percent; c
 matrix: $(VENV)/.installed-dev ## a smoke suite on every Python at hand, with the lowest and the newest versions
 	$(BIN)/python tools/matrix.py
 
+installed: $(VENV)/.installed-dev ## build wheel and source archive, install into an empty environment, run a part of the tests there
+	$(BIN)/python tools/installed.py $(ARGS)
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -93,4 +96,4 @@ bench: $(VENV)/.installed-dev ## comparisons with peers, each in an environment 
 	$(BIN)/python -m benchmarks
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .processors .matrix .mypy_cache .ruff_cache .pytest_cache .coverage* .hypothesis .import_linter_cache
+	rm -rf $(VENV) site demo-output reproduce-output benchmarks/environments .processors .matrix .installed .mypy_cache .ruff_cache .pytest_cache .coverage* .hypothesis .import_linter_cache

@@ -38,6 +38,7 @@ NOT_NUMERICAL = {
     ),
     "messages, help, names, and which steps are taken": (
         *("test_awkward_input.py", "test_bad_input.py", "test_channel_differences.py", "test_cli_help.py"),
+        "test_former_names.py",
         *("test_cli_refusals.py", "test_even_steps.py", "test_notation.py", "test_package.py", "test_purposes.py"),
         *("test_secrets.py", "test_which_channel.py", "test_limits_told.py"),
     ),

@@ -196,4 +196,6 @@ def test_the_old_spelling_works_and_says_so(old: tuple[str, ...], new: tuple[str
     assert (before.code, before.out) == (after.code, after.out)
     first, _, rest = before.err.partition("\n")
     assert rest == after.err
-    assert f"`askance fit --state STATE` is now `askance {new[0]} STATE`" in first
+    assert (
+        f"`askance fit --state STATE` is now `askance {new[0]} STATE`; the old spelling goes in askance 0.3." in first
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 import pytest
 
+from askance.cli.command import START
 from askance.cli.command import askance as root
 from askance.cli.shared.guided import GuidedCommand, GuidedGroup
 
@@ -43,6 +44,19 @@ def resolve(words: Sequence[str]) -> tuple[tuple[str, ...], click.Command, list[
         command = command.commands[rest[0]]
         path.append(rest.pop(0))
     return tuple(path), command, rest
+
+
+def test_alone_it_says_where_to_begin() -> None:
+    """In a few lines, and every command among them can be typed."""
+    outcome = call()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert len(outcome.out.splitlines()) <= 16
+    for story, lines in START.items():
+        assert story in outcome.out
+        for line in lines:
+            assert line in outcome.out
+            _, leads_to, rest = resolve(words_of(line))
+            assert "--help" in rest or not leads_to.make_context(leads_to.name, rest).args
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS)

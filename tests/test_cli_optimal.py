@@ -39,7 +39,7 @@ def refused(*arguments: str) -> str:
 
 def test_it_writes_the_channel_that_python_finds(model: str, tmp_path: Path) -> None:
     path = tmp_path / "channel.toml"
-    given = [model, "--theta", "5,-1", "--privacy-level", "1", "--by", "moments", "-o", str(path)]
+    given = [model, "--theta", "5,-1", "--privacy-level", "1", "--method", "moments", "-o", str(path)]
     done = call(*given, "--json")
     assert done.exit_code == 0, done.output
     expected = optimal_channel(PAPER, 1, [5, -1], target="moments")
@@ -90,7 +90,7 @@ def test_the_fit_of_a_pilot(model: str, tmp_path: Path) -> None:
         (["MODEL", "--privacy-level", "1"], "exactly one of --theta, --fit, --prior, --minimax"),
         (["MODEL", "--theta", "1", "--privacy-level", "1"], "--theta has 1 numbers; allowed: 2"),
         (["MODEL", "--theta", "5,-1", "--privacy-level", "0"], "--privacy-level is 0"),
-        (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "--by", "mom"], "Did you mean 'moments'"),
+        (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "--method", "mom"], "Did you mean 'moments'"),
         (["MODEL", "--theta", "5,-1", "--privacy-level", "1", "--for", "all"], "allowed: parameters, shares"),
         (
             ["--share", "a=0.5", "--share", "b=0.5", "--theta", "1", "--privacy-level", "1"],
@@ -101,3 +101,16 @@ def test_the_fit_of_a_pilot(model: str, tmp_path: Path) -> None:
 )
 def test_what_is_refused(arguments: list[str], said: str, model: str) -> None:
     assert said in refused(*(model if each == "MODEL" else each for each in arguments))
+
+
+def test_the_former_spelling_of_the_method_works_and_says_so(model: str) -> None:
+    fixed = ("optimal", model, "--theta", "5,-1", "--privacy-level", "1")
+    new = run(*fixed, "--method", "moments")
+    for spelling in (("--by", "moments"), ("--by=moments",)):
+        old = run(*fixed, *spelling)
+        assert (old.code, old.out) == (0, new.out)
+        note, _, rest = old.err.partition("\n")
+        assert rest == new.err
+        assert note.endswith(
+            "`askance optimal --by` is now `askance optimal --method`; the old spelling goes in askance 0.3."
+        )

@@ -206,7 +206,7 @@ def test_a_narrow_beam_is_close() -> None:
 @pytest.mark.parametrize("name", ["pruned", "beam"])
 def test_methods_of_earlier_versions_say_what_took_their_place(name: Any) -> None:
     regions, log_p = example(length=4, tags=3)
-    with pytest.warns(FutureWarning, match=f"'{name}' is no longer there; 'auto' takes its place"):
+    with pytest.warns(FutureWarning, match=f"'{name}' is no longer there and means 'auto'; it goes in askance 0.3"):
         former = CountLikelihood(regions, method=name)
     assert former(log_p)[0] == CountLikelihood(regions)(log_p)[0]
     with pytest.warns(FutureWarning, match=name):

@@ -160,13 +160,3 @@ def test_the_likelihood_of_a_pooled_tally_is_that_of_its_parts() -> None:
         told = sum(float(part.counts @ np.log(part.channel.apply(p))) for part in parts)
         assert fit.log_likelihood == pytest.approx(told, rel=1e-12)
     assert fit.diagnostics.maxima[0].log_likelihood == pytest.approx(told, rel=1e-12)
-
-
-def test_old_names_are_the_same_and_functions_say_so() -> None:
-    assert askance.GaussianField is LinearModel
-    with pytest.warns(FutureWarning, match="plan_regression is called regression_release now") as told:
-        old = askance.plan_regression(LINEAR, 2)
-    assert told[0].filename == __file__
-    assert old.specification() == regression_release(LINEAR, 2).specification()
-    with pytest.warns(FutureWarning, match="plan_field is called field_release now"):
-        assert askance.plan_field(FIELD, 2) == askance.field_release(FIELD, 2)

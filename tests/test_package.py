@@ -92,15 +92,11 @@ def test_only_own_names_are_listed() -> None:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-#: Older names of what is one thing now.
-ALIASES = {"FieldResponses": "Responses", "GaussianField": "LinearModel", "StatisticsTally": "Tally"}
-
-
 @pytest.mark.parametrize("name", askance.__all__)
 def test_public_name(name: str) -> None:
     thing = getattr(askance, name)
     assert (inspect.getdoc(thing) or "").strip()
-    assert thing.__name__ == ALIASES.get(name, name)
+    assert thing.__name__ == name
     assert name in dir(askance)
     assert thing.__module__.startswith("askance.")
 
@@ -171,14 +167,13 @@ FOLDERS = ["/ho" + "me/", "/ro" + "ot/", "/Us" + "ers/", "/wo" + "rk/", "C:" + "
 
 
 def project_files() -> list[Path]:
-    """What git knows or would add; in an unpacked archive, the sources and tests."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
+    """What git knows or would add; in an unpacked archive, all that it holds."""
+    if (PROJECT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True).stdout.decode().split("\0")
-        files = [PROJECT / name for name in listed if name]
-    except (OSError, subprocess.CalledProcessError):
-        files = [path for folder in ("src", "tests") for path in (PROJECT / folder).rglob("*")]
-    return [path for path in files if path.is_file() and "__pycache__" not in path.parts]
+        return [PROJECT / name for name in listed if (PROJECT / name).is_file()]
+    made = {"__pycache__", ".pytest_cache", ".hypothesis"}
+    return [path for path in PROJECT.rglob("*") if path.is_file() and not made & {*path.parts}]
 
 
 def traces(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What CI is made of: other kinds of processor, the lowest versions, and compiling ahead."""
+"""What CI is made of: other kinds of processor, the lowest versions, compiling ahead; and what is published."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests import compile_loops, conftest
+from tests.test_package import project_files
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -57,6 +59,30 @@ def test_every_loop_is_listed() -> None:
         )
     }
     assert {name for name, _ in compile_loops.loops()} == decorated
+
+
+# -- what is published -------------------------------------------------------------------------------------------------
+
+
+def test_archives_lack_nothing(tmp_path: Path) -> None:
+    """The source archive holds every file of the repository, the wheel every file of the package."""
+    installed = tool("installed")
+    source, wheel = installed.packed(tmp_path)
+    kept, archived = {path.relative_to(ROOT).as_posix() for path in project_files()}, installed.files_of(source)
+    assert kept - archived == set()
+    if (ROOT / ".git").exists():  # elsewhere nobody knows what belongs to the project
+        assert archived - kept == {"PKG-INFO"}
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name.removeprefix("askance/") for name in archive.namelist() if name.startswith("askance/")}
+    assert held == installed.files_of(ROOT / "src" / "askance")
+    assert {"py.typed", "collect/assets/askance-device.js", "collect/templates/base.html"} <= held
+    for name in installed.TELLING:
+        assert (source / name).exists()
+
+
+def test_the_citation_is_of_this_version() -> None:
+    cited = re.findall(r'^version: "(.+)"$', (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert cited == [PROJECT["version"].partition(".dev")[0]]
 
 
 # -- other processors --------------------------------------------------------------------------------------------------

@@ -43,8 +43,6 @@ from askance.design import field_release as field_release
 from askance.design import optimal_channel as optimal_channel
 from askance.design import optimal_cliques as optimal_cliques
 from askance.design import optimal_release as optimal_release
-from askance.design import plan_field as plan_field
-from askance.design import plan_regression as plan_regression
 from askance.design import recommend as recommend
 from askance.design import regression_release as regression_release
 from askance.errors import AskanceError as AskanceError
@@ -69,9 +67,7 @@ from askance.estimation import estimate_mean as estimate_mean
 from askance.estimation import project as project
 from askance.estimation import share_sequence as share_sequence
 from askance.evidence import Candidates as Candidates
-from askance.evidence import FieldResponses as FieldResponses
 from askance.evidence import Responses as Responses
-from askance.evidence import StatisticsTally as StatisticsTally
 from askance.evidence import Tally as Tally
 from askance.evidence import Together as Together
 from askance.evidence import pool as pool
@@ -80,7 +76,6 @@ from askance.formats import save as save
 from askance.models import CountMeans as CountMeans
 from askance.models import Enumerated as Enumerated
 from askance.models import Factor as Factor
-from askance.models import GaussianField as GaussianField
 from askance.models import HiddenVariables as HiddenVariables
 from askance.models import LinearModel as LinearModel
 from askance.models import Outcome as Outcome

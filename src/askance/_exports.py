@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from askance._former import former_names
+
 
 def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package, from the `from … import …` lines of its stub.
@@ -29,12 +31,14 @@ def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
             home.update({alias.name: line.module for alias in line.names})
             modules.add(line.module.removeprefix(f"{package}.").partition(".")[0])
 
+    former = former_names(package, lambda name: load(name))
+
     def load(name: str) -> Any:
         if name in home:
             return getattr(importlib.import_module(home[name]), name)
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return former(name, depth=3)
 
     def names() -> list[str]:
         return sorted({*home, *modules})

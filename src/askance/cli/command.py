@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import chain
+from itertools import chain, zip_longest
 
 import click
 
@@ -36,8 +36,25 @@ def _command_of(module: str) -> click.Command:
 _COMMANDS = {title: [_command_of(module) for module in modules] for title, modules in _SECTIONS.items()}
 
 
+# What `askance` alone prints: by what somebody has in hand, a command that works as it stands or with their own file.
+START = {
+    "see it work": ("askance demo",),
+    "ask a sensitive question": (
+        "askance plan survey --prevalence 0.2 --standard-error 0.02",
+        "askance collect new survey -o campaign.toml",
+    ),
+    "answers in a table": (
+        'askance fit survey.csv --formula "said ~ age" --design forced-response --truth 2/3 --yes 1/6',
+    ),
+    "numbers from devices": ("askance collect new devices -o campaign.toml", "askance randomize --help"),
+    "tags from annotators": ("askance questions text.txt --tags NOUN,VERB --rest other -o sheet.csv",),
+    "how private a design is": ("askance certify warner --question 1/6",),
+}
+
+
 @click.group(
     cls=GuidedGroup,
+    invoke_without_command=True,
     respelt=respelt,
     context_settings={"help_option_names": ["-h", "--help"]},
     sections={title: [str(command.name) for command in commands] for title, commands in _COMMANDS.items()},
@@ -48,7 +65,8 @@ _COMMANDS = {title: [_command_of(module) for module in modules] for title, modul
     ],
 )
 @click.version_option(__version__, prog_name="askance", help="print the version")
-def askance() -> None:
+@click.pass_context
+def askance(ctx: click.Context) -> None:
     """Learn a model from what people are willing to tell you: noised answers, counts, partial labels.
 
     Every command prints a table for people; --json prints the same for programs. The words used throughout:
@@ -64,6 +82,11 @@ def askance() -> None:
         statistics     the numbers of a record, of which means are learned
         region         a stretch of a sentence in which tags are counted
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(f"askance {__version__}: learn a model from what people are willing to tell you. Where to begin:\n")
+        for story, lines in START.items():
+            click.echo("\n".join(f"  {title:<26}{line}" for title, line in zip_longest((story,), lines, fillvalue="")))
+        click.echo("\nAll commands: askance --help. What one does: askance COMMAND --help.")
 
 
 for _command in chain.from_iterable(_COMMANDS.values()):

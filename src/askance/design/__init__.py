@@ -1,5 +1,8 @@
 """What a channel costs and guarantees before any data exist: covariances, efficiency, certificates, audits."""
 
+from typing import TYPE_CHECKING as _TYPES_ALONE
+
+from askance._former import former_names as _former_names
 from askance.design.audit import Audit as Audit
 from askance.design.audit import audit as audit
 from askance.design.audit import log_ratio_bound as log_ratio_bound
@@ -15,7 +18,6 @@ from askance.design.conditional_covariances import conditional_asymptotics as co
 from askance.design.covariances import Asymptotics as Asymptotics
 from askance.design.covariances import asymptotics as asymptotics
 from askance.design.field_release import field_release as field_release
-from askance.design.field_release import plan_field as plan_field
 from askance.design.optimum import OptimalChannel as OptimalChannel
 from askance.design.optimum import OptimalCliques as OptimalCliques
 from askance.design.optimum import Prior as Prior
@@ -25,6 +27,8 @@ from askance.design.optimum import optimal_release as optimal_release
 from askance.design.recommend import Recommendation as Recommendation
 from askance.design.recommend import Recommended as Recommended
 from askance.design.recommend import recommend as recommend
-from askance.design.regression_release import plan_regression as plan_regression
 from askance.design.regression_release import regression_release as regression_release
 from askance.design.statistics_covariances import StatisticsAsymptotics as StatisticsAsymptotics
+
+if not _TYPES_ALONE:
+    __getattr__ = _former_names(__name__, globals().__getitem__)

@@ -9,7 +9,6 @@ import numpy as np
 
 from askance._arrays import ArrayLike, FloatArray
 from askance._checks import Number, one_of, shown
-from askance._renamed import renamed
 from askance._words import words
 from askance.channels.statistics.clique_release import CliqueRelease
 from askance.channels.statistics.listed_table import ListedTable
@@ -107,7 +106,3 @@ def _summed_variances(release: ListedTable, shape: list[int], kept: list[bool]) 
     sums = np.eye(int(owner.max()) + 1)[:, owner]
     spread = release.covariance(np.full(release.cells, 1 / release.cells))
     return np.asarray(np.einsum("ij,jk,ik->i", sums, spread, sums))
-
-
-#: The name it had before.
-plan_field = renamed("plan_field", field_release)

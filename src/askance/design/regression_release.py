@@ -9,7 +9,6 @@ import numpy as np
 
 from askance._arrays import FloatArray
 from askance._checks import Number, as_count, as_float, as_positive_level, as_probability, number
-from askance._renamed import renamed
 from askance.channels.statistics.ball_release import BallRelease
 from askance.channels.statistics.base import Calibration, StatisticsChannel
 from askance.channels.statistics.coordinate_release import CoordinateRelease
@@ -181,7 +180,3 @@ def _bounded_channel(field: LinearModel, level: str, encoding: Encoding, calibra
     if encoding == "per-value":
         return PerValue(dim, level, calibration=calibration, statistics="bounded", lower=lower, statistic_bound=width)
     return CoordinateRelease(dim, level, calibration=calibration, lower=lower, statistic_bound=width)
-
-
-#: The name it had before.
-plan_regression = renamed("plan_regression", regression_release)

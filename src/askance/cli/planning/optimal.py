@@ -23,7 +23,7 @@ from askance.errors import InputError
     apart={"shares": ("theta", "fit", "prior", "minimax")},
     examples=[
         "askance optimal --share never=0.7 --share once=0.2 --share often=0.1 --privacy-level 1 -o channel.toml",
-        "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --by moments -o channel.toml",
+        "askance optimal habits.json --fit pilot.fit --for shares --privacy-level 1 --method moments -o channel.toml",
     ],
 )
 @click.argument("model", type=FILE, required=False)
@@ -39,7 +39,7 @@ from askance.errors import InputError
     name="matters",
 )
 @option(
-    "--by",
+    "--method",
     "how estimates will be made: likelihood, or moments (the channel then allows unbiased estimates)",
     Choice(["likelihood", "moments"]),
     name="target",

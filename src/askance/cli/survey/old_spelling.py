@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from askance._former import GONE_IN
 from askance.errors import InputError
 
 # What only tables with covariates have.
@@ -24,23 +25,29 @@ _FLAGS = ("--field", "--json", "--help", "-h")
 
 
 def respelt(words: Sequence[str]) -> list[str]:
-    """`fit --state FILE` as `estimate FILE`, and with --release as `fit-linear FILE`; anything else as it is.
+    """`fit --state FILE` as `estimate FILE`, with --release as `fit-linear FILE`; `optimal --by` as `optimal --method`.
+
+    Anything else is as it is.
 
     >>> respelt(["fit", "survey.csv", "--formula", "said ~ age"])
     ['fit', 'survey.csv', '--formula', 'said ~ age']
     """
     names = [word.partition("=")[0] for word in words]
+    if names[:1] == ["optimal"] and "--by" in names:
+        _note("askance optimal --by", "askance optimal --method")
+        return [f"--method{word.removeprefix('--by')}" if word.partition("=")[0] == "--by" else word for word in words]
     if names[:1] != ["fit"] or "--state" not in names:
         return list(words)
     name = "fit-linear" if "--release" in names else "estimate"
     _refuse_tables(words[1:], name)
-    click.echo(
-        f"askance: note: `askance fit --state STATE` is now `askance {name} STATE`; the old spelling goes with the "
-        "next version.",
-        err=True,
-    )
+    _note("askance fit --state STATE", f"askance {name} STATE")
     rest = [word.removeprefix("--state=") for word in words[1:] if word != "--state"]
     return [name, *rest]
+
+
+def _note(old: str, new: str) -> None:
+    """Say on standard error how something is spelt now."""
+    click.echo(f"askance: note: `{old}` is now `{new}`; the old spelling goes in askance {GONE_IN}.", err=True)
 
 
 def _refuse_tables(words: Sequence[str], name: str) -> None:

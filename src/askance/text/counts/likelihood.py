@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._checks import one_of
 from askance._cores import processors
+from askance._former import warn_former
 from askance._kernels import region_collect, region_independent, region_sweep, region_tilt, region_tilted
 from askance._kernels.region_layout import FLOOR
 from askance.errors import InputError, ShapeError
@@ -329,5 +329,5 @@ def current_method(method: Method) -> Method:
     """A method as it is called now: what took the place of one of an earlier version, with a warning."""
     if method not in _FORMER_METHODS:
         return method
-    warnings.warn(f"method {method!r} is no longer there; 'auto' takes its place.", FutureWarning, stacklevel=3)
+    warn_former(f"method {method!r} is no longer there and means 'auto'", 3)
     return "auto"
