@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from multiprocessing import get_context
 from operator import add
 from pathlib import Path
 from statistics import median
@@ -25,7 +28,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-COLUMNS, PARTS = 10, 8
+from askance import ForcedResponse
+
+# Of a regression: with the intercept; files, and rows of their row groups.
+COLUMNS, PARTS, ROW_GROUP = 10, 8, 1 << 18
+FORMULA, DESIGN = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1)), ForcedResponse("2/3", "1/6")
 # Small pieces of work, by which a task is measured.
 TASKS = 400
 
@@ -90,26 +97,62 @@ def _rounded(cost: Cost) -> dict[str, float]:
 @contextmanager
 def regression(rows: int) -> Iterator[Job]:
     """A one-step regression on rows of Parquet files, all of them held between passes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from askance import ForcedResponse, regress
+    from askance import regress
     from askance.scale import Here
 
-    rng, design = np.random.default_rng(1), ForcedResponse("2/3", "1/6")
-    formula = "said ~ " + " + ".join(f"x{j}" for j in range(COLUMNS - 1))
     with TemporaryDirectory() as folder:
-        for part in range(PARTS):
-            x = rng.normal(size=(rows // PARTS, COLUMNS - 1))
-            truth = np.where(rng.random(len(x)) < 1 / (1 + np.exp(1 - 0.3 * x[:, 0])), "yes", "no")
-            columns = {f"x{j}": x[:, j] for j in range(COLUMNS - 1)} | {"said": np.asarray(design.simulate(truth, rng))}
-            pq.write_table(pa.table(columns), Path(folder) / f"{part}.parquet", row_group_size=1 << 18)
+        write_people(Path(folder), rows, np.float64)
 
         def job(engine: Any) -> bytes:
-            fit = regress(formula, folder, design, engine=Here(room=1 << 34) if engine is None else engine)
+            fit = regress(FORMULA, folder, DESIGN, engine=Here(room=1 << 34) if engine is None else engine)
             return fit.theta.tobytes() + np.asarray(fit.covariance).tobytes()
 
         yield job
+
+
+def write_people(folder: Path, rows: int, dtype: Any) -> None:
+    """Parquet files of noised answers and covariates, which are made a row group at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(1)
+    for part in range(PARTS):
+        writer = None
+        for start in range(0, rows // PARTS, ROW_GROUP):
+            x = rng.normal(size=(min(ROW_GROUP, rows // PARTS - start), COLUMNS - 1)).astype(dtype)
+            truth = np.where(rng.random(len(x)) < 1 / (1 + np.exp(1 - 0.3 * x[:, 0])), "yes", "no")
+            columns = {f"x{j}": x[:, j] for j in range(COLUMNS - 1)} | {"said": np.asarray(DESIGN.simulate(truth, rng))}
+            table = pa.table(columns)
+            writer = writer or pq.ParquetWriter(folder / f"{part}.parquet", table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+
+
+def streamed(rows: int) -> Iterator[tuple[str, Any]]:
+    """A regression whose rows are read again in every pass, in a process of its own; columns of single precision."""
+    with TemporaryDirectory() as folder:
+        write_people(Path(folder), rows, np.float32)
+        size = sum(path.stat().st_size for path in Path(folder).iterdir())
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            found = pool.submit(_regressed, folder).result()
+        yield "regress, rows streamed", {"rows": rows, "gigabytes of files": round(size / 1e9, 2)} | found
+
+
+def _regressed(folder: str) -> dict[str, Any]:
+    """What a regression on files takes of this process, which does nothing else."""
+    from askance import regress
+    from askance.scale import Here
+
+    told: list[str] = []
+
+    def job() -> bytes:
+        told.extend(regress(FORMULA, folder, DESIGN, engine=Here()).messages)
+        return b""
+
+    cost, _ = cost_of(job)
+    peak = int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1])  # type: ignore[index]
+    return {"messages": told, "gigabytes of memory at most": round(peak * 1024 / 1e9, 3)} | _rounded(cost)
 
 
 @contextmanager
@@ -302,6 +345,8 @@ def measured(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
         yield from taggers(chosen.copies, chosen.repetitions)
     if chosen.spill:
         yield from spilled(chosen.spill, chosen.memory, chosen.repetitions)
+    if chosen.streamed:
+        yield from streamed(chosen.streamed)
     if chosen.spark:
         yield from on_spark(*sizes)
 
@@ -312,6 +357,9 @@ def main() -> None:
     arguments.add_argument("--reports", type=int, default=5_000_000, help="that are added up; 0: none")
     arguments.add_argument(
         "--spill", type=int, default=0, help="rows of a regression that does not fit; such as 8000000"
+    )
+    arguments.add_argument(
+        "--streamed", type=int, default=0, help="rows of a regression that streams; such as 100000000"
     )
     arguments.add_argument("--copies", type=int, default=1, help="of the sentences that taggers learn from; 0: none")
     arguments.add_argument("--memory", type=int, default=700, help="megabytes of a worker of that regression")

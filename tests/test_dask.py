@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +25,7 @@ from askance.survey import regress
 from tests import people_files
 from tests.clusters import cluster, is_alive, kill_worker
 from tests.regressions import surveyed
+from tests.test_spread_aggregation import written
 
 MODEL, EVIDENCE = surveyed(weighted=True, clusters=30)
 
@@ -112,6 +116,17 @@ def test_a_worker_killed_in_the_middle_of_aggregate_changes_no_bit(engine: Dask,
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     assert failing.killed
     assert not is_alive(failing.killed)
+
+
+def test_the_command_line_starts_a_cluster_or_joins_one(engine: Dask, tmp_path: Path) -> None:
+    paths = [str(path) for path in written(tmp_path, 1000, 2000)]
+    address = engine.client.scheduler.address.replace("tcp://", "dask://")
+    for name, flags in (("here", []), ("started", ["--engine", "dask"]), ("joined", ["--engine", address])):
+        command = [sys.executable, "-m", "askance", "aggregate", *paths, "-o", str(tmp_path / name), *flags, "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["reports"] == 3000
+        assert (tmp_path / name).read_bytes() == (tmp_path / "here").read_bytes()
+    assert engine.map(abs, [-3]) == [3]  # whoever joins a cluster leaves it as it was
 
 
 def test_rows_of_files_give_the_bits_of_one_process(engine: Dask, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import weakref
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -131,6 +133,20 @@ def test_functions_that_captured_rows_are_refused() -> None:
         Here().fold([1], partial(np.add, np.zeros(1 << 20)), max)
     with pytest.raises(InputError, match="cannot be sent"):
         Here().fold([1], lambda part: part, max)
+
+
+def test_rows_of_fits_that_nobody_knows_any_more_are_let_go_when_others_are_held() -> None:
+    model, evidence = surveyed()
+    engine = Here()
+    responses = on_engine(evidence, engine)
+    fit, held = estimate(model, responses), weakref.ref(responses._held)
+    gc.disable()
+    try:
+        del fit, responses
+        engine.hold([3], abs)
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_a_worker_with_another_askance_refuses() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from askance import CheatingDetection
-from askance.errors import InputError, MissingValueError, UnmodelledGroupsWarning
+from askance.errors import AskanceError, InputError, MissingValueError, UnmodelledGroupsWarning
 from askance.scale import Here
 from askance.survey import file_parts, regress
 from askance.survey.arm_agreement import arm_agreement
@@ -164,6 +166,44 @@ def test_what_no_engine_carries_is_refused_by_name(files: list[Path]) -> None:
     here = regress("said ~ age", FRAME, DESIGNS, arm="arm", missing="drop")
     tested = way_out.wald_test(["arm[T.direct]"])
     np.testing.assert_allclose(tested.p_value, arm_agreement(here).test.p_value, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("formula", "changes", "options"),
+    [
+        ("said ~ age", {"weight": "a"}, {"weights": "weight"}),
+        ("said ~ age", {"weight": -1.5}, {"weights": "weight"}),
+        ("said ~ age", {"said": "no"}, {}),
+        ("age ~ said", {}, {}),
+        ("said ~ region", {"region": [f"region {i}" for i in range(300)]}, {}),
+        ("said ~ region", {"region": ["4", "5"] * 149 + ["?", "4"]}, {}),
+        ("said ~ region", {"region": ["north", "south", "North"] * 100}, {}),
+        ("said ~ region", {"region": ["north", "south", "-99"] * 100}, {}),
+        ("said ~ age + rare", {"rare": [1.0] + [0.0] * 299}, {}),
+        ("said ~ age", {}, {"cluster": "town"}),
+    ],
+)
+def test_what_is_refused_doubted_and_told_is_that_of_a_table_in_memory(
+    formula: str, changes: dict[str, Any], options: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = FRAME[FRAME.arm == "dice"].dropna().assign(town=lambda own: own.town.str[-1])[:300].assign(**changes)
+    told = []
+    for data in (frame, written(frame, tmp_path, 100, 130)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                own = regress(formula, data, DESIGNS["dice"], **options).messages
+            except AskanceError as error:
+                own = (str(error),)
+        told.append(({message for message in own if "passes" not in message}, [str(one.message) for one in caught]))
+    assert _told(told[1]) == _told(told[0])
+    assert any(told[0])
+
+
+def _told(of: tuple[set[str], list[str]]) -> tuple[set[str], list[str]]:
+    """Without the numbers of rows that one part has alone."""
+    messages, caught = of
+    return {re.sub(r"\(\d+ rows are", "", message) for message in messages}, caught
 
 
 def test_refusals(files: list[Path], tmp_path: Path) -> None:

@@ -19,6 +19,9 @@ from tests.test_engines import Shuffled
 CHANNEL = RandomizedResponse("1/2", outputs=["no", "yes", "never"])
 SAID = CHANNEL.simulate(np.random.default_rng(2).choice(["no", "yes", "never"], 3_000), np.random.default_rng(3))
 
+# Where one file ends and the next begins.
+DIVISIONS: tuple[tuple[int, ...], ...] = ((), (1,), (1000, 2000), (10, 20, 30, 2990), tuple(range(100, 3000, 100)))
+
 
 def written(folder: Path, *ends: int) -> list[Path]:
     """Reports without ids up to each of the ends, lines and Parquet in turn."""
@@ -35,7 +38,7 @@ def state_of(added: Aggregation, folder: Path) -> bytes:
     return (folder / "one.state").read_bytes()
 
 
-@pytest.mark.parametrize("ends", [(), (1,), (1000, 2000), (10, 20, 30, 2990), tuple(range(100, 3000, 100))])
+@pytest.mark.parametrize("ends", DIVISIONS)
 def test_five_divisions_in_any_order_give_the_state_of_one_process(ends: tuple[int, ...], tmp_path: Path) -> None:
     paths = written(tmp_path, *ends)
     here = aggregate(paths)

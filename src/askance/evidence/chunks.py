@@ -247,6 +247,15 @@ def weight_of(chunk: Chunk[Any], exponent: int) -> tuple[FloatArray]:
     return (np.asarray((shares if chunk.multiplicity is None else shares * chunk.multiplicity).sum()),)
 
 
+def all_clusters(evidence: Any) -> AnyArray:
+    """Labels of all clusters of `Responses`, in order: a pass over the rows."""
+    return np.asarray(evidence.total(_clusters_in, np.union1d))
+
+
+def _clusters_in(chunk: Chunk[Any]) -> AnyArray:
+    return np.unique(np.asarray(chunk.clusters))
+
+
 def in_proportion(weights: Sequence[FloatArray | None]) -> list[FloatArray | None]:
     """Sampling weights of every chunk times a power of two that leaves the largest of all between ½ and 1.
 

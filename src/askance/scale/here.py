@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import as_count
 from askance.errors import InputError
-from askance.scale.shipping import Kept, Room, Sender, Unread, run, unpacked
+from askance.scale.shipping import Room, Sender, Unread, run, unpacked
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -34,10 +34,10 @@ class Here(Sender):
         self._pool: Executor | None = None
         self._room = as_count(room, "room")
 
-    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+    def _held(self, parts: Sequence[Any], sent: bytes) -> list[Unread]:
         """Parts that are loaded in every pass, but for those that are kept."""
-        sent, room = self._packed(load), Room(self._room)
-        return Kept(self, [Unread(sent, part, room) for part in parts])
+        room = Room(self._room)
+        return [Unread(sent, part, room) for part in parts]
 
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         from concurrent.futures import BrokenExecutor

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import shown
 from askance._cores import processors
 from askance.errors import AskanceWarning, InputError
 from askance.scale import shipping
-from askance.scale.shipping import Kept, Sender, put_together, run
+from askance.scale.shipping import Sender
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,9 +49,9 @@ class Dask(Sender):
                     remedy="Start one with `dask scheduler`, and workers with `dask worker --nthreads 1`.",
                 ) from None
         if not isinstance(client, distributed.Client):
+            what = f"client is {shown(client)}; allowed: a distributed.Client, or the address of a scheduler."
             raise InputError(
-                f"client is {shown(client)}; allowed: a distributed.Client, or the address of a scheduler.",
-                remedy='Give Client("tcp://host:8786"), or nothing for a cluster of local processes.',
+                what, remedy='Give Client("tcp://host:8786"), or nothing for a cluster of local processes.'
             )
         self.client: Any = client
         _warn_of_workers(self.client)
@@ -61,16 +61,16 @@ class Dask(Sender):
         """How many there are now."""
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
-    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+    def _held(self, parts: Sequence[Any], sent: bytes) -> Any:
         """Parts that workers load once and keep; what does not fit into their memory they keep on disk."""
-        return Kept(self, self.client.map(_load, parts, sent=self._sent(self._packed(load)), pure=False))
+        return self.client.map(_load, parts, sent=self._sent(sent), pure=False)
 
     def _fold(self, parts: Sequence[Any], work: bytes, merge: bytes) -> bytes:
         # All tasks of a pass in one message: the scheduler takes half the time that it takes for as many messages.
         results = self.client.map(_run, parts, sent=self._sent(work), pure=False)
         while len(results) > 1:
             groups = (results[start : start + _MERGED] for start in range(0, len(results), _MERGED))
-            results = [self.client.submit(put_together, merge, *group, pure=False) for group in groups]
+            results = [self.client.submit(shipping.put_together, merge, *group, pure=False) for group in groups]
         return bytes(results[0].result())
 
     def _sent(self, function: bytes) -> Any:
@@ -84,15 +84,13 @@ class Dask(Sender):
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        if self._own:
-            cluster = self.client.cluster
-            self.client.close()
-            if cluster is not None:
-                cluster.close()
+        started = [self.client, self.client.cluster] if self._own else []
+        for own in filter(None, started):
+            own.close()
 
 
 def _run(part: Any, sent: bytes) -> bytes:
-    return run(sent, part)
+    return shipping.run(sent, part)
 
 
 def _load(part: Any, sent: bytes) -> Any:
@@ -144,10 +142,9 @@ def _warn_of_workers(client: Any) -> None:
     if threads - {1}:
         _warn(f"workers have {max(threads)} threads, which wait for each other", "dask worker --nthreads 1")
     if any(trim and int(trim) < 1 << 20 for trim, _ in facts):
-        settings = ", ".join(f"{name}: {value}" for name, value in _ALLOCATOR.items())
-        _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {{{settings}}}")
+        _warn("workers give memory back after every block", f"distributed.nanny.pre-spawn-environ: {_ALLOCATOR}")
     if len({kinds for _, kinds in facts}) > 1:
-        _warn("workers have different kinds of processors: last digits may depend on who does what", "one kind")
+        _warn("workers have several kinds of processors: last digits may depend on who does what", "one kind")
 
 
 def _warn(what: str, remedy: str) -> None:

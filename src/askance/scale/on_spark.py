@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from askance._checks import shown
 from askance.errors import InputError
 from askance.scale import shipping
-from askance.scale.shipping import Kept, Sender, put_together, run
+from askance.scale.shipping import Sender, put_together, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,12 +36,11 @@ class Spark(Sender):
             )
         self.context: Any = session.sparkContext
 
-    def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
+    def _held(self, parts: Sequence[Any], sent: bytes) -> Any:
         """Parts that executors load once and keep, in memory and on disk."""
         from pyspark import StorageLevel
 
-        loaded = self._spread(parts).map(partial(shipping.load, self._packed(load)))
-        return Kept(self, loaded.persist(StorageLevel.MEMORY_AND_DISK))
+        return self._spread(parts).map(partial(shipping.load, sent)).persist(StorageLevel.MEMORY_AND_DISK)
 
     def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:
         results = self._spread(parts).map(partial(run, work))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import sys
@@ -140,9 +141,15 @@ class Sender(ABC):
         results = self.fold(placed, partial(_in_place, function), _joined)
         return [results[place] for place, _ in placed]
 
-    @abstractmethod
     def hold(self, parts: Sequence[Any], load: Callable[[Any], Any]) -> Kept:
         """What `load` makes of every part (a tuple of arrays), kept for several passes, or loaded for each."""
+        # Fits refer to themselves, so that rows of those that nobody knows any more would stay until Python looks.
+        gc.collect()
+        return Kept(self, self._held(parts, self._packed(load)))
+
+    @abstractmethod
+    def _held(self, parts: Sequence[Any], sent: bytes) -> Any:
+        """Parts such as `_fold` takes, of which `load` made something."""
 
     @abstractmethod
     def _fold(self, parts: Any, work: bytes, merge: bytes) -> bytes:

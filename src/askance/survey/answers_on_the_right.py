@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from askance._checks import shorten
 from askance.survey.answers import holds_reports
+from askance.survey.formula import ParsedFormula
 from askance.survey.formula_mistakes import refusal
 from askance.survey.survey_rows import SurveyRows
 from askance.survey.tables import Column
 
 
-def refuse_answers_on_the_right(rows: SurveyRows, channel: Any) -> None:
+def refuse_answers_on_the_right(parsed: ParsedFormula, column: Callable[[str], Column], channel: Any) -> None:
     """Where the left side holds no reports and a column on the right does: what is offered instead."""
-    answer = rows.parsed.answer
-    for name in rows.parsed.columns:
-        if any(holds_reports(rows.column(name), way) for way in _ways(channel)):
+    answer = parsed.answer
+    for name in parsed.columns:
+        if any(holds_reports(column(name), way) for way in _ways(channel)):
             raise refusal(
-                rows.parsed.text,
+                parsed.text,
                 f"{name} holds what was said, and stands right of ~. The hidden answer is what the left side names",
                 f"To explain it, write {name} ~ {answer}; to explain {answer} by it, {answer} ~ hidden({name}).",
             )

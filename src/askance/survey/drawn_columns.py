@@ -10,6 +10,7 @@ from askance._arrays import AnyArray, FloatArray
 from askance._checks import as_floats, number, one_of, shorten, shown
 from askance._words import words
 from askance.errors import InputError
+from askance.evidence.chunks import all_clusters
 from askance.evidence.replication import Replication
 from askance.evidence.responses import Responses
 from askance.evidence.strata import Strata
@@ -131,7 +132,7 @@ def _on_strata(drawn: Drawn, evidence: Responses[Any]) -> str:
 
 
 def _on_clusters(fit: Any, evidence: Responses[Any], name: str) -> str:
-    count = len(np.unique(np.concatenate([np.asarray(chunk.clusters) for chunk in evidence.chunks])))
+    count = len(all_clusters(evidence))
     if fit.freedom is None:
         few = ", which are few: errors tend to be too small" if count < _FEW else ""
         return f"{count} clusters by {name}{few}"

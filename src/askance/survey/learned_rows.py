@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -12,11 +13,13 @@ import numpy as np
 
 from askance._arrays import AnyArray, FloatArray, IntArray
 from askance._words import words
-from askance.errors import EmptyDataError, InputError, MissingValueError
+from askance.errors import AskanceWarning, EmptyDataError, InputError, MissingValueError
+from askance.estimation.outcome import Notice, tell
 from askance.survey.calculations import OF_NUMBERS, Calculation
 from askance.survey.drawn import Drawn
 from askance.survey.file_parts import FilePart
 from askance.survey.formula import FormulaDesign, ParsedFormula
+from askance.survey.levels import counts_of, examine_counts
 from askance.survey.tables import Column, Columns, Kind
 
 # Functions that learn from all values of their columns.
@@ -109,6 +112,7 @@ class Learned:
         rows: how many there were, and how many of them were complete.
         kinds: of every column.
         examples: rows that show a column with a value, by both, each with its place among all; the first ones besides.
+        levels: of columns of categories, how many complete rows have each.
         answers: pairs of arm and report.
         clusters: of strata, what their columns hold in some row.
         values: of calculations with a memory, the different values of their columns, (v, q), and how often each came.
@@ -118,6 +122,7 @@ class Learned:
     rows: tuple[int, int]
     kinds: dict[str, Kind] = field(default_factory=dict)
     examples: dict[tuple[str, Any], tuple[tuple[int, int], tuple[Any, ...]]] = field(default_factory=dict)
+    levels: dict[str, Counter[Any]] = field(default_factory=dict)
     answers: frozenset[tuple[Any, ...]] = frozenset()
     clusters: frozenset[tuple[Any, ...]] = frozenset()
     values: dict[str, tuple[FloatArray, IntArray]] = field(default_factory=dict)
@@ -147,6 +152,7 @@ def _taught(table: Columns, block: int, kept: IntArray, uses: Uses) -> Learned:
     for name in uses.columns:
         if columns[name].kind not in ("number", "time", "mixed") or name in uses.counted:
             places |= {(name, value): row for value, row in _firsts(columns[name], name).items()}
+            known.levels[name] = counts_of(columns[name])
     rows = list(places.values())  # no others become Python's objects, which take four times the memory
     shown = [columns[name].values[rows].tolist() for name in uses.columns]
     for key, row, *example in zip(places, kept[rows].tolist(), *shown, strict=True):
@@ -190,9 +196,11 @@ def both(one: Learned, other: Learned) -> Learned:
         name: one.orders.get(name, frozenset()) | other.orders.get(name, frozenset())
         for name in one.orders.keys() | other.orders.keys()
     }
+    levels = {name: one.levels.get(name, Counter()) + count for name, count in other.levels.items()}
     rows = first[0] + second[0], first[1] + second[1]
     answers, clusters = one.answers | other.answers, one.clusters | other.clusters
-    return Learned(rows, one.kinds | other.kinds, examples, answers, clusters, values, orders)
+    kinds, levels = one.kinds | other.kinds, one.levels | levels
+    return Learned(rows, kinds, examples, levels, answers, clusters, values, orders)
 
 
 def design_of(parsed: ParsedFormula, known: Learned) -> FormulaDesign:
@@ -201,17 +209,27 @@ def design_of(parsed: ParsedFormula, known: Learned) -> FormulaDesign:
         raise EmptyDataError(
             f"all {known.rows[0]} rows miss some value.", remedy="Leave out the column that is mostly missing."
         )
+    shown = shown_rows(parsed, known)
+    levels = {
+        name: Counter({value: own[value] for value in shown[name].distinct()}) for name, own in known.levels.items()
+    }
+    tell(Notice(AskanceWarning, doubt) for doubt in examine_counts(parsed, known.kinds, levels.__getitem__))
+    design, _ = FormulaDesign.learn(parsed, shown)
+    for text, (values, counts) in known.values.items():
+        _remember(design, parsed.calculations, text, values, counts)
+    design.respondents = None
+    return design
+
+
+def shown_rows(parsed: ParsedFormula, known: Learned) -> Columns:
+    """The first rows, and for every level of a category one that has it."""
     shown = [row for _, row in sorted(known.examples.values(), key=lambda own: own[0])]
     columns = {}
     for place, name in enumerate(parsed.columns):
         orders = known.orders[name]
         levels = next(iter(orders)) if len(orders) == 1 else None
         columns[name] = shown_column(name, known.kinds[name], [row[place] for row in shown], levels)
-    design, _ = FormulaDesign.learn(parsed, Columns(list(columns), len(shown), columns.__getitem__))
-    for text, (values, counts) in known.values.items():
-        _remember(design, parsed.calculations, text, values, counts)
-    design.respondents = None
-    return design
+    return Columns(list(columns), len(shown), columns.__getitem__)
 
 
 def _remember(

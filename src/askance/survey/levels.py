@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ from askance._checks import shorten
 from askance._words import Either, words
 from askance.errors import LabelError, NotIdentifiedError
 from askance.survey.formula import ParsedFormula
-from askance.survey.tables import Column, Columns, plain_value
+from askance.survey.tables import Column, Columns, Kind, plain_value
 
 # A column is one of numbers when this share of its rows, or of its different values, are numbers.
 _NUMBERS = 0.9
@@ -45,28 +45,33 @@ def examine_levels(parsed: ParsedFormula, table: Columns, rows: AnyArray | None)
         LabelError: numbers with some texts among them, or levels that differ in nothing that can be seen.
         NotIdentifiedError: nearly everybody has a level of their own.
     """
+    columns = {name: table[name].take(rows) for name in parsed.uses}
+    kinds = {name: column.kind for name, column in columns.items()}
+    return examine_counts(parsed, kinds, lambda name: counts_of(columns[name]))
+
+
+def examine_counts(
+    parsed: ParsedFormula, kinds: Mapping[str, Kind], counts: Callable[[str], Counter[Any]]
+) -> list[str]:
+    """`examine_levels` of columns of which it is known what they hold, and how many rows have each level."""
     doubts: list[str] = []
     for name, uses in parsed.uses.items():
-        column = table[name].take(rows)
-        is_text = column.kind in ("text", "category")
+        is_text = kinds[name] in ("text", "category")
         # In a comparison, as in I(region == 'north'), the other values are no levels.
         is_factor = any(_is_factor(use, name) or (is_text and use.strip("`") == name) for use in uses)
-        if not is_text and not is_factor:
-            continue
-        counts = _counts(column)
         if is_text:
-            _refuse(name, column, counts, on_purpose=all(map(_means_labels, uses)))
+            _refuse(name, kinds[name], counts(name), on_purpose=all(map(_means_labels, uses)))
         if is_factor:
-            doubts += _doubts(name, counts)
+            doubts += _doubts(name, counts(name))
     return doubts
 
 
-def _refuse(name: str, column: Column, counts: Counter[Any], *, on_purpose: bool) -> None:
+def _refuse(name: str, kind: Kind, counts: Counter[Any], *, on_purpose: bool) -> None:
     if not on_purpose:
-        _refuse_strays(name, counts, is_declared=column.kind == "category")
-    if len(counts) > max(50, len(column) // 3):
+        _refuse_strays(name, counts, is_declared=kind == "category")
+    if len(counts) > max(50, counts.total() // 3):
         raise NotIdentifiedError(
-            f"column {name!r} has {len(counts)} categories for {len(column)} rows.",
+            f"column {name!r} has {len(counts)} categories for {counts.total()} rows.",
             remedy="Is it a number written as text, or an identifier? Leave it out, or merge categories.",
         )
     for twins in _alike(counts, _seen):
@@ -167,7 +172,7 @@ def _refuse_strays(name: str, counts: Counter[Any], *, is_declared: bool) -> Non
         )
 
 
-def _counts(column: Column) -> Counter[Any]:
+def counts_of(column: Column) -> Counter[Any]:
     """How many rows have each level, in the order of the levels."""
     rows = Counter(column.values.tolist())
     return Counter({level: rows[level] for level in column.distinct()})

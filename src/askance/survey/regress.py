@@ -6,21 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
-import numpy as np
-
 from askance._arrays import AnyArray
 from askance._checks import instance, one_of, shown
 from askance._words import words
 from askance.channels.finite import FiniteChannel
 from askance.channels.list_experiment import OF_LAW, ListExperiment
-from askance.errors import InputError, LabelError, NotIdentifiedError, RepairWarning
-from askance.estimation.entry import solve
-from askance.estimation.outcome import tell
+from askance.errors import InputError, LabelError, NotIdentifiedError
 from askance.estimation.results.hidden_fit import HiddenFit
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.evidence.protocols import Engine
 from askance.models.count_means import CountMeans
-from askance.models.softmax import Covariates, Softmax
+from askance.models.softmax import Softmax
 from askance.survey.answers_on_the_right import on_answers_on_the_right, refuse_answers_on_the_right
 from askance.survey.arm_agreement import agreement_message
 from askance.survey.arms import ArmedDesign, SurveyDesign, arms_of, law_of, one_name, read_arms
@@ -28,21 +24,19 @@ from askance.survey.carried import require_carried
 from askance.survey.codebook import Codebook
 from askance.survey.direct_lists import combined_fit, read_pairs
 from askance.survey.drawn import Drawn
-from askance.survey.formula import ParsedFormula
 from askance.survey.group_agreement import on_groups
 from askance.survey.hidden_predictor import regress_on_hidden
 from askance.survey.hidden_terms import take_hidden
 from askance.survey.list_checks import list_checks
 from askance.survey.list_counts import refuse_counts
 from askance.survey.said import Said
-from askance.survey.survey_rows import SurveyRows, require_rows
+from askance.survey.solved import solved
+from askance.survey.survey_rows import SurveyRows, require_rows, require_varied
 from askance.survey.tables import Table, are_files
 
 #: The methods that regressions offer.
 REGRESSION_METHODS = ("one-step", "moments", "marginal", "supervised")
 _SWAPPED = "a hidden variable is at its end: look whether the groups and their probabilities are the right way round"
-# Effects of this many log-odds per standard deviation of a term are more than surveys tell of.
-_FAR = 2.0
 
 
 @overload
@@ -182,7 +176,12 @@ def regress(
             remedy="Leave out 0 + or - 1.",
         )
     require_rows(model, len(rows))
-    fit, blame = _estimate(model, said.evidence(rows, x), x, method, options)
+    fit: Any
+    evidence = said.evidence(rows, x)
+    if isinstance(model, CountMeans) and len(model.groups) == 1:
+        fit, blame = combined_fit(model, evidence), ""
+    else:
+        fit, blame = solved(model, evidence, None if isinstance(model, CountMeans) else method, **options)
     more = [
         blame,
         "" if isinstance(model, Softmax) or not fit.diagnostics.repaired else _SWAPPED,
@@ -194,17 +193,6 @@ def regress(
     if isinstance(model, CountMeans):  # which assume no law
         given = {name: value for name, value in given.items() if name not in OF_LAW}
     return replace(said.told(fit, rows, after=more), channel={**fit.channel, **({"design": given} if given else {})})
-
-
-def _estimate(model: Any, evidence: Any, x: Covariates, method: str | None, options: dict[str, Any]) -> tuple[Any, str]:
-    """The fit, and where a weak prior acted the terms it acted on; its warning then names them too."""
-    if isinstance(model, CountMeans) and len(model.groups) == 1:
-        return combined_fit(model, evidence), ""
-    fit, notices = solve(model, evidence, None if isinstance(model, CountMeans) else method, **options)
-    blame = _least_known(fit, x) if fit.diagnostics.repaired and isinstance(model, Softmax) else ""
-    more = f". {blame[:1].upper()}{blame[1:]}" if blame else ""
-    tell(n._replace(text=n.text + more) if issubclass(n.kind, RepairWarning) else n for n in notices)
-    return fit, blame
 
 
 def _check_choices(channel: object, method: str | None, *, hidden: bool) -> None:
@@ -232,9 +220,9 @@ def _read(rows: SurveyRows, channel: SurveyDesign, ways: Any, which: AnyArray | 
         if isinstance(channel, ListExperiment) and which is not None:
             refuse_counts(column, channel, which)
         else:  # any 0/1 column holds possible counts
-            refuse_answers_on_the_right(rows, ways)
+            refuse_answers_on_the_right(rows.parsed, rows.column, ways)
         raise
-    _check_reports(rows.parsed, said.labels)
+    require_varied(rows.parsed, said.labels, len(rows))
     return replace(said, readings=[*said.readings, on_answers_on_the_right(rows, ways)])
 
 
@@ -246,30 +234,3 @@ def _model(channel: SurveyDesign, terms: tuple[str, ...], method: str | None) ->
         return channel.model(terms)
     one = channel if isinstance(channel, FiniteChannel) else next(iter(channel.values()))
     return Softmax(one.outputs, terms)
-
-
-def _check_reports(parsed: ParsedFormula, reports: AnyArray) -> None:
-    """Refuse to explain what never varies; its share alone can be estimated."""
-    name = parsed.answer
-    if parsed.columns and bool((reports == reports[0]).all()):
-        only = reports[:1].tolist()[0]
-        raise NotIdentifiedError(
-            f"column {name!r} holds only {only!r} ({len(reports)} rows): there is nothing to explain.",
-            remedy=f"Check the column and the rows kept; for a share alone, write {name} ~ 1.",
-        )
-
-
-def _least_known(fit: RegressionFit, x: Covariates) -> str:
-    """Where the weak prior acted: the terms whose effects it kept within bounds."""
-    square = np.asarray((x.multiply(x) if hasattr(x, "multiply") else x * x).mean(axis=0)).ravel()
-    spread = np.sqrt(np.maximum(square - np.asarray(x.mean(axis=0)).ravel() ** 2, 0.0))
-    # How far from 0 the effect of one standard deviation may well be; constants have none.
-    reach = (np.hypot(fit.theta, fit.standard_errors).reshape(-1, len(spread)) * spread).ravel()
-    names = [name for name, far in zip(fit.model.parameter_names, reach, strict=True) if not far <= _FAR]
-    if not names:
-        names = ["Intercept"] if not reach.any() else [fit.model.parameter_names[int(np.argmax(reach))]]
-    shown = ", ".join(repr(name) for name in names[:6]) + (" and others" if len(names) > 6 else "")
-    return (
-        f"the data leave most open the effect of {shown}: a rare answer, few rows, or a term that separates the "
-        "answers; do not read its z and P, compare shares"
-    )

@@ -15,25 +15,32 @@ from askance._checks import one_of
 from askance._words import words
 from askance.categories import Label
 from askance.channels.finite import FiniteChannel
-from askance.errors import InputError
-from askance.estimation.entry import solve
-from askance.estimation.outcome import tell
+from askance.errors import InputError, LabelError
 from askance.estimation.results.regression_fit import RegressionFit
-from askance.evidence.chunks import Chunk, collapsed, read_weights
+from askance.evidence.chunks import Chunk, collapsed
 from askance.evidence.held import HeldPart, HeldResponses
 from askance.evidence.protocols import Engine
 from askance.evidence.strata import Strata
 from askance.formats.places import Places, RowGroups, listed_places
 from askance.models.softmax import Softmax
 from askance.survey.answers import read_reports
+from askance.survey.answers_on_the_right import refuse_answers_on_the_right
 from askance.survey.arms import read_armed_reports, read_arms
 from askance.survey.drawn import Drawn
 from askance.survey.drawn_columns import on_drawn, read_strata
 from askance.survey.file_parts import FilePart, first_of, parts_of, require_columns
 from askance.survey.formula import FormulaDesign, ParsedFormula, parse_formula
-from askance.survey.learned_rows import Learned, Uses, both, design_of, learned, shown_column
+from askance.survey.learned_rows import Learned, Uses, both, design_of, learned, shown_column, shown_rows
 from askance.survey.saved_design import design_from_json
-from askance.survey.survey_rows import SurveyRows, on_dropped, other_columns, require_rows
+from askance.survey.solved import solved
+from askance.survey.survey_rows import (
+    SurveyRows,
+    on_dropped,
+    other_columns,
+    read_weights,
+    require_rows,
+    require_varied,
+)
 from askance.survey.tables import Column, Columns
 
 #: Nothing is said of how respondents were drawn.
@@ -91,7 +98,7 @@ class Reading:
         for place in np.unique(arm).tolist():
             own = {value: code for (of, value), code in self.codes.items() if of == place}
             codes[arm == place] = _mapped(table[self.uses.answer].values[arm == place], own)
-        weights = None if self.weights is None else read_weights(table[self.weights].values, len(table))
+        weights = None if self.weights is None else read_weights(table[self.weights])
         clusters, labels = (None if n is None else _plain(table[n]) for n in (self.cluster, self.labels))
         if self.clusters:
             pairs = zip(*(table[name].values.tolist() for name in self.uses.drawn[:2]), strict=True)
@@ -183,7 +190,11 @@ def regress_files(
     known: Learned = engine.fold(parts, partial(learned, uses=uses), both)
     design = design_of(parsed, known)
     several: dict[Label, FiniteChannel] = {"": arms} if isinstance(arms, FiniteChannel) else dict(arms)
-    places, codes, readings = _read(known, uses, several, arms, positive)
+    try:
+        places, codes, readings = _read(parsed, known, uses, several, arms, positive)
+    except LabelError:
+        refuse_answers_on_the_right(parsed, shown_rows(parsed, known).__getitem__, arms)
+        raise
     model = Softmax(next(iter(several.values())).outputs, design.terms)
     drawn.require_offered(model, arms)
     require_rows(model, known.rows[1])
@@ -194,13 +205,13 @@ def regress_files(
     )
     evidence.strata = strata
     evidence.reading = partial(_labelled, names=names, engine=engine, parts=parts, reading=reading)
-    fit, notices = solve(model, evidence, method, **options)
-    tell(notices)
+    fit, blame = solved(model, evidence, method, **options)
     messages = (
         on_dropped(*known.rows),
         *readings,
-        *(_on_clusters(drawn) if strata is None else on_drawn(drawn, fit, evidence)),
+        *on_drawn(drawn, fit, evidence),
         *fit.diagnostics.messages,
+        blame,
         f"the rows of {len({part.place for part in parts})} files were read in {evidence.passes[0] + _BEFORE} passes",
     )
     diagnostics = replace(fit.diagnostics, messages=tuple(filter(None, messages)))
@@ -230,11 +241,6 @@ def _clusters(
     return {row[:2]: code for row, code in zip(rows, codes.tolist(), strict=True)}, strata
 
 
-def _on_clusters(drawn: Drawn) -> list[str]:
-    weighted = [] if drawn.weights is None else [f"weighted by {drawn.weights}"]
-    return weighted if drawn.cluster is None else [*weighted, f"standard errors allow for clusters ({drawn.cluster})"]
-
-
 def _labelled(column: str, names: Sequence[str], engine: Engine, parts: Sequence[FilePart], reading: Reading) -> Any:
     require_columns([column], names)
     return engine.hold(parts, replace(reading, labels=column))
@@ -247,7 +253,12 @@ def _head(part: FilePart, names: Sequence[str]) -> tuple[int, dict[str, Column]]
 
 
 def _read(
-    known: Learned, uses: Uses, arms: Mapping[Label, FiniteChannel], design: Any, positive: Any
+    parsed: ParsedFormula,
+    known: Learned,
+    uses: Uses,
+    arms: Mapping[Label, FiniteChannel],
+    design: Any,
+    positive: Any,
 ) -> tuple[dict[Any, int], dict[tuple[int, Any], int], list[str]]:
     """Places of arms by value, codes of reports by arm and value, and how values were read."""
     pairs = sorted(known.answers, key=repr)
@@ -255,11 +266,13 @@ def _read(
     if uses.arm is None:
         (channel,) = arms.values()
         labels, reading = read_reports(said, channel, positive)
+        require_varied(parsed, labels, known.rows[1])
         codes = channel.observations.encode(labels, "observed").tolist()
         return {}, {(0, value): code for (_, value), code in zip(pairs, codes, strict=True)}, [reading]
     groups = shown_column(uses.arm, known.kinds[uses.arm], [value for value, _ in pairs])
     which = read_arms(groups, arms, design)
     labels, readings = read_armed_reports(said, arms, which, positive)
+    require_varied(parsed, labels, known.rows[1])
     own = {}
     for (_, value), place, label in zip(pairs, which.tolist(), labels.tolist(), strict=True):
         own[place, value] = int(list(arms.values())[place].observations.encode([label], "observed")[0])

@@ -104,18 +104,7 @@ class SurveyRows:
 
     def weights(self, name: str, *, zero: bool = False) -> FloatArray:
         """Sampling weights of the rows, shape (n,); refuses what is not above 0, or below it where 0 is allowed."""
-        column = self.column(name)
-        if column.kind not in ("number", "boolean"):
-            raise InputError(f"column {name!r} holds {column.kind}, not weights.", remedy="Name a column of numbers.")
-        numbers = column.values.astype(np.float64)
-        bad = ~(np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0)))
-        if bad.any():
-            below = "below" if zero else "not above"
-            raise InputError(
-                f"column {name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are {below} 0).",
-                remedy="Leave these rows out.",
-            )
-        return numbers
+        return read_weights(self.column(name), zero=zero)
 
     @property
     def on_dropped(self) -> str:
@@ -151,6 +140,34 @@ def other_columns(table: Columns, drawn: Drawn, **columns: str | None) -> list[s
 def on_dropped(total: int, kept: int) -> str:
     """How many rows were left out; empty where none was."""
     return "" if kept == total else f"{total - kept} of {total} rows dropped for missing values"
+
+
+def read_weights(column: Column, *, zero: bool = False) -> FloatArray:
+    """Sampling weights, shape (n,); refuses what is not above 0, or below it where 0 is allowed."""
+    if column.kind not in ("number", "boolean"):
+        raise InputError(
+            f"column {column.name!r} holds {column.kind}, not weights.", remedy="Name a column of numbers."
+        )
+    numbers = column.values.astype(np.float64)
+    bad = ~(np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0)))
+    if bad.any():
+        below = "below" if zero else "not above"
+        raise InputError(
+            f"column {column.name!r} holds the weight {numbers[bad][0]:g} ({bad.sum()} rows are {below} 0).",
+            remedy="Leave these rows out.",
+        )
+    return numbers
+
+
+def require_varied(parsed: ParsedFormula, reports: AnyArray, rows: int) -> None:
+    """Refuse to explain what never varies; its share alone can be estimated. Reports of so many rows, or the different
+    ones."""
+    if parsed.columns and bool((reports == reports[0]).all()):
+        only = reports[:1].tolist()[0]
+        raise NotIdentifiedError(
+            f"column {parsed.answer!r} holds only {only!r} ({rows} rows): there is nothing to explain.",
+            remedy=f"Check the column and the rows kept; for a share alone, write {parsed.answer} ~ 1.",
+        )
 
 
 def require_rows(model: Any, rows: int) -> None:

@@ -13,7 +13,7 @@ from askance._arrays import AnyArray, IntArray
 from askance._checks import is_missing, shorten, shown
 from askance.errors import InputError, MissingValueError
 from askance.estimation.problems.sample import MOST_GROUPS, BlockCodes, Piece, Sample, column_of, label_of
-from askance.evidence.chunks import Chunk
+from askance.evidence.chunks import Chunk, all_clusters
 from askance.evidence.held import HeldResponses
 from askance.models.softmax import Softmax
 
@@ -58,7 +58,7 @@ class HeldSample(Sample):
     @cached_property
     def _clusters(self) -> AnyArray:
         """Labels of all clusters, in order."""
-        return np.asarray(self._rows.total(_labels_of_clusters, np.union1d))
+        return all_clusters(self._rows)
 
     @property
     def has_clusters(self) -> bool:
@@ -107,10 +107,6 @@ class HeldSample(Sample):
                 remedy="Cut the values into brackets, in a column of the files.",
             )
         return sample, (tuple(map(label_of, names.tolist())), replace(labels, names=names))
-
-
-def _labels_of_clusters(chunk: Chunk[Any]) -> AnyArray:
-    return np.unique(np.asarray(chunk.clusters))
 
 
 def _distinct(block: Piece, place: slice, labels: _OfLabels) -> AnyArray:
