@@ -9,10 +9,11 @@ from askance._arrays import FloatArray
 
 
 def adjusted_squares(scores: FloatArray, informations: FloatArray) -> FloatArray:
-    """Σ s* s*ᵀ with s* = (I − J M)^(−1/2) s, from scores (G, d) and informations (G, d, d) of clusters."""
+    """Σ s* s*ᵀ with s* = (I − J M)^(−1/2) (s − J M Σ s), from scores (G, d) and informations (G, d, d) of clusters."""
     M, one = np.linalg.inv(informations.sum(axis=0)), np.eye(scores.shape[1])
+    left = scores - informations @ M @ scores.sum(axis=0)
     larger = np.array(
-        [np.linalg.solve(np.real(sqrtm(one - J @ M)), s) for s, J in zip(scores, informations, strict=True)]
+        [np.linalg.solve(np.real(sqrtm(one - J @ M)), s) for s, J in zip(left, informations, strict=True)]
     )
     return np.asarray(larger.T @ larger)
 

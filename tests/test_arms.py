@@ -243,6 +243,14 @@ def test_few_clusters_tell_whether_arms_agree() -> None:
     assert "whether the arms agree cannot be told: there are too few clusters" in two.messages
 
 
+def test_few_clusters_tell_how_far_arms_are_apart() -> None:
+    """A difference that stands in its own errors could be seen no better than by as many as there are clusters."""
+    data = survey(shift=2.0)
+    fit = regress("said ~ age", {**data, "village": np.arange(3000) % 12}, DESIGNS, arm="version", cluster="village")
+    (told,) = [message for message in fit.messages if message.startswith("the arms do not agree: F = ")]
+    assert float(told.split()[7]) > 24
+
+
 def test_groups_that_nobody_is_in() -> None:
     data = {"said": ["yes", "no"] * 50, "group": [1] * 100, "age": list(range(100))}
     with pytest.raises(NotIdentifiedError, match="has no row of 2; the design needs all of 1, 2"):

@@ -78,6 +78,19 @@ def test_least_squares_have_the_numbers_of_r() -> None:
     assert spread.freedom.joint(np.eye(3)[1:]) - 1 == pytest.approx(R_LEAST_SQUARES["denominator"], rel=1e-9)
 
 
+def test_where_scores_are_taken_makes_no_difference() -> None:
+    """Away from the estimate every cluster has its share of the step more, which is no difference between clusters."""
+    scores, informations, _, _ = of_least_squares()
+    elsewhere = scores + informations @ np.array([0.5, -1.0, 2.0])
+    slopes = informations @ np.diag([1.0, 2.0, 0.5])
+    for A in (None, slopes):
+        there = scores + (informations if A is None else A) @ np.array([0.5, -1.0, 2.0])
+        here, other = (cluster_spread(part, informations, A).squares for part in (scores, there))
+        np.testing.assert_allclose(other, here, rtol=1e-10)
+    plain = elsewhere.T @ elsewhere
+    assert np.trace(plain) > 10 * np.trace(cluster_spread(elsewhere, informations).squares)
+
+
 def test_degrees_of_freedom_are_those_of_full_matrices() -> None:
     """P = Gᵀ(I − H)G, with columns of G the adjusted rows of every cluster, for contrasts of several kinds."""
     scores, informations, x, g = of_least_squares()

@@ -48,6 +48,21 @@ def test_links_between_pages_lead_somewhere(name: str) -> None:
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
 
 
+# What NAMESPACE of rr 1.4.2, RRreg 0.7.6 and list 9.2.6 exports, and the methods of their own.
+OF_R = """
+    rrreg rrreg.predictor rrreg.bayes power.rr.test power.rr.plot predict.rrreg predict.rrreg.predictor
+    RRuni RRlog RRlin RRcor RRmixed RRgen RRsimu powerplot getPW plot.RRlog
+    ictreg ictreg.joint ictregBayes ictregBayesHier ict.test ict.hausman.test combineListDirect comp.listEndorse
+    predict.ictreg predict.ictreg.joint plot.predict.ictreg
+"""
+
+
+def test_every_function_of_r_is_named() -> None:
+    rows = [line for line in TEXTS["docs/coming-from-r.md"].splitlines() if line.startswith("| `")]
+    there = {name for row in rows for name in re.findall(r"[A-Za-z][\w.]*", row.split(" | ")[0])}
+    assert [name for name in OF_R.split() if name not in there] == []
+
+
 @pytest.mark.parametrize("name", ["docs/design.md", "CONTRIBUTING.md"])
 def test_files_that_are_named_exist(name: str) -> None:
     """In full, from the root of the package, or from a folder named just before; NAME and STORY stand for others."""

@@ -5,8 +5,9 @@ Of every cluster g there is its score s_g at θ̂, shape (d,), and its informati
     s_g* = (I − J_g M)^(−1/2) s_g,    Cov θ̂ ≈ M (Σ s_g* s_g*ᵀ) M,
 
 which is unbiased if Cov s_g = J_g: the scores at θ̂ are smaller than those at the truth, because θ̂ was fitted to them.
-For least squares this is CR2 of Bell and McCaffrey, since Xᵀ f(X M Xᵀ) = f(XᵀX M) Xᵀ. In coordinates in which M = I,
-where J_g becomes K_g and Σ K_g = I, everything is symmetric: s_g* = (I − K_g)^(−1/2) s_g.
+Away from θ̂ it is s_g − J_g M Σ s_h that counts, what the step from there would leave. For least squares this is CR2
+of Bell and McCaffrey, since Xᵀ f(X M Xᵀ) = f(XᵀX M) Xᵀ. In coordinates in which M = I, where J_g becomes K_g and
+Σ K_g = I, everything is symmetric: s_g* = (I − K_g)^(−1/2) s_g.
 
 Equations that are no scores have slopes A_g = −∂s_g/∂θ beside the J_g that is their covariance under the working model.
 With D_g what A_g (Σ A)⁻¹ becomes in these coordinates, Cov ŝ_g = K_g − D_g K_g − K_g D_gᵀ + D_g D_gᵀ, and
@@ -56,8 +57,10 @@ def cluster_spread(scores: FloatArray, informations: FloatArray, slopes: FloatAr
     K = _symmetric(inverse @ informations @ inverse.T)
     root = inverse.T if slopes is None else np.linalg.solve(slopes.sum(axis=0), lower)
     D = K if slopes is None else inverse @ slopes @ root
-    B = _adjustments(K, D)
-    adjusted = np.einsum("gij,gj->gi", B, scores @ inverse.T) @ lower.T
+    B, white = _adjustments(K, D), scores @ inverse.T
+    # What is left of the scores after the step that they ask for. Away from θ̂, where arms are compared without a second
+    # fit, the step would be taken for a difference between clusters, the larger the farther arms are apart.
+    adjusted = np.einsum("gij,gj->gi", B, white - D @ white.sum(axis=0)) @ lower.T
     return ClusterSpread(np.asarray(adjusted.T @ adjusted), _freedom(K, None if slopes is None else D, B, root))
 
 
