@@ -414,14 +414,45 @@ def test_a_full_disk_is_503_and_nothing_is_lost(survey: Served) -> None:
         assert other.count() == 2001
 
 
-def test_a_closed_campaign_takes_nothing(survey: Served) -> None:
+def test_a_closed_campaign_takes_nothing_from_that_moment_on(survey: Served) -> None:
+    """No answer is taken while the server has not looked; one that came before is acknowledged again."""
     from askance.collect.collection import CLOSED
 
+    before = line_of(survey.collection)
+    assert survey.verdicts(before) == "T"
     with survey.collection.opened() as store:
         store.set_meta(CLOSED, b"1")
-    survey.collector.look()
-    told = survey.post(line_of(survey.collection)).json()
-    assert (told["verdicts"], told["refused"][0]["reason"]) == ("R", "closed")
+    told = survey.post(line_of(survey.collection) + before).json()
+    assert (told["verdicts"], told["refused"][0]["reason"]) == ("RK", "closed")
+
+
+def test_a_damaged_store_is_503(survey: Served) -> None:
+    """Nothing is wrong with the answer: its device must keep it."""
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+    survey.collector._writer._close()
+    place = Path(survey.collection.address)
+    good = place.read_bytes()
+    place.write_bytes(b"no store" * 512)
+    line = line_of(survey.collection)
+    assert survey.post(line).status_code == 503
+    assert survey.client.get("/healthz").status_code == 503
+    place.write_bytes(good)
+    assert survey.verdicts(line) == "T"
+
+
+def test_answers_are_not_mixed_into_a_campaign_that_was_changed_meanwhile(tmp_path: Path) -> None:
+    """Somebody makes tokens for a changed file while the first version is served, and nobody has answered yet."""
+    collection = collection_in(tmp_path, TOKENS)
+    with served(collection) as running:
+        with collection.opened() as store:
+            (token,) = collection.issue_tokens(store, 1)
+        changed = collection_in(tmp_path, TOKENS.replace("cheated in", "cheated at"))
+        with changed.opened(new=True) as store:
+            changed.issue_tokens(store, 1)
+        assert running.post(line_of(collection, token)).status_code == 503
+        assert running.client.get("/healthz").status_code == 503
+        with changed.opened() as store:
+            assert store.count() == 0
 
 
 def test_another_wave_is_not_mixed_in(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
-from askance.collect.collection import CLOSED, SALT, Collection, people_of
+from askance.collect.collection import SALT, Collection, people_of
 from askance.collect.device_page import assets, device_json, stretches_json
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
@@ -24,6 +24,7 @@ from askance.collect.server.pages import closed_page, plain_answer, plain_page, 
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
+from askance.collect.store.schema import CLOSED
 from askance.errors import AskanceError
 
 # Seconds after which a server sees what another process said: that a campaign is closed, or that somebody counts.
