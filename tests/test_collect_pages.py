@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from askance.collect.device_page import assets
 from askance.collect.live import BLOCK
 from askance.collect.server.headers import HEADERS
+from askance.collect.server.replies import ROOM
 from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
 
 PASSWORD = "correct horse battery"
@@ -42,6 +44,46 @@ def test_every_answer_is_safe(survey: Served, path: str) -> None:
     }
     assert "server" not in headers
     assert "set-cookie" not in headers
+
+
+def test_errors_are_answers_like_all_others(survey: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """With the same headers and one length; the log says where, and nothing of what was sent."""
+
+    def fail(line: bytes, *others: object) -> None:
+        raise ValueError(line.decode())
+
+    own = str(survey.client.base_url).rstrip("/")
+    line = line_of(survey.collection)
+    survey.collection.form.read = fail  # type: ignore[method-assign, assignment]
+    for answer, status in (
+        (survey.post(line), 500),
+        (survey.client.post("/admin/login", data={"password": "x" * 5000}, headers={"origin": own}), 413),
+    ):
+        assert (answer.status_code, len(answer.content)) == (status, ROOM)
+        assert answer.headers["content-security-policy"].startswith("default-src 'none';")
+        assert answer.headers["cache-control"] == "no-store"
+    logged = caplog.text
+    assert "ValueError" in logged
+    assert "in read" in logged
+    assert not any(part in logged for part in ("cheated", json.loads(line)["id"]))
+
+
+def test_whoever_leaves_while_sending_is_no_error(survey: Served, caplog: pytest.LogCaptureFixture) -> None:
+    port = survey.client.base_url.port
+    assert port is not None
+    with socket.create_connection(("127.0.0.1", port)) as leaving:
+        leaving.sendall(b"POST /v1/exams/reports HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc")
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+    assert caplog.text == ""
+
+
+def test_the_module_can_be_loaded_by_pages_that_the_campaign_names(survey: Served) -> None:
+    path = survey.client.get("/v1/exams/device").json()["module"]["path"]
+    loaded = survey.client.get(path, headers={"origin": "https://pages.example"})
+    assert loaded.headers["access-control-allow-origin"] == "https://pages.example"
+    assert (
+        "access-control-allow-origin" not in survey.client.get(path, headers={"origin": "https://evil.example"}).headers
+    )
 
 
 def test_only_pages_that_the_campaign_names_may_send_from_elsewhere(survey: Served) -> None:

@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from askance import Tally, estimate, load, regress
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign_file import read_study
 from askance.collect.export import export, tally_of
 from askance.collect.server.limits import MOST_BYTES, Rate
-from askance.collect.server.replies import ROOM
+from askance.collect.server.replies import ROOM, reply
 from askance.collect.store import Entry, Verdict
+from askance.collect.submission import Refusal
 from askance.formats import aggregate, read_reports, write_reports
 from askance.formats.report_schema import report_line
 from askance.formats.states import read_states
@@ -123,6 +126,47 @@ def test_bad_lines_are_refused_one_by_one(survey: Served, change: Any, reason: s
 def test_what_is_no_json_is_refused(survey: Served, text: bytes) -> None:
     size = survey.collection.form.length
     assert survey.verdicts(text.ljust(size - 1) + b"\n") == "R"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+COUNT = {"stretch": 0, "counts": [1, 0], "seconds": 2.5, "replaces": None}
+
+
+@pytest.mark.parametrize("text", [SURVEY, COUNTING], ids=["survey", "counting"])
+@given(data=st.data())
+def test_whatever_json_stands_in_a_line_is_taken_or_refused(
+    text: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """A line that fails in another way would fail all others that are sent with it."""
+    form = collection_in(tmp_path_factory.mktemp("campaign"), text).form
+    content = answers() if text == SURVEY else dict(COUNT)
+    line = json.loads(form.write(bytes(16), content, None))
+    inner = line["answers" if text == SURVEY else "count"]
+    place = data.draw(st.sampled_from([line, inner]))
+    place[data.draw(st.sampled_from(list(place)))] = data.draw(ANYTHING)
+    read = form.read(json.dumps(line).encode(), bytes(32))
+    assert isinstance(read, (Entry, Refusal))
+    if isinstance(read, Refusal):
+        assert len(reply([read]).body) == ROOM + 1
+
+
+@given(data=st.data())
+def test_whatever_json_stands_in_a_report_is_taken_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    collection = collection_in(tmp_path_factory.mktemp("campaign"), DEVICES)
+    name = data.draw(st.sampled_from(["crashed", "features"]))
+    channel: Any = collection.campaign.by_name[name].channel
+    line = json.loads(report_line(channel, "once" if name == "crashed" else [0] * 5, "ab" * 16))
+    line[data.draw(st.sampled_from([*line, "more"]))] = data.draw(ANYTHING)
+    for lines in ([json.dumps(line)], [report_line(channel, "once" if name == "crashed" else [0] * 5, "cd" * 16)] * 70):
+        read = collection.devices.read(collection.devices.write(name, [*lines, json.dumps(line)]), 0)
+        assert len(read) == len(lines) + 1
+        assert all(isinstance(one, (Entry, Refusal)) for one in read)
 
 
 # -- lengths -----------------------------------------------------------------------------------------------------------

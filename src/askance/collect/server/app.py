@@ -18,6 +18,7 @@ from askance.collect.collection import SALT, Collection, people_of
 from askance.collect.device_page import assets, device_json, stretches_json
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
+from askance.collect.server.failures import ANSWERS, LoggedWithoutMessage
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
 from askance.collect.server.pages import closed_page, plain_answer, plain_page, survey_page
@@ -52,7 +53,8 @@ class Collector:
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
         self.admin = Admin(collection, self.ingest, secure=secure)
-        self.app = Starlette(routes=self._routes(), middleware=[Middleware(SafeHeaders)], lifespan=self._lifespan)
+        inner = Starlette(routes=self._routes(), exception_handlers=ANSWERS, lifespan=self._lifespan)
+        self.app = LoggedWithoutMessage(SafeHeaders(inner))
 
     def _reopened(self) -> Store:
         return self.collection.prepare(open_store(self.collection.address, make=False))
@@ -72,7 +74,7 @@ class Collector:
             Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
             Route("/", self._home),
             Route("/healthz", self._health),
-            Route("/assets/{name}", _asset),
+            Mount("/assets", routes=[Route("/{name}", _asset)], middleware=[other_pages]),  # pages there may import it
             *self.admin.routes(),
         ]
 
