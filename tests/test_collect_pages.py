@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,6 +228,31 @@ def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
 def test_passwords_cannot_be_tried_without_end(survey: Served) -> None:
     codes = {_post(survey, "/admin/login", password="guess").status_code for _ in range(12)}
     assert codes == {403, 429}
+
+
+def test_sessions_end_by_themselves_and_with_a_new_password(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askance.collect.server.admin.SESSION_SECONDS", 0.0)
+    _entered(survey)
+    assert survey.client.get("/admin").status_code == 303
+    monkeypatch.setattr("askance.collect.server.admin.SESSION_SECONDS", 1e6)
+    assert _post(survey, "/admin/login", password=PASSWORD).status_code == 303
+    assert survey.client.get("/admin").status_code == 200
+    before = f"askance_admin={survey.client.cookies['askance_admin']}"
+    survey.collector.admin.key = "another link"
+    assert _entered(survey).status_code == 303
+    survey.client.cookies.clear()
+    assert survey.client.get("/admin", headers={"cookie": before}).status_code == 303
+
+
+def test_what_came_twice_is_told(survey: Served) -> None:
+    _entered(survey)
+    id = secrets.token_bytes(16)
+    lines = [line_of(survey.collection) for _ in range(BLOCK)]
+    other = [line_of(survey.collection, id=id, cheated=said) for said in ("yes", "no")]
+    assert survey.verdicts(b"".join([*lines, *lines[:3], *other])) == "T" * BLOCK + "KKKTC"
+    told = survey.client.get("/admin/live").json()["live"]["findings"]
+    assert [finding["text"].partition(" ")[0] for finding in told if finding["kind"] == "duplicates"] == ["3"]
+    assert [finding["text"].partition(" ")[0] for finding in told if finding["kind"] == "conflicts"] == ["1"]
 
 
 def test_without_a_session_nothing_is_told(survey: Served) -> None:

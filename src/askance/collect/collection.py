@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,7 +13,7 @@ from pathlib import Path
 from askance._arrays import IntArray
 from askance.collect.campaign_file import read_campaign
 from askance.collect.device_reports import DeviceReports
-from askance.collect.store import Store, open_store, without_password
+from askance.collect.store import Store, Verdict, open_store, without_password
 from askance.collect.store.entry import token_hash
 from askance.collect.store.schema import CLOSED as CLOSED  # whoever closes a collection looks for it here
 from askance.collect.store.schema import FINGERPRINT, WITHDRAWN
@@ -35,6 +36,7 @@ class Collection:
         text: of the campaign file.
         address: of the store: a file, or postgresql://…
         place: the same for people to read, without a password.
+        came: what became of entries since this process began, by verdict.
 
     Args:
         path: the campaign file.
@@ -46,6 +48,7 @@ class Collection:
         self.text = Path(path).read_bytes()
         self.address = str(store or Path(path).with_name(f"{self.campaign.name}.sqlite"))
         self.place = without_password(self.address)
+        self.came: Counter[Verdict] = Counter()
 
     @contextmanager
     def opened(self, *, new: bool = False) -> Iterator[Store]:

@@ -63,8 +63,7 @@ class Ingest:
         """What became of every line of a body, when it is durable."""
         outcomes = self.read(body)
         entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
-        told = await asyncio.wrap_future(self._writer.submit(entries)) if entries else []
-        verdicts = iter(told)
+        verdicts = iter(await self._taken(entries))
         return [next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes]
 
     def read(self, body: bytes) -> Sequence[Entry | Refusal]:
@@ -73,3 +72,9 @@ class Ingest:
             return self._collection.devices.read(body, self._collection.window())
         form = self._collection.form
         return [form.read(line, self._salt, self.people.__contains__) for line in form.lines(body)]
+
+    async def _taken(self, entries: Sequence[Entry]) -> list[Verdict]:
+        """What became of entries, when it is durable."""
+        verdicts = await asyncio.wrap_future(self._writer.submit(entries)) if entries else []
+        self._collection.came.update(verdicts)
+        return verdicts
