@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from askance import ForcedResponse, RandomizedResponse
 from askance.channels.thresholds import log_rounded_up
 from askance.collect.campaign_file import read_campaign, read_study
 from askance.collect.check import check
+from askance.collect.written_names import label_refusal
 from askance.errors import FormatError
+from askance.survey import read_table
 from tests.collectors import COUNTING, DEVICES, NEWS, SURVEY
 from tests.test_package import python
 
@@ -163,6 +170,22 @@ MISTAKES = {
     "nothing to answer": (SURVEY, "range = [16, 105]\n", "", r"line 20: questions\.age: it has neither"),
     "one option": (SURVEY, '["north", "south"]', '["north"]', r"line 26: questions\.region\.options"),
     "an option twice": (SURVEY, '["north", "south"]', '["north", "north"]', r"line 26: questions\.region\.options"),
+    "an answer that tables take for none": (
+        *(SURVEY, '["north", "south"]', '["north", "NA"]'),
+        r"line 26: questions\.region\.options: in tables 'NA' means that nothing was answered",
+    ),
+    "answers that tables take for one": (
+        *(SURVEY, '"never", "once", "very often"', '"01", "1", "2"'),
+        r"line 18: questions\.often\.design: in tables '01' is read as a number",
+    ),
+    "an answer of two lines": (SURVEY, '["north", "south"]', r'["north", "so\ruth"]', r"line 26: .* is not one line"),
+    "the column of receipts": (
+        SURVEY,
+        "[questions.age]",
+        "[questions.id]",
+        r"line 20: questions\.id: a question cannot",
+    ),
+    "a quote in a name": (SURVEY, "[questions.age]", '[questions."a`b"]', r"line 20: .*: it has a quote"),
     "no question": (
         SURVEY.partition("[questions")[0],
         "campaign = 1",
@@ -190,6 +213,24 @@ MISTAKES = {
     "the rest is a tag": (COUNTING, '"OTHER"', '"NOUN"', r"line 13: counting\.rest"),
     "never counted": (COUNTING, "times = 2", "times = 0", r"line 15: counting\.times"),
 }
+
+
+@given(st.lists(st.text(min_size=1), min_size=2, max_size=5, unique=True))
+@example(["=cmd()", "a,b"])
+@example(["a;b", 'q"t'])
+@example([" a", "b "])
+@example(["1,5", "TRUE", "1e5", "0x10", "12:30", "2020-01-01", "#N/A"])
+@example(["inf", "-", "+", "é😀", "1 000", "1_000", "T", "t", "f", "yes"])
+def test_answers_that_are_allowed_stand_in_tables_as_they_are(labels: list[str]) -> None:
+    """What a CSV of exported answers is read as, one answer in each column: its text."""
+    allowed = [label for label in labels if not label_refusal(label)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            names = [f"q{i}" for i in range(len(allowed))]
+            csv.writer(file, lineterminator="\n").writerows([["id", *names], *[["ab", *allowed]] * 2])
+        table = read_table(path)
+        assert [np.asarray(table[name]).tolist() for name in names] == [[label, label] for label in allowed]
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -147,6 +147,25 @@ def certificate(folder: Path) -> None:
     (folder / "key.pem").write_bytes(key.private_bytes(*form))
 
 
+def test_what_is_no_certificate_is_refused_before_anything_is_served(folder: Path) -> None:
+    _certificate(folder)
+    (folder / "junk.pem").write_text("junk")
+    (folder / "other").mkdir()
+    _certificate(folder / "other")
+    for cert, key in (("junk.pem", "junk.pem"), ("cert.pem", "junk.pem"), ("cert.pem", "other/key.pem")):
+        refused = call("collect", "exams.toml", "--port", "0", "--tls-cert", cert, "--tls-key", key)
+        assert_one_line(refused, ("are no certificate with its key",))
+    assert not (folder / "exams.sqlite").exists()
+
+
+def test_passwords_of_databases_are_not_printed(folder: Path) -> None:
+    place = "postgresql://ask:s3cret@127.0.0.1:1/none?password=0ther"
+    for command in (["export", "-o", "x.csv"], ["tokens", "-o", "x.csv"], ["close"]):
+        refused = call("collect", command[0], "exams.toml", *command[1:], "--store", place)
+        assert refused.code != 0
+        assert not any(secret in refused.out + refused.err for secret in ("s3cret", "0ther"))
+
+
 def test_tls_is_spoken_where_a_certificate_is_given(tmp_path: Path) -> None:
     collection = collection_in(tmp_path)
     certificate(tmp_path)

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import secrets
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from askance.collect.device_page import assets
 from askance.collect.live import BLOCK
 from askance.collect.server.headers import HEADERS
+from askance.collect.server.replies import ROOM
 from tests.collectors import DEVICES, SURVEY, TOKENS, Served, collection_in, line_of, served
 
 PASSWORD = "correct horse battery"
@@ -42,6 +45,46 @@ def test_every_answer_is_safe(survey: Served, path: str) -> None:
     }
     assert "server" not in headers
     assert "set-cookie" not in headers
+
+
+def test_errors_are_answers_like_all_others(survey: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """With the same headers and one length; the log says where, and nothing of what was sent."""
+
+    def fail(line: bytes, *others: object) -> None:
+        raise ValueError(line.decode())
+
+    own = str(survey.client.base_url).rstrip("/")
+    line = line_of(survey.collection)
+    survey.collection.form.read = fail  # type: ignore[method-assign, assignment]
+    for answer, status in (
+        (survey.post(line), 500),
+        (survey.client.post("/admin/login", data={"password": "x" * 5000}, headers={"origin": own}), 413),
+    ):
+        assert (answer.status_code, len(answer.content)) == (status, ROOM)
+        assert answer.headers["content-security-policy"].startswith("default-src 'none';")
+        assert answer.headers["cache-control"] == "no-store"
+    logged = caplog.text
+    assert "ValueError" in logged
+    assert "in read" in logged
+    assert not any(part in logged for part in ("cheated", json.loads(line)["id"]))
+
+
+def test_whoever_leaves_while_sending_is_no_error(survey: Served, caplog: pytest.LogCaptureFixture) -> None:
+    port = survey.client.base_url.port
+    assert port is not None
+    with socket.create_connection(("127.0.0.1", port)) as leaving:
+        leaving.sendall(b"POST /v1/exams/reports HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc")
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+    assert caplog.text == ""
+
+
+def test_the_module_can_be_loaded_by_pages_that_the_campaign_names(survey: Served) -> None:
+    path = survey.client.get("/v1/exams/device").json()["module"]["path"]
+    loaded = survey.client.get(path, headers={"origin": "https://pages.example"})
+    assert loaded.headers["access-control-allow-origin"] == "https://pages.example"
+    assert (
+        "access-control-allow-origin" not in survey.client.get(path, headers={"origin": "https://evil.example"}).headers
+    )
 
 
 def test_only_pages_that_the_campaign_names_may_send_from_elsewhere(survey: Served) -> None:
@@ -185,6 +228,31 @@ def test_forms_of_other_sites_are_refused(survey: Served, origin: str) -> None:
 def test_passwords_cannot_be_tried_without_end(survey: Served) -> None:
     codes = {_post(survey, "/admin/login", password="guess").status_code for _ in range(12)}
     assert codes == {403, 429}
+
+
+def test_sessions_end_by_themselves_and_with_a_new_password(survey: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askance.collect.server.admin.SESSION_SECONDS", 0.0)
+    _entered(survey)
+    assert survey.client.get("/admin").status_code == 303
+    monkeypatch.setattr("askance.collect.server.admin.SESSION_SECONDS", 1e6)
+    assert _post(survey, "/admin/login", password=PASSWORD).status_code == 303
+    assert survey.client.get("/admin").status_code == 200
+    before = f"askance_admin={survey.client.cookies['askance_admin']}"
+    survey.collector.admin.key = "another link"
+    assert _entered(survey).status_code == 303
+    survey.client.cookies.clear()
+    assert survey.client.get("/admin", headers={"cookie": before}).status_code == 303
+
+
+def test_what_came_twice_is_told(survey: Served) -> None:
+    _entered(survey)
+    id = secrets.token_bytes(16)
+    lines = [line_of(survey.collection) for _ in range(BLOCK)]
+    other = [line_of(survey.collection, id=id, cheated=said) for said in ("yes", "no")]
+    assert survey.verdicts(b"".join([*lines, *lines[:3], *other])) == "T" * BLOCK + "KKKTC"
+    told = survey.client.get("/admin/live").json()["live"]["findings"]
+    assert [finding["text"].partition(" ")[0] for finding in told if finding["kind"] == "duplicates"] == ["3"]
+    assert [finding["text"].partition(" ")[0] for finding in told if finding["kind"] == "conflicts"] == ["1"]
 
 
 def test_without_a_session_nothing_is_told(survey: Served) -> None:

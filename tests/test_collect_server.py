@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from askance import Tally, estimate, load, regress
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign_file import read_study
 from askance.collect.export import export, tally_of
 from askance.collect.server.limits import MOST_BYTES, Rate
-from askance.collect.server.replies import ROOM
+from askance.collect.server.replies import ROOM, reply
 from askance.collect.store import Entry, Verdict
+from askance.collect.submission import Refusal
 from askance.formats import aggregate, read_reports, write_reports
 from askance.formats.report_schema import report_line
 from askance.formats.states import read_states
@@ -123,6 +126,47 @@ def test_bad_lines_are_refused_one_by_one(survey: Served, change: Any, reason: s
 def test_what_is_no_json_is_refused(survey: Served, text: bytes) -> None:
     size = survey.collection.form.length
     assert survey.verdicts(text.ljust(size - 1) + b"\n") == "R"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+COUNT = {"stretch": 0, "counts": [1, 0], "seconds": 2.5, "replaces": None}
+
+
+@pytest.mark.parametrize("text", [SURVEY, COUNTING], ids=["survey", "counting"])
+@given(data=st.data())
+def test_whatever_json_stands_in_a_line_is_taken_or_refused(
+    text: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """A line that fails in another way would fail all others that are sent with it."""
+    form = collection_in(tmp_path_factory.mktemp("campaign"), text).form
+    content = answers() if text == SURVEY else dict(COUNT)
+    line = json.loads(form.write(bytes(16), content, None))
+    inner = line["answers" if text == SURVEY else "count"]
+    place = data.draw(st.sampled_from([line, inner]))
+    place[data.draw(st.sampled_from(list(place)))] = data.draw(ANYTHING)
+    read = form.read(json.dumps(line).encode(), bytes(32))
+    assert isinstance(read, (Entry, Refusal))
+    if isinstance(read, Refusal):
+        assert len(reply([read]).body) == ROOM + 1
+
+
+@given(data=st.data())
+def test_whatever_json_stands_in_a_report_is_taken_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    collection = collection_in(tmp_path_factory.mktemp("campaign"), DEVICES)
+    name = data.draw(st.sampled_from(["crashed", "features"]))
+    channel: Any = collection.campaign.by_name[name].channel
+    line = json.loads(report_line(channel, "once" if name == "crashed" else [0] * 5, "ab" * 16))
+    line[data.draw(st.sampled_from([*line, "more"]))] = data.draw(ANYTHING)
+    for lines in ([json.dumps(line)], [report_line(channel, "once" if name == "crashed" else [0] * 5, "cd" * 16)] * 70):
+        read = collection.devices.read(collection.devices.write(name, [*lines, json.dumps(line)]), 0)
+        assert len(read) == len(lines) + 1
+        assert all(isinstance(one, (Entry, Refusal)) for one in read)
 
 
 # -- lengths -----------------------------------------------------------------------------------------------------------
@@ -414,14 +458,45 @@ def test_a_full_disk_is_503_and_nothing_is_lost(survey: Served) -> None:
         assert other.count() == 2001
 
 
-def test_a_closed_campaign_takes_nothing(survey: Served) -> None:
+def test_a_closed_campaign_takes_nothing_from_that_moment_on(survey: Served) -> None:
+    """No answer is taken while the server has not looked; one that came before is acknowledged again."""
     from askance.collect.collection import CLOSED
 
+    before = line_of(survey.collection)
+    assert survey.verdicts(before) == "T"
     with survey.collection.opened() as store:
         store.set_meta(CLOSED, b"1")
-    survey.collector.look()
-    told = survey.post(line_of(survey.collection)).json()
-    assert (told["verdicts"], told["refused"][0]["reason"]) == ("R", "closed")
+    told = survey.post(line_of(survey.collection) + before).json()
+    assert (told["verdicts"], told["refused"][0]["reason"]) == ("RK", "closed")
+
+
+def test_a_damaged_store_is_503(survey: Served) -> None:
+    """Nothing is wrong with the answer: its device must keep it."""
+    assert survey.verdicts(line_of(survey.collection)) == "T"
+    survey.collector._writer._close()
+    place = Path(survey.collection.address)
+    good = place.read_bytes()
+    place.write_bytes(b"no store" * 512)
+    line = line_of(survey.collection)
+    assert survey.post(line).status_code == 503
+    assert survey.client.get("/healthz").status_code == 503
+    place.write_bytes(good)
+    assert survey.verdicts(line) == "T"
+
+
+def test_answers_are_not_mixed_into_a_campaign_that_was_changed_meanwhile(tmp_path: Path) -> None:
+    """Somebody makes tokens for a changed file while the first version is served, and nobody has answered yet."""
+    collection = collection_in(tmp_path, TOKENS)
+    with served(collection) as running:
+        with collection.opened() as store:
+            (token,) = collection.issue_tokens(store, 1)
+        changed = collection_in(tmp_path, TOKENS.replace("cheated in", "cheated at"))
+        with changed.opened(new=True) as store:
+            changed.issue_tokens(store, 1)
+        assert running.post(line_of(collection, token)).status_code == 503
+        assert running.client.get("/healthz").status_code == 503
+        with changed.opened() as store:
+            assert store.count() == 0
 
 
 def test_another_wave_is_not_mixed_in(tmp_path: Path) -> None:

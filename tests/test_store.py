@@ -26,7 +26,7 @@ from askance.collect.store import (
     token_hash,
 )
 from askance.collect.store.tables import TableStore
-from askance.errors import FormatError, InputError
+from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 
 from .databases import Cluster, private_cluster
 from .stores import CONTENTS, SALT, assert_sound, numbered, sums_of
@@ -64,7 +64,7 @@ class Model:
 
     def take(self, entry: Entry, token: bytes | None) -> Verdict:
         if entry.id in self.entries:
-            return Verdict.KNOWN if self.entries[entry.id] == (entry.window, entry.content) else Verdict.CONFLICT
+            return Verdict.KNOWN if self.entries[entry.id][1] == entry.content else Verdict.CONFLICT
         if token is not None and token not in TOKENS:
             return Verdict.FOREIGN
         if token in self.spent:
@@ -138,6 +138,45 @@ def test_an_entry_deleted_stays_deleted_when_its_sender_asks_again(place: Places
         assert store.tallies() == {}
         assert store.take([entry, numbered(2, token=TOKENS[0])]) == [Verdict.SPENT, Verdict.SPENT]
         assert store.count() == 0
+
+
+def test_nothing_new_is_taken_after_it_was_closed_and_what_was_taken_is_known(place: Places) -> None:
+    """Whoever did not hear of an acknowledgement hears of it after the end, too."""
+    address = place()
+    with open_store(address) as store, open_store(address) as other:
+        assert store.take([numbered(1)]) == [Verdict.TAKEN]
+        other.set_meta("closed", b"1")
+        sent = [numbered(1), numbered(2), numbered(1, content=NO), numbered(2)]
+        assert store.take(sent) == [Verdict.KNOWN, Verdict.CLOSED, Verdict.CONFLICT, Verdict.CLOSED]
+        assert store.take([numbered(3)]) == [Verdict.CLOSED]
+        assert list(assert_sound(store)) == [numbered(1).id]
+
+
+def test_the_same_in_a_later_window_is_known(place: Places) -> None:
+    """A device that was away for weeks sends again what it did not hear of."""
+    with open_store(place()) as store:
+        assert store.take([numbered(1, window=3)]) == [Verdict.TAKEN]
+        assert store.take([numbered(1, window=9)]) == [Verdict.KNOWN]
+        assert [window for _, window, _ in store.entries()] == [3]
+
+
+def test_a_store_that_came_to_belong_to_another_campaign_takes_nothing(place: Places) -> None:
+    address = place()
+    with open_store(address) as store, open_store(address) as other:
+        store.set_meta("fingerprint", b"first")
+        store.fingerprint = b"first"
+        other.set_meta("fingerprint", b"second")  # nobody has answered yet
+        with pytest.raises(IncompatibleEvidenceError, match="another version"):
+            store.take([numbered(1)])
+        assert store.count() == 0
+
+
+def test_who_withdraws_is_counted_with_the_deletion(place: Places) -> None:
+    with open_store(place()) as store:
+        store.take([numbered(number) for number in range(9)])
+        for ids, counted in (([0, 1, 20], b"2"), ([20], b"2"), ([0, 5], b"3")):
+            store.delete([numbered(number).id for number in ids], sums_of)
+            assert store.meta()["withdrawn"] == counted
 
 
 def test_two_writers_of_one_store_add_up(place: Places) -> None:
@@ -279,6 +318,29 @@ def test_a_store_of_the_first_version_is_read_by_all_that_follow(tmp_path: Path)
         assert assert_sound(store) == {entry.id: (0, entry.content)}
         assert store.take([entry, numbered(2, token=TOKENS[0])]) == [Verdict.KNOWN, Verdict.SPENT]
         assert (store.meta(), store.token_count()) == ({"salt": SALT}, (1, 1))
+
+
+def test_a_backup_of_another_campaign_fills_nothing(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store") as store:
+        store.set_meta("fingerprint", b"exams")
+        store.take([numbered(1)])
+        store.backup(tmp_path / "backup")
+    with pytest.raises(IncompatibleEvidenceError, match="another campaign"):
+        restore(tmp_path / "backup", tmp_path / "again", b"phones")
+    assert not (tmp_path / "again").exists()
+    restore(tmp_path / "backup", tmp_path / "again", b"exams")
+    with open_store(tmp_path / "again") as store:
+        assert store.count() == 1
+
+
+def test_no_name_of_a_file_keeps_answers_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite takes ":memory:" for no file at all: what was acknowledged would be gone."""
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file::memory:", "file:x?mode=memory"):
+        with open_store(name) as store:
+            store.take([numbered(1)])
+        with open_store(tmp_path / name, make=False) as store:
+            assert store.count() == 1
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

@@ -255,6 +255,34 @@ def test_whatever_a_store_raises_its_writer_goes_on(tmp_path: Path) -> None:
         assert writer.submit([numbered(1)]).result() == [Verdict.TAKEN]
 
 
+def test_what_is_wrong_with_a_store_is_not_said_of_what_was_sent(tmp_path: Path) -> None:
+    """A damaged file or another campaign: whoever sent an answer keeps it, and it is there once the store is mended."""
+    path = tmp_path / "store"
+    open_store(path).close()
+    good = path.read_bytes()
+    with Writer(lambda: open_store(path, make=False), tidy_after=1e6) as writer:
+        for damaged in (b"no store" * 100, b"", good[:100] + bytes(4096)):
+            path.write_bytes(damaged)
+            with pytest.raises(StoreUnavailableError):
+                writer.submit([numbered(1)]).result()
+        path.write_bytes(good)
+        assert writer.submit([numbered(1)]).result() == [Verdict.TAKEN]
+
+
+def test_a_thread_that_cannot_tidy_goes_on(tmp_path: Path) -> None:
+    tried = threading.Event()
+
+    class Odd(SqliteStore):
+        def tidy(self, *, wait: bool = False) -> bool:
+            tried.set()
+            raise MemoryError
+
+    with Writer(lambda: Odd.open(tmp_path / "store"), tidy_after=0.001) as writer:
+        assert writer.submit([numbered(1)]).result() == [Verdict.TAKEN]
+        tried.wait()
+        assert writer.submit([numbered(2)]).result() == [Verdict.TAKEN]
+
+
 # -- PostgreSQL, and copies of a store that is written to --------------------------------------------------------------
 
 

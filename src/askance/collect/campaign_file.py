@@ -38,6 +38,7 @@ from askance.channels.thresholds import exceeds
 from askance.collect.campaign import Asked, Campaign, Counting, Texts
 from askance.collect.dice import DICE, parts_of, sides_of
 from askance.collect.toml_lines import TomlFile, TomlTable
+from askance.collect.written_names import label_refusal, name_refusal
 from askance.errors import InputError
 from askance.formats.disk import read_whole
 from askance.formats.report_schema import ReportSchema
@@ -217,6 +218,9 @@ def _question(table: TomlTable, languages: Sequence[str], kind: str) -> Asked:
     if kind == "devices":
         table.only("text", "design", "expected_share")
     table.only("text", "design", "options", "range", "may_decline", "expected_share")
+    if why := name_refusal(name):
+        with table.at():
+            raise InputError(f"a question cannot be called {shown(name)}: {why}.", remedy="Give it another name.")
     texts = _texts(table, "text", languages)
     channel = _channel(table, name, kind) if "design" in table.content else None
     if channel is None and kind == "devices":
@@ -224,6 +228,14 @@ def _question(table: TomlTable, languages: Sequence[str], kind: str) -> Asked:
             raise InputError("it has no design: devices send noised reports only.", remedy=_EXAMPLE)
     values = () if channel is not None else _values(table)
     labels = list(channel.outputs.labels) if isinstance(channel, FiniteChannel) else list(values)
+    for label in labels if kind == "survey" and not isinstance(values, range) else ():
+        if why := label_refusal(label):
+            table.refuse(
+                "design" if channel is not None else "options",
+                why,
+                "answers that a table holds as they are",
+                'Write another word, and [questions.NAME.options] word = "…" for people; numbers without quotes.',
+            )
     options = {} if isinstance(values, range) else _options(table, labels, languages)
     decline = table.read("may_decline", bool, False)
     return Asked(name, texts, channel, options, values, decline, _share(table))

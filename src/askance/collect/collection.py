@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,16 +13,17 @@ from pathlib import Path
 from askance._arrays import IntArray
 from askance.collect.campaign_file import read_campaign
 from askance.collect.device_reports import DeviceReports
-from askance.collect.store import Store, open_store
+from askance.collect.store import Store, Verdict, open_store, without_password
 from askance.collect.store.entry import token_hash
+from askance.collect.store.schema import CLOSED as CLOSED  # whoever closes a collection looks for it here
+from askance.collect.store.schema import FINGERPRINT, WITHDRAWN
 from askance.collect.submission import Form
 from askance.collect.tokens import new_tokens, read_token
 from askance.errors import IncompatibleEvidenceError, InputError
 
 _DAY = 86_400
 #: Names under which the store remembers what belongs to the campaign.
-FINGERPRINT, TEXT, SALT, CLOSED, ADMIN, PEOPLE = "fingerprint", "campaign", "salt", "closed", "admin", "people"
-WITHDRAWN = "withdrawn"
+TEXT, SALT, ADMIN, PEOPLE = "campaign", "salt", "admin", "people"
 _SALT_BYTES = 32
 _HASH_BYTES = 32
 
@@ -33,6 +35,8 @@ class Collection:
         campaign: what is asked.
         text: of the campaign file.
         address: of the store: a file, or postgresql://…
+        place: the same for people to read, without a password.
+        came: what became of entries since this process began, by verdict.
 
     Args:
         path: the campaign file.
@@ -43,33 +47,42 @@ class Collection:
         self.campaign = read_campaign(path)
         self.text = Path(path).read_bytes()
         self.address = str(store or Path(path).with_name(f"{self.campaign.name}.sqlite"))
+        self.place = without_password(self.address)
+        self.came: Counter[Verdict] = Counter()
 
     @contextmanager
     def opened(self, *, new: bool = False) -> Iterator[Store]:
         """The store, checked to be of this campaign; made where there is none and a `new` one will do."""
         if not new and "://" not in self.address and not Path(self.address).is_file():
             raise InputError(
-                f"{self.address} is not there: nothing was collected.",
+                f"{self.place} is not there: nothing was collected.",
                 remedy="Start with `askance collect serve`, or say where answers are kept with --store.",
             )
         with open_store(self.address, make=new) as store:
-            self.prepare(store)
+            self.prepare(store, new=new)
             yield store
 
-    def prepare(self, store: Store) -> Store:
-        """Bind a store to this campaign; refused where it has answers of another one, or of another wave."""
-        known = store.meta()
-        if known.get(FINGERPRINT, b"").decode() == self.campaign.fingerprint and SALT in known:
+    def prepare(self, store: Store, *, new: bool = False) -> Store:
+        """See that a store is of this campaign; what has no answers yet can be bound to it anew.
+
+        Raises:
+            IncompatibleEvidenceError: it is of another campaign, or of another wave.
+        """
+        known, own = store.meta(), self.campaign.fingerprint.encode()
+        store.fingerprint = own
+        if known.get(FINGERPRINT) == own and SALT in known:
             return store
-        if FINGERPRINT in known and store.count():
+        if FINGERPRINT in known and (store.count() or not new):
             raise IncompatibleEvidenceError(
-                f"{self.address} has answers to another version of {self.campaign.name!r}, which are not to be mixed.",
-                remedy="A change is a new wave: give the campaign a new name, or take the change back.",
+                f"{self.place} is of another version of {self.campaign.name!r}; the two are not to be mixed.",
+                remedy="A change is a new wave: give the campaign a new name, or take the change back."
+                if store.count()
+                else "It has no answers yet: serve this version, and the store belongs to it.",
             )
         if SALT not in known:
             store.set_meta(SALT, secrets.token_bytes(_SALT_BYTES))
         store.set_meta(TEXT, self.text)
-        store.set_meta(FINGERPRINT, self.campaign.fingerprint.encode())
+        store.set_meta(FINGERPRINT, own)
         return store
 
     @cached_property
@@ -94,14 +107,12 @@ class Collection:
         return int(time.time()) // (_DAY * self.campaign.window_days)
 
     def withdraw(self, store: Store, ids: Iterable[bytes]) -> int:
-        """Delete answers by their receipts, and count them; how many there were.
+        """Delete answers by their receipts; how many there were.
 
         People see what was drawn for them when it has arrived. Whoever withdraws because of it takes a report of one
-        kind away: the number stays, so that `nonresponse_bounds` can say what all of them may have been.
+        kind away: the store counts them, so that `nonresponse_bounds` can say what all of them may have been.
         """
-        deleted = store.delete(ids, self.sums_of)
-        store.set_meta(WITHDRAWN, str(withdrawn_from(store.meta()) + deleted).encode())
-        return deleted
+        return store.delete(ids, self.sums_of)
 
     def issue_tokens(self, store: Store, count: int) -> list[str]:
         """New tokens, of which the store keeps hashes; in counting campaigns each is a person's."""
@@ -114,7 +125,8 @@ class Collection:
         salt = store.meta()[SALT]
         hashes = [token_hash(read_token(token) or b"", salt) for token in tokens]
         if self.campaign.kind == "counting":  # who counts answers often: such tokens are never spent
-            store.set_meta(PEOPLE, store.meta().get(PEOPLE, b"") + b"".join(hashes))
+            everybody = sorted({*people_of(store.meta()), *hashes})  # in no order of time
+            store.set_meta(PEOPLE, b"".join(everybody))
         else:
             store.add_tokens(hashes)
         return tokens

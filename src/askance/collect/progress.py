@@ -9,7 +9,7 @@ from askance.channels.finite import FiniteChannel
 from askance.collect.collection import Collection, withdrawn_from
 from askance.collect.export import answers_of, tally_of
 from askance.collect.live import BLOCK, live_estimates
-from askance.collect.store import Store
+from askance.collect.store import Store, Verdict
 from askance.errors import AskanceError, AskanceWarning
 from askance.estimation.results.regression_fit import RegressionFit
 from askance.survey.regress import regress
@@ -48,6 +48,8 @@ class Progress:
             campaign.planned_n,
             fits=self._fits(store) if tallies and n <= _MOST_ROWS else {},
             declined=declined if campaign.kind == "survey" else {},
+            duplicates=self._collection.came[Verdict.KNOWN],
+            conflicts=self._collection.came[Verdict.CONFLICT],
         )
         return {
             "campaign": campaign.name,

@@ -150,7 +150,8 @@ class Form:
     def _answers(self, id: bytes, answers: Any, spent: bytes | None) -> Entry:
         if not isinstance(answers, dict) or answers.keys() != self.readers.keys():
             names = ", ".join(self.readers)
-            raise _RefusedError("malformed", f"it answers {shown(answers and list(answers))}; allowed: all of {names}.")
+            came = list(answers) if isinstance(answers, dict) else answers
+            raise _RefusedError("malformed", f"it answers {shown(came)}; allowed: all of {names}.")
         sums: dict[str, IntArray] = {}
         for name, reader in self.readers.items():
             try:

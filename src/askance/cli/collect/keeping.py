@@ -56,13 +56,13 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
     collection = collection_of(campaign, store)
     with progress("copying"):
         try:
-            restore(source, collection.address)
+            restore(source, collection.address, collection.campaign.fingerprint.encode())
         except AskanceError as error:
             raise error.at(str(source)) from None
         with collection.opened() as opened:
             n = opened.count()
     show(
-        Card(f"restored to {collection.address}", [("answers", f"{n:,}")], {"answers": n, "store": collection.address})
+        Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place})
     )
 
 

@@ -38,5 +38,5 @@ def tokens_command(campaign: Path, count: int, link: str, output: Path, store: s
     with collection.opened(new=True) as opened:
         tokens = collection.issue_tokens(opened, count)
         write_tokens(output, collection.campaign, tokens, link)
-    rows = [("tokens", f"{count:,}"), ("bits of each", "128"), ("kept of them", f"hashes, in {collection.address}")]
+    rows = [("tokens", f"{count:,}"), ("bits of each", "128"), ("kept of them", f"hashes, in {collection.place}")]
     show(Card(f"tokens written to {output}", rows, {"tokens": count, "output": str(output)}))

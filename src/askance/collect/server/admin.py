@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import secrets
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from askance.errors import AskanceError
 Answer = Callable[[Request], Awaitable[Response]]
 COOKIE = "askance_admin"
 LEAST_PASSWORD = 12
+#: After which the password is asked for again: a working day.
+SESSION_SECONDS = 12 * 3600.0
 # scrypt: about 50 ms and 32 MB a try.
 _COST: dict[str, Any] = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 26}
 _FORM_BYTES = 4096
@@ -63,7 +66,7 @@ class Admin:
     def __init__(self, collection: Collection, ingest: Ingest, *, secure: bool) -> None:
         self._collection, self._ingest, self._secure = collection, ingest, secure
         self.key = secrets.token_urlsafe(32)
-        self._sessions: set[str] = set()
+        self._sessions: dict[str, float] = {}  # and until when
         self._tries = Rate(0.2, at_once=10)
         self._progress = Progress(collection)
 
@@ -88,7 +91,8 @@ class Admin:
         """Only for those who are logged in."""
 
         async def guarded(request: Request) -> Response:
-            session = request.cookies.get(COOKIE, "")
+            session, now = request.cookies.get(COOKIE, ""), time.monotonic()
+            self._sessions = {known: until for known, until in self._sessions.items() if until > now}
             if not any(hmac.compare_digest(session.encode(), known.encode()) for known in self._sessions):
                 return RedirectResponse("/admin/login", 303)
             return await answer(request)
@@ -121,6 +125,7 @@ class Admin:
         if len(password) < LEAST_PASSWORD:
             return self._again(request, key, f"The password has fewer than {LEAST_PASSWORD} characters.", 422)
         self.key = ""
+        self._sessions.clear()  # whoever was let in by another password
         stored = await run_in_threadpool(password_hash, password)
         await run_in_threadpool(self._remember, ADMIN, stored)
         return self._entered()
@@ -140,13 +145,13 @@ class Admin:
 
     def _entered(self) -> Response:
         session = secrets.token_urlsafe(32)
-        self._sessions.add(session)
+        self._sessions[session] = time.monotonic() + SESSION_SECONDS
         answer = RedirectResponse("/admin", 303)
         answer.set_cookie(COOKIE, session, path="/admin", secure=self._secure, httponly=True, samesite="strict")
         return answer
 
     async def _logout(self, request: Request) -> Response:
-        self._sessions.discard(request.cookies.get(COOKIE, ""))
+        self._sessions.pop(request.cookies.get(COOKIE, ""), None)
         answer = RedirectResponse("/admin/login", 303)
         answer.delete_cookie(COOKIE, path="/admin", secure=self._secure, httponly=True, samesite="strict")
         return answer

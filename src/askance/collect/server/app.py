@@ -14,16 +14,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
-from askance.collect.collection import CLOSED, SALT, Collection, people_of
+from askance.collect.collection import SALT, Collection, people_of
 from askance.collect.device_page import assets, device_json, stretches_json
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.server.admin import Admin
+from askance.collect.server.failures import ANSWERS, LoggedWithoutMessage
 from askance.collect.server.headers import SafeHeaders
 from askance.collect.server.ingest import Ingest
 from askance.collect.server.pages import closed_page, plain_answer, plain_page, survey_page
 from askance.collect.server.replies import busy, failure
 from askance.collect.server.warming import wake
 from askance.collect.store import Store, Writer, open_store
+from askance.collect.store.schema import CLOSED
 from askance.errors import AskanceError
 
 # Seconds after which a server sees what another process said: that a campaign is closed, or that somebody counts.
@@ -51,7 +53,8 @@ class Collector:
         self._writer = Writer(self._reopened, most_waiting=most_waiting)
         self.ingest = Ingest(collection, self._writer, salt)
         self.admin = Admin(collection, self.ingest, secure=secure)
-        self.app = Starlette(routes=self._routes(), middleware=[Middleware(SafeHeaders)], lifespan=self._lifespan)
+        inner = Starlette(routes=self._routes(), exception_handlers=ANSWERS, lifespan=self._lifespan)
+        self.app = LoggedWithoutMessage(SafeHeaders(inner))
 
     def _reopened(self) -> Store:
         return self.collection.prepare(open_store(self.collection.address, make=False))
@@ -71,7 +74,7 @@ class Collector:
             Mount("/v1", routes=public, middleware=[other_pages]),  # first, for most requests go there
             Route("/", self._home),
             Route("/healthz", self._health),
-            Route("/assets/{name}", _asset),
+            Mount("/assets", routes=[Route("/{name}", _asset)], middleware=[other_pages]),  # pages there may import it
             *self.admin.routes(),
         ]
 

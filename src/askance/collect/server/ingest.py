@@ -17,7 +17,6 @@ from askance.errors import AskanceError, FormatError, InputError
 
 # Requests of one connection: a device sends one, a relay many.
 _PER_SECOND, _AT_ONCE = 200.0, 400.0
-_CLOSED = Refusal("closed", "the campaign takes no more answers.")
 #: Seconds after which to come again: when too much waits, and when the database is gone.
 RETRY_BUSY, RETRY_GONE = 1, 5
 
@@ -26,7 +25,7 @@ class Ingest:
     """Takes what is sent to a campaign.
 
     Attributes:
-        closed: whether it takes no more.
+        closed: whether it takes no more, as pages say it; what is taken is decided by the store.
         people: hashes of the tokens of those who count.
 
     Args:
@@ -53,7 +52,7 @@ class Ingest:
             return failure(413, "the body is too large; allowed: 8 MiB. Send fewer lines at a time.")
         try:
             return reply(await self.settled(body))
-        except (FormatError, InputError) as error:
+        except (FormatError, InputError) as error:  # of the body: what the store says is never one of these
             return failure(422, str(error))
         except BusyError:
             return busy(RETRY_BUSY, "too much waits to be written; nothing of this was stored.")
@@ -63,9 +62,8 @@ class Ingest:
     async def settled(self, body: bytes) -> list[Verdict | Refusal]:
         """What became of every line of a body, when it is durable."""
         outcomes = self.read(body)
-        if self.closed:
-            return [_CLOSED] * len(outcomes)
-        verdicts = iter(await self._taken([outcome for outcome in outcomes if isinstance(outcome, Entry)]))
+        entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
+        verdicts = iter(await self._taken(entries))
         return [next(verdicts) if isinstance(outcome, Entry) else outcome for outcome in outcomes]
 
     def read(self, body: bytes) -> Sequence[Entry | Refusal]:
@@ -77,14 +75,6 @@ class Ingest:
 
     async def _taken(self, entries: Sequence[Entry]) -> list[Verdict]:
         """What became of entries, when it is durable."""
-        if not entries:
-            return []
-        verdicts = await asyncio.wrap_future(self._writer.submit(entries))
-        again = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.CONFLICT and entries[i].window]
-        if again:
-            # What was acknowledged at the end of a window, and is sent again in the next, is known all the same.
-            earlier = [entries[i]._replace(window=entries[i].window - 1) for i in again]
-            asked = await asyncio.wrap_future(self._writer.submit(earlier))
-            for i, verdict in zip(again, asked, strict=True):
-                verdicts[i] = verdict
+        verdicts = await asyncio.wrap_future(self._writer.submit(entries)) if entries else []
+        self._collection.came.update(verdicts)
         return verdicts

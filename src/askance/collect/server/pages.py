@@ -75,11 +75,11 @@ async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> 
         line = form.line(await body_of(request, _FORM_BYTES + _FIELD_BYTES * len(campaign.questions)))
         outcome = (await ingest.settled(line))[0]
         if isinstance(outcome, Verdict):
-            keys = {Verdict.SPENT: "spent", Verdict.FOREIGN: "foreign"}
+            keys = {Verdict.SPENT: "spent", Verdict.FOREIGN: "foreign", Verdict.CLOSED: "closed"}
             key, what = "done" if outcome.acknowledged else keys.get(outcome, "refused"), outcome.value
             receipt = line.partition(b'"id":"')[2][:32].decode() if outcome.acknowledged else ""
         else:
-            key, what = ("closed" if outcome.reason == "closed" else "refused"), outcome.what
+            what = outcome.what
     except BodyTooLargeError:
         what, status = "the form is too large.", 413
     except InputError as error:

@@ -22,12 +22,14 @@ LETTERS = {
     Verdict.CONFLICT: "C",
     Verdict.SPENT: "S",
     Verdict.FOREIGN: "F",
+    Verdict.CLOSED: "R",
 }
 _REFUSED = "R"
 _WHY = {
     Verdict.CONFLICT: "another content was stored under its id.",
     Verdict.SPENT: "its token was used already.",
     Verdict.FOREIGN: "its token was never issued.",
+    Verdict.CLOSED: "the campaign takes no more answers.",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +43,14 @@ def require_safe(host: str, tls_cert: Path | None, tls_key: Path | None, *, behi
             allowed="127.0.0.1",
             remedy="Give tls_cert and tls_key, or say behind_proxy where a proxy in front of it speaks TLS.",
         )
+    if tls_cert is not None and tls_key is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls_cert, tls_key, password="")
+        except OSError as error:  # those of TLS are such, too
+            raise InputError(
+                f"{tls_cert} and {tls_key} are no certificate with its key ({error.strerror or error}).",
+                remedy="Give PEM files that belong together, the key without a password.",
+            ) from None
 
 
 def serve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from askance.collect.store.postgres import PostgresStore
+from askance.collect.store.schema import FINGERPRINT
 from askance.collect.store.sqlite import SqliteStore
 from askance.collect.store.tables import TableStore, copy_rows
-from askance.errors import FormatError, InputError
+from askance.errors import IncompatibleEvidenceError, InputError
 from askance.formats.disk import as_path, is_address, opened, regular_target, whole_file
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -37,6 +39,18 @@ def open_store(address: str | os.PathLike[str], *, make: bool = True) -> TableSt
     return PostgresStore(address)
 
 
+def without_password(address: str | os.PathLike[str]) -> str:
+    """An address for people to read: what stands between the name of a user and the last @ is left out.
+
+    >>> without_password("postgresql://ask:s3cret@db/surveys"), without_password("exams.sqlite")
+    ('postgresql://ask:***@db/surveys', 'exams.sqlite')
+    """
+    shown = os.fspath(address)
+    if not is_address(shown):
+        return shown
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", re.sub(r"(://[^:@/]*):.*@", r"\1:***@", shown))
+
+
 def write_backup(store: TableStore, path: str | os.PathLike[str]) -> None:
     """Copy all of one moment to a SQLite file, row by row in the order of keys; others go on writing meanwhile."""
     folder = regular_target(path).parent
@@ -48,26 +62,44 @@ def write_backup(store: TableStore, path: str | os.PathLike[str]) -> None:
             shutil.copyfileobj(written, file)
 
 
-def restore(path: str | os.PathLike[str], address: str | os.PathLike[str]) -> None:
+def restore(path: str | os.PathLike[str], address: str | os.PathLike[str], fingerprint: bytes = b"") -> None:
     """Fill an empty store from a backup: a new file, or an empty schema of PostgreSQL.
+
+    Args:
+        path: of the backup.
+        address: of the store.
+        fingerprint: of the campaign that it must be of; b"": of any.
 
     Raises:
         InputError: there is something in the store already.
+        IncompatibleEvidenceError: the backup is of another campaign; nothing was filled.
     """
     source = as_path(path)
     with _room(None) as room:
         with opened(source, unpack=False) as backup, (room / "backup").open("xb") as copy:
             shutil.copyfileobj(backup, copy)  # opening it writes beside it, and brings it to the newest version
-        if not (room / "backup").stat().st_size:  # SQLite takes an empty file for an empty database
-            raise FormatError("this is no backup: it is empty.", remedy="Give a file of `askance collect backup`.")
-        with SqliteStore.open(room / "backup", make=False) as stored, open_store(address) as store:
-            if store.count() or store.meta() or store.token_count().issued:
-                raise InputError(
-                    f"the store to be filled has a campaign already, with {store.count():,} answers.",
-                    remedy="Restore to a new file, or to an empty schema.",
-                )
-            copy_rows(stored, store)
-            store.tidy(wait=True)
+        with SqliteStore.open(room / "backup", make=False) as stored:
+            _require_campaign(stored, fingerprint)
+            _fill(address, stored)
+
+
+def _require_campaign(backup: TableStore, fingerprint: bytes) -> None:
+    if fingerprint and backup.meta().get(FINGERPRINT, fingerprint) != fingerprint:
+        raise IncompatibleEvidenceError(
+            "this is a backup of another campaign, or of another version of it.",
+            remedy="Give the campaign file that it was made with.",
+        )
+
+
+def _fill(address: str | os.PathLike[str], backup: TableStore) -> None:
+    with open_store(address) as store:
+        if store.count() or store.meta() or store.token_count().issued:
+            raise InputError(
+                f"the store to be filled has a campaign already, with {store.count():,} answers.",
+                remedy="Restore to a new file, or to an empty schema.",
+            )
+        copy_rows(backup, store)
+        store.tidy(wait=True)
 
 
 @contextmanager

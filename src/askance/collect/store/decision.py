@@ -30,14 +30,15 @@ class Decision(NamedTuple):
 
 
 def decide(
-    entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]], tokens: Mapping[bytes, int]
+    entries: Sequence[Entry], stored: Mapping[bytes, bytes], tokens: Mapping[bytes, int], *, closed: bool = False
 ) -> Decision:
     """One verdict after the other: what comes first in the group is known to what follows.
 
     Args:
         entries: the group.
-        stored: by id, window and content of those of its entries that are stored.
+        stored: by id, the content of those of its entries that are stored.
         tokens: by hash, those of its tokens that were issued: 1 for one that is spent, else 0.
+        closed: whether nothing new is taken.
 
     >>> first, again, other = (Entry(bytes(16), content) for content in (b"yes", b"yes", b"no"))
     >>> [verdict.value for verdict in decide([first, again, other], {}, {}).verdicts]
@@ -46,12 +47,13 @@ def decide(
     taken, spent = dict[bytes, Entry](), set[bytes]()
     verdicts = list[Verdict]()
     for entry in entries:
-        id, content, token, window, _ = entry
+        id, content, token, _, _ = entry
         if id in stored:
-            verdict = Verdict.KNOWN if stored[id] == (window, content) else Verdict.CONFLICT
+            verdict = Verdict.KNOWN if stored[id] == content else Verdict.CONFLICT
         elif id in taken:
-            same = (taken[id].window, taken[id].content) == (window, content)
-            verdict = Verdict.KNOWN if same else Verdict.CONFLICT
+            verdict = Verdict.KNOWN if taken[id].content == content else Verdict.CONFLICT
+        elif closed:
+            verdict = Verdict.CLOSED
         else:
             verdict = Verdict.TAKEN
             if token is not None:

@@ -58,7 +58,7 @@ class Verdict(Enum):
 
     #: It is stored, durably.
     TAKEN = "taken"
-    #: It was stored before: same id, same window, same content.
+    #: It was stored before: same id, same content, in whichever window.
     KNOWN = "known"
     #: Another content is stored under its id.
     CONFLICT = "conflict"
@@ -66,6 +66,8 @@ class Verdict(Enum):
     SPENT = "spent"
     #: Its token was never issued.
     FOREIGN = "foreign"
+    #: It is new, and the campaign was closed before it came.
+    CLOSED = "closed"
 
     @property
     def acknowledged(self) -> bool:

@@ -41,11 +41,12 @@ class PostgresStore(TableStore):
 
     def _require_durable(self) -> None:
         """A commit returns when it is on the disk, whatever the server does for others; where it never is, refuse."""
-        if self._rows("SHOW fsync")[0][0] != "on":
-            raise InputError(
-                "fsync of this PostgreSQL is off: what it acknowledges may be lost.",
-                remedy="Turn it on for the server.",
-            )
+        for setting in ("fsync", "full_page_writes"):
+            if self._rows(f"SHOW {setting}")[0][0] != "on":
+                raise InputError(
+                    f"{setting} of this PostgreSQL is off: what it acknowledges may be lost.",
+                    remedy="Turn it on for the server.",
+                )
         if self._rows("SHOW synchronous_commit")[0][0] == "off":
             self._rows("SET synchronous_commit = on")
 

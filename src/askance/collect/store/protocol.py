@@ -43,10 +43,19 @@ class Store(Protocol):
     Every method that changes something is one transaction: all of it holds, durably, when it returns, or nothing does.
     Whatever keeps it from that (no answer, no room) is a `StoreUnavailableError`, after which the store is closed and
     opened again.
+
+    Attributes:
+        fingerprint: of the campaign whose entries are brought; b"": not said. A store of another one takes nothing.
     """
 
+    fingerprint: bytes
+
     def take(self, entries: Sequence[Entry]) -> list[Verdict]:
-        """Store a group of entries in one transaction, tallies and tokens included; a verdict for each, in order."""
+        """Store a group of entries in one transaction, tallies and tokens included; a verdict for each, in order.
+
+        Whether the campaign is closed, and which one it is, is read in this transaction: what is taken was taken before
+        it was closed.
+        """
 
     def tallies(self) -> dict[tuple[str, int], Sums]:
         """By question and window, what the entries add up to."""
@@ -77,7 +86,10 @@ class Store(Protocol):
         """How many tokens were issued, and how many are spent."""
 
     def delete(self, ids: Iterable[bytes], sums_of: SumsOf) -> int:
-        """Delete entries and take what they added off the tallies; how many there were. Their tokens stay spent."""
+        """Delete entries and take what they added off the tallies; how many there were. Their tokens stay spent.
+
+        How many were deleted in all is counted in the same transaction ("withdrawn" among `meta`).
+        """
 
     def delete_windows_before(self, window: int) -> int:
         """Delete all entries of earlier windows, and their tallies; how many there were."""

@@ -20,5 +20,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE tokens (hash {blob} PRIMARY KEY, spent SMALLINT NOT NULL) {table}",
     ),
 )
-#: The row of `meta` that holds the version.
-VERSION = "schema"
+#: Rows of `meta` that a store itself reads: the version of its tables, the campaign that it belongs to, whether the
+#: campaign takes no more, how many entries were withdrawn.
+VERSION, FINGERPRINT, CLOSED, WITHDRAWN = "schema", "fingerprint", "closed", "withdrawn"

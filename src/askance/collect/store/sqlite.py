@@ -30,6 +30,8 @@ _SETTINGS = (
     "PRAGMA cache_size = -65536",
     "PRAGMA wal_autocheckpoint = 16384",  # pages are brought into the file once for many commits
 )
+# Far from what SQLite itself counts up to while tables are made.
+_VERSIONS_APART = 1_000_000
 _BROKEN = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
@@ -74,6 +76,8 @@ class SqliteStore(TableStore):
         """The store in a file that only its owner may read; it is made if there is none, unless that is forbidden."""
         place = as_path(path)
         with _unavailable():
+            if not make and not place.stat().st_size:  # SQLite would take it for a database without tables
+                raise FormatError("this store is empty, it has no campaign any more.", remedy="Restore a backup.")
             connection = _connected(place, make=make)
             try:
                 return cls(connection, place)
@@ -139,6 +143,9 @@ class SqliteStore(TableStore):
             size = self._rows("PRAGMA page_count")[0][0] * self._rows("PRAGMA page_size")[0][0]
             self._rows(f"PRAGMA temp_store = {'MEMORY' if size <= _IN_MEMORY else 'FILE'}")
             self._rows("VACUUM")
+            # The file counts how often it was written anew, which tells for how long answers came in. Tables begin on
+            # the same pages after every time, so that whoever has read where they are may go on.
+            self._rows(f"PRAGMA schema_version = {len(self.steps) * _VERSIONS_APART}")
             self._tidied = True
         return self._tidied and self.truncate_log(wait=wait)
 
@@ -171,7 +178,8 @@ def _of_many_rows(statement: str) -> str:
 
 def _connected(path: Path, *, make: bool) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | (os.O_CREAT if make else 0), 0o600))
-    return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    place = os.path.abspath(path)  # SQLite keeps what is called ":memory:" in memory
+    return sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
 
 def _file_at(path: Path) -> tuple[int, int]:

@@ -16,14 +16,15 @@ from askance._checks import shown
 from askance.collect.store.decision import ALL, Decision, Tallies, added, decide, merged
 from askance.collect.store.entry import HASH_BYTES, Entry, Verdict, require_entries
 from askance.collect.store.protocol import Sums, SumsOf, TokenCount
-from askance.collect.store.schema import STEPS, VERSION
-from askance.errors import FormatError, InputError
+from askance.collect.store.schema import CLOSED, FINGERPRINT, STEPS, VERSION, WITHDRAWN
+from askance.errors import FormatError, IncompatibleEvidenceError, InputError
 
 # Entries are read in pages of so many, and deleted in as many.
 _PAGE = 4096
 # What the first answer fixes: answers mean nothing without the questions, and tokens nothing without their salt.
-_FIXED = ("campaign", "fingerprint", "salt")
+_FIXED = ("campaign", FINGERPRINT, "salt")
 _INSERT_ENTRIES = "INSERT INTO entries VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+_SELECT_META = "SELECT name, value FROM meta WHERE name IN (?, ?)"
 _INSERT_META = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _INSERT_TALLIES = (
     "INSERT INTO tallies VALUES (?, ?, ?, ?)"
@@ -45,6 +46,8 @@ class TableStore(ABC):
     steps: ClassVar[tuple[tuple[str, ...], ...]] = STEPS
     #: How the database spells {blob} and {table} in them.
     _spelling: ClassVar[dict[str, str]]
+    #: Of the campaign whose entries are brought: a store of another one takes nothing.
+    fingerprint: bytes = b""
 
     # -- what a database does ------------------------------------------------------------------------------------------
 
@@ -129,14 +132,27 @@ class TableStore(ABC):
         self, entries: Sequence[Entry], stored: Mapping[bytes, tuple[int, bytes]] | None = None
     ) -> list[Verdict]:
         """Decide a group and keep what is taken; as if nothing of it were stored, where nobody looked."""
+        closed = self._is_closed()
         hashes = sorted({entry.token for entry in entries if entry.token is not None})
         tokens = dict(self._rows_of("SELECT hash, spent FROM tokens WHERE hash ??", hashes))
-        decision = decide(entries, stored or {}, tokens)
+        contents = {id: content for id, (_, content) in (stored or {}).items()}
+        decision = decide(entries, contents, tokens, closed=closed)
         if stored is None and len(decision.taken) < len(entries):
             raise _StoredBeforeError  # a token may be spent because its entry is stored
         if decision.taken:
             self._keep(decision)
         return decision.verdicts
+
+    def _is_closed(self) -> bool:
+        """Whether nothing new is taken; refused where the store has come to belong to another campaign."""
+        wanted = (CLOSED, FINGERPRINT)
+        known = {name: bytes(value) for name, value in self._rows(_SELECT_META, wanted)}
+        if self.fingerprint and known.get(FINGERPRINT, self.fingerprint) != self.fingerprint:
+            raise IncompatibleEvidenceError(
+                "the store belongs to another version of the campaign by now.",
+                remedy="Serve that one, or take the change back.",
+            )
+        return CLOSED in known
 
     def _stored(self, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
         rows = self._rows_of('SELECT id, "window", content FROM entries WHERE id ??', ids)
@@ -189,6 +205,9 @@ class TableStore(ABC):
                 stored = self._stored(page)
                 self._write("DELETE FROM entries WHERE id = ?", [(id,) for id in stored])
                 self._add(added((window, sums_of(content)) for window, content in stored.values()), -1)
+                if stored:
+                    withdrawn = int(self.meta().get(WITHDRAWN, b"0")) + len(stored)
+                    self._write(_INSERT_META, [(WITHDRAWN, str(withdrawn).encode())])
             deleted += len(stored)
         self.tidy(wait=True)
         return deleted

@@ -132,7 +132,7 @@ class Writer:
                     self._write([waiting])
         except Exception as error:  # whatever it is, those who wait hear of it and the next ones get a new connection
             self._close()
-            failure = error if isinstance(error, AskanceError) else _failed(error)
+            failure = _failed(error)
             for waiting in group:
                 waiting.answer.set_exception(failure)
         else:
@@ -143,7 +143,10 @@ class Writer:
 
     def _opened(self) -> Store:
         if self._store is None:
-            self._store = self._open_store()
+            try:
+                self._store = self._open_store()
+            except Exception as error:  # damaged, or of another campaign: nothing is wrong with what was sent
+                raise _failed(error) from error
         return self._store
 
     def _tidy(self) -> None:
@@ -151,7 +154,7 @@ class Writer:
         begun = time.monotonic()
         try:
             self._untidy = not self._opened().tidy()
-        except AskanceError:
+        except Exception:  # as above: the thread goes on
             self._close()
         now = time.monotonic()
         self._due = now + max(self._tidy_after, _TIMES_LONGER * (now - begun))
@@ -161,11 +164,15 @@ class Writer:
         try:
             if store is not None:
                 store.close()
-        except AskanceError:
+        except Exception:
             pass  # it was acknowledged before, or not at all
 
 
 def _failed(error: Exception) -> StoreUnavailableError:
-    failure = StoreUnavailableError(f"the store failed ({type(error).__name__}).", remedy="Send it again.")
+    """What those hear who wait; an error of another kind is not to be taken for one of what they sent."""
+    if isinstance(error, StoreUnavailableError):
+        return error
+    what = error.message if isinstance(error, AskanceError) else type(error).__name__
+    failure = StoreUnavailableError(f"the store failed ({what}).", remedy="Send it again.")
     failure.__cause__ = error
     return failure
