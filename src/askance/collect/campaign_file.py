@@ -223,8 +223,8 @@ def _question(table: TomlTable, languages: Sequence[str], kind: str) -> Asked:
         with table.at():
             raise InputError("it has no design: devices send noised reports only.", remedy=_EXAMPLE)
     values = () if channel is not None else _values(table)
-    labels = list(channel.outputs.labels) if isinstance(channel, FiniteChannel) else list(values)
-    options = {} if isinstance(values, range) else _options(table, labels, languages)
+    labels = channel.outputs.labels if isinstance(channel, FiniteChannel) else values
+    options = {} if isinstance(labels, range) else _options(table, labels, languages)
     decline = table.read("may_decline", bool, False)
     return Asked(name, texts, channel, options, values, decline, _share(table))
 
