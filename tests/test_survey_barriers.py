@@ -17,6 +17,7 @@ from askance.collect.pages.survey_page import survey_file
 from .browsers import barriers, started_browser, visit
 from .collectors import SURVEY, collection_in, served
 from .respondents import SAY, Person
+from .survey_tour import ARABIC, AWKWARD, ENGLISH, STATES, tour
 
 pytestmark = pytest.mark.integration
 
@@ -140,26 +141,13 @@ class _QuietFiles(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_two_windows_draw_once(browser: Any, tmp_path: Path) -> None:
-    with served(collection_in(tmp_path)) as running, visit(browser) as context:
-        person = Person(context, running)
-        first = person.page
-        person.answer()
-        person.open()
-        person.answer(cheated=0)
-        receipt = person.send()
-        person.page = first
-        assert person.send() == receipt
-        assert person.content()["id"] == receipt
-
-
 def test_without_javascript(browser: Any, tmp_path: Path) -> None:
     collection = collection_in(tmp_path, OWN + SURVEY)
     with served(collection) as running, visit(browser, java_script_enabled=False) as context:
         page = context.new_page()
         page.goto(str(running.client.base_url))
         assert SAY["script"] in page.locator("main").inner_text()
-        page.locator("main a").click()
+        page.locator("noscript a").click()
         page.locator("#q0-0001").check()
         page.locator("#q1-0000").check()
         page.locator("#q2").select_option("34")
@@ -200,16 +188,6 @@ def test_nobody_goes_on_without_an_answer(browser: Any, tmp_path: Path) -> None:
 
 # -- barriers ----------------------------------------------------------------------------------------------------------
 
-ARABIC = (
-    SURVEY.replace('title = "Exams"', 'title = {ar = "امتحانات", en = "Exams"}\nlanguages = ["ar", "en"]')
-    .replace('text = "', 'text = {ar = "سؤال؟", en = "')
-    .replace('?"', '?"}')
-    .replace('؟"}, en', '؟", en')
-    .replace(
-        'options = ["north", "south"]', 'options = {n = {ar = "شمال", en = "north"}, s = {ar = "جنوب", en = "south"}}'
-    )
-)
-
 
 def barriers_now(page: Any) -> list[str]:
     """What is wrong with a page as it is, with all that can be opened open."""
@@ -219,39 +197,49 @@ def barriers_now(page: Any) -> list[str]:
     return barriers(page) + small_targets(page) + (["it scrolls sideways"] if wide else [])
 
 
-SIZES = {"phone": (360, SURVEY, "en"), "400 %, arabic": (320, ARABIC, "ar"), "200 %": (640, SURVEY, "en")}
+SIZES = {"phone": (360, ENGLISH, "en"), "400 %, arabic": (320, ARABIC, "ar"), "200 %": (640, ENGLISH, "en")}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_no_barriers(browser: Any, tmp_path: Path, scheme: str, size: str) -> None:
-    """Every page, light and dark; 1280 pixels at 200 % are 640, and at 400 % 320, without scrolling sideways."""
+    """Every state, light and dark; 1280 pixels at 200 % are 640, and at 400 % 320, without scrolling sideways."""
     width, text, locale = SIZES[size]
-    collection = collection_in(tmp_path, OWN + "comprehension_check = true\n" + text)
     window = {"viewport": {"width": width, "height": 640}, "device_scale_factor": 2, "reduced_motion": "reduce"}
     options = {"color_scheme": scheme, "locale": locale, "bypass_csp": True, **window}
-    found = []
-    with served(collection) as running, visit(browser, **options) as context:
+    with served(collection_in(tmp_path, text)) as running, visit(browser, **options) as context:
+        found = {name: (locale_of(page), barriers_now(page)) for name, page in tour(context, running)}
+    assert found == dict.fromkeys(STATES, (locale, []))
+
+
+def locale_of(page: Any) -> Any:
+    return page.evaluate("() => document.documentElement.lang")
+
+
+@pytest.mark.parametrize("width", [320, 360, 768])
+def test_awkward_questions_fit(browser: Any, tmp_path: Path, width: int) -> None:
+    """Long words and lists, a design on no die, declining as one more answer of a channel, the widest number."""
+    window = {"viewport": {"width": width, "height": 640}, "bypass_csp": True, "reduced_motion": "reduce"}
+    with served(collection_in(tmp_path, AWKWARD)) as running, visit(browser, **window) as context:
         person = Person(context, running)
-        assert person.page.locator(f"html[lang={locale}]").count() == 1
-        for step in ["", "", "no", "0", "0", "number", "decline"]:
-            found.append(barriers_now(person.page))
-            if step == "number":
-                person.page.locator("input[name=number]").fill("34")
-            elif step:
-                person.page.locator(f"input[value='{step}']").check()
+        page = person.page
+        for choice in ("", "", "1", "2", "menu", "number", "5", ""):
+            assert barriers_now(page) == [], choice
+            if choice == "menu":
+                page.locator("select[name=menu]").select_option("7")
+            elif choice == "number":
+                field = page.locator("input[name=number]")
+                field.fill("-9007199254740991")
+                assert field.evaluate("(field) => field.scrollWidth <= field.clientWidth")
+            elif choice:
+                page.locator(f"input[value='{choice}']").check()
             person.go_on()
-        found.append(barriers_now(person.page))
-        context.set_offline(True)
-        person.go_on()
-        person.page.locator("#again").wait_for()
-        found.append(barriers_now(person.page))
-        context.set_offline(False)
-        person.page.locator("#show").click()
-        found.append(barriers_now(person.page))
-        person.page.goto(f"{running.client.base_url}/v1/exams/form")
-        found.append(barriers_now(person.page))
-    assert found == [[]] * 11
+        page.locator("#show").click()
+        page.locator(".sent .wheel").first.wait_for()
+        assert barriers_now(page) == []
+        told = person.content()["answers"]
+        assert told["wide"] == -9007199254740991
+        assert told["three"] in ("no", "yes", "I prefer not to say")
 
 
 def test_barriers_are_found(browser: Any, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import secrets
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -20,8 +21,9 @@ from askance.collect.campaign import Asked, Campaign
 from askance.collect.campaign_file import read_campaign
 from askance.collect.device_page import assets
 from askance.collect.dice import last_faces, parts_of, sides_of
+from askance.collect.pages.odds import stated_factor, told_odds
 from askance.collect.pages.plain_form import PlainForm
-from askance.collect.pages.survey_page import stated_factor, survey_file, survey_page
+from askance.collect.pages.survey_page import survey_file, survey_page
 from askance.collect.pages.texts import page_texts
 from askance.errors import AskanceError, InputError
 from askance.formats.vectors import example_channels
@@ -136,6 +138,26 @@ def test_stated_factors_are_never_below(ratio: Fraction) -> None:
 def test_no_text_says_how_sure_anybody_can_be() -> None:
     odds = [texts[key] for texts in page_texts().values() for key in ("odds_one", "odds_all")]
     assert all(text.count("{factor}") == 2 and "1" in text for text in odds)
+
+
+def test_odds_of_asymmetric_designs_are_the_worst_of_their_reports() -> None:
+    """Who answers yes is sent 2/3 + 1/12 of the time as yes, who answers no 1/12: nine times. For no it is 11/3."""
+    asked = Asked("cheated", {"en": "Did you cheat?"}, ForcedResponse("2/3", "1/12"))
+    assert data_of(survey_page(campaign_of(asked)).html)["factor"] == 9
+    form = PlainForm(campaign_of(asked, own_die=True)).content("en")
+    assert form["odds"] == page_texts()["en"]["odds_one"].format(factor=9)
+    three = Asked("often", {"en": "?"}, RandomizedResponse("1/2", outputs=["never", "once", "I prefer not to say"]))
+    assert data_of(survey_page(campaign_of(asked, three)).html)["factor"] == 36
+    assert PlainForm(campaign_of(asked, three)).content("es")["odds"] == page_texts()["es"]["odds_all"].format(
+        count=2, factor=36
+    )
+    assert "3,34" in told_odds(campaign_of(Asked("q", {"en": "?"}, Warner(Fraction(10, 13)))), "de")
+
+
+def test_a_campaign_without_a_bound_has_no_page() -> None:
+    asked = Asked("q", {"en": "?"}, Warner("1"))
+    with pytest.raises(InputError, match="some report to q excludes an answer"):
+        survey_page(campaign_of(asked))
 
 
 # -- dice --------------------------------------------------------------------------------------------------------------
@@ -261,6 +283,8 @@ def test_plain_forms_have_one_length(tmp_path: Path) -> None:
     choices = [[code for code, _ in question["choices"]] for question in content["questions"]]
     assert [len(codes) for codes in choices] == [2, 3, 90, 2]
     assert {len(code) for codes in choices for code in codes} == {len(content["declined"])} == {4}
+    sent = {"id": "0" * 32, "fill": content["fill"], **{f"q{i}": codes[0] for i, codes in enumerate(choices)}}
+    assert len(urlencode(sent)) == collection_in(tmp_path, "own_die = true\n" + SURVEY).form.length
     line = form.line("&".join(f"{name}={value}" for name, value in fields(q3=content["declined"]).items()).encode())
     assert json.loads(line)["answers"]["region"] is None
 

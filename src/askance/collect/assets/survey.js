@@ -10,10 +10,12 @@ const survey = JSON.parse(document.getElementById("survey").textContent);
 const page = document.getElementById("page");
 for (const question of survey.questions) question.observations ??= question.options; // reports are called like answers
 const MOST_RADIOS = 12; // longer lists are chosen from a menu
+const MOST_CELLS = 8; // of a bar that has room for numbers
 const GIVE_UP = 30_000; // milliseconds that a request gets before it is tried again
 const LONGEST_WAIT = 60; // seconds between two tries, if nothing else says that there is a connection
 
-const state = { language: survey.language, token: null, own: false, answers: {}, at: 0, isCommitted: false, line: null, sent: false };
+const state = { language: survey.language, token: null, own: false, answers: {}, isCommitted: false, line: null, sent: false };
+state.at = state.furthest = 0; // steps
 let steps = [];
 let rolls = {}; // the numbers that were drawn, by question: in memory only, for with the report they tell the truth
 
@@ -85,6 +87,7 @@ function complain(asked, ...what) {
 
 function go(at, isNew = true) {
   state.at = at;
+  state.furthest = Math.max(state.furthest, at);
   if (isNew) history.pushState({ at }, "");
   steps[at]();
 }
@@ -92,11 +95,11 @@ function go(at, isNew = true) {
 const next = () => go(state.at + 1);
 
 function back() {
-  return state.at === 0 ? [] : el("button", { type: "button", class: "back", click: () => history.back() }, say("back"));
+  return state.at === 0 || state.isCommitted ? [] : el("button", { type: "button", class: "back", click: () => history.back() }, say("back"));
 }
 
 addEventListener("popstate", (event) => {
-  if (!state.isCommitted && state.line === null && !state.sent) go(Math.min(event.state?.at ?? 0, steps.length - 1), false);
+  if (!state.isCommitted && state.line === null && !state.sent) go(Math.min(event.state?.at ?? 0, state.furthest), false);
 });
 
 function allSteps() {
@@ -109,11 +112,13 @@ function allSteps() {
 }
 
 function askCode() {
-  const field = el("input", { id: "code", autocapitalize: "none", spellcheck: "false", "aria-describedby": "hint", dir: "ltr" });
+  const typing = { autocapitalize: "none", spellcheck: "false", dir: "ltr", value: state.token };
+  const field = el("input", { id: "code", "aria-describedby": "hint", ...typing });
   const submit = async (asked) => {
     const token = readToken(field.value);
     if (!token) return complain(asked, say("code_wrong"));
     state.token = token;
+    history.replaceState(history.state, "", `#${token}`); // as if it had been in the link: who loads the page again goes on
     if (state.line === null) return (await resume()) || next();
     state.line = padded({ ...JSON.parse(state.line), token }); // a slip of the pen changes nothing of what was drawn
     await keep(state.line);
@@ -165,7 +170,7 @@ function askQuestion(question, number) {
   const heading = el("legend", {}, el("h1", { dir: "auto" }, own(question.texts)));
   const how = rolled ? [el("p", {}, say("own_how", { sides: question.sides })), rule(question, true)] : [];
   const fields = question.range ? numberField(question, known) : choices(options, known);
-  const decline = question.may_decline ? declining(known) : [];
+  const decline = question.may_decline ? declining(known, rolled) : [];
   const more = question.device && !rolled ? el("details", {}, el("summary", {}, say("how")), chance(question)) : [];
   show(null, back(), place, form(submit, el("fieldset", {}, heading, mark, how, fields, decline), button("next")), more);
 }
@@ -176,7 +181,8 @@ function numberField(question, known) {
   const hint = el("p", { class: "hint", id: "hint" }, say("number", limits(question)));
   const value = known.number ?? "";
   const labels = { "aria-label": own(question.texts), "aria-describedby": "hint" };
-  return [hint, el("input", { name: "number", inputmode: question.range[0] < 0 ? "text" : "numeric", value, ...labels })];
+  const size = Math.max(...question.range.map((end) => String(end).length)) + 1;
+  return [hint, el("input", { name: "number", inputmode: question.range[0] < 0 ? "text" : "numeric", size, value, ...labels })];
 }
 
 function choices(options, known) {
@@ -188,9 +194,9 @@ function choices(options, known) {
   return [el("label", { for: "menu", class: "hint" }, say("select")), el("select", { name: "menu", id: "menu" }, first, listed)];
 }
 
-function declining(known) {
-  const text = say("decline");
-  return [el("p", { class: "or" }, say("or")), choice("decline", text, { checked: known.declined, note: say("decline_note") })];
+function declining(known, rolled) {
+  const note = [say("decline_note"), rolled ? [" ", say("own_decline")] : []].flat(2);
+  return [el("p", { class: "or" }, say("or")), choice("decline", say("decline"), { checked: known.declined, note })];
 }
 
 /** What was chosen; null where nothing was, or what cannot be. */
@@ -228,8 +234,9 @@ const starts = (question) => [0, ...question.parts.map((part) => Number(part.unt
 
 function rule(question, mine = false) {
   const [ends, faces] = [starts(question), facesOf(question)];
+  const isFine = faces.length > MOST_CELLS;
   const cells = question.parts.map((part, i) => {
-    const cell = el("span", { class: kindOf(question, part), dir: "ltr" }, faces[i]);
+    const cell = el("span", { class: kindOf(question, part), dir: "ltr" }, isFine ? "" : faces[i]);
     cell.style.flexGrow = ends[i + 1] - ends[i];
     return cell;
   });
@@ -237,7 +244,7 @@ function rule(question, mine = false) {
     const share = question.sides ? "" : ` (${decimal(100 * (ends[i + 1] - ends[i]))} %)`;
     return el("li", {}, el("b", {}, el("bdi", { dir: "ltr" }, faces[i] + share)), ": ", meaning(question, part, mine));
   });
-  return [el("div", { class: "bar", "aria-hidden": "true" }, cells), el("ul", { class: "rule" }, lines)];
+  return [el("div", { class: isFine ? "bar fine" : "bar", "aria-hidden": "true" }, cells), el("ul", { class: "rule" }, lines)];
 }
 
 function meaning(question, part, mine) {
@@ -285,7 +292,8 @@ function drawing(question, label) {
   const place = question.parts.findIndex((part) => number < BigInt(part.until));
   const part = question.parts[place];
   const rolled = 1 + Math.floor((question.sides * Number(number)) / TOTAL);
-  const face = question.sides ? Math.min(rolled, part.face) : place + 1;
+  const first = place ? question.parts[place - 1].face + 1 : 1; // thresholds are those of faces up to a last bit
+  const face = question.sides ? Math.min(Math.max(rolled, first), part.face) : place + 1;
   const key = question.sides === 0 ? "wheel_shows" : question.sides === 2 ? "coin_shows" : "die_shows";
   const picture = question.sides ? die(question.sides, face) : wheel(question, number);
   return [
@@ -348,13 +356,37 @@ async function commit() {
   if (missing >= 0) return go(missing);
   if (state.isCommitted) return undefined; // pressed twice
   state.isCommitted = true;
-  if (await resume()) return undefined; // another window of this browser was first
+  const earlier = await alone(async () => {
+    const text = await kept();
+    if (text === null) await draw();
+    return text;
+  });
+  return earlier === null ? deliver() : goOn(earlier); // of another window of this browser, which was first
+}
+
+async function draw() {
   const answers = Object.fromEntries(survey.questions.map((question) => [question.name, drawn(question)]));
   const id = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   state.line = padded({ campaign: survey.wave, id, token: state.token, answers });
   state.answers = {}; // what is true is forgotten
   await keep(state.line);
-  return deliver();
+}
+
+/** Work that no other window of this browser does at the same time for the same person: two do not draw at once. */
+async function alone(work) {
+  let release = () => {};
+  const held = (resolve) => () => (resolve(), new Promise((done) => (release = done)));
+  try {
+    const name = await shelf();
+    await new Promise((resolve, reject) => navigator.locks.request(name, held(resolve)).catch(reject));
+  } catch {
+    // a browser without locks
+  }
+  try {
+    return await work();
+  } finally {
+    release();
+  }
 }
 
 /** What is sent of an answer. A protected one is drawn here, once, from a fresh word of the browser's secure source. The
@@ -423,9 +455,11 @@ async function deliver() {
   document.getElementById("languages").replaceChildren();
   show(say("sending"), el("svg", { class: "draw", viewBox: "0 0 100 100", "aria-hidden": "true" }, el("g", { class: "busy" }, die(6, 5))));
   for (let wait = 1; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
+    page.querySelector("#again")?.replaceChildren(...say("sending"));
     const outcome = await post();
     if (outcome) return settle(outcome);
-    if (!page.querySelector("#again")) showWaiting();
+    if (page.querySelector("#again")) page.querySelector("#again").replaceChildren(...say("again"));
+    else showWaiting();
     await new Promise((resolve) => {
       page.querySelector("#again").addEventListener("click", resolve, { once: true });
       addEventListener("online", resolve, { once: true });
@@ -448,10 +482,10 @@ async function settle({ verdict, reason }) {
   }
   if (verdict === "F") {
     askCode();
-    return complain(page.querySelector("form"), el("strong", {}, say("foreign_title")), " ", say("foreign"));
+    return complain(page.querySelector("form"), el("strong", {}, say("foreign_title")), el("br"), say("foreign"));
   }
   const key = verdict === "S" ? "spent" : reason?.reason === "closed" ? "closed" : "refused";
-  if (key === "spent") await keep(null);
+  if (key !== "refused") await keep(null); // it will never be taken, and need not lie about
   return show(say(`${key}_title`), el("p", {}, say(key, { reason: reason?.what ?? verdict })));
 }
 
@@ -499,7 +533,7 @@ function tellWhatIsKnown() {
   const host = new URL(survey.address, location.href).host;
   document.getElementById("knows").replaceChildren(
     el("summary", {}, say("knows")),
-    el("p", {}, say("knows_payload")),
+    el("p", {}, say("knows_payload", { length: survey.length })),
     el("pre", { id: "payload", dir: "ltr", tabindex: "0" }, payload()),
     el("p", {}, say("knows_kept", { host })),
     el("p", {}, say("knows_script"), " ", el("code", {}, survey.digest)),
@@ -535,7 +569,12 @@ function offerLanguages() {
 /** Go on with what was drawn before, if anything was. */
 async function resume() {
   const text = await kept();
-  if (text === null) return false;
+  if (text !== null) await goOn(text);
+  return text !== null;
+}
+
+async function goOn(text) {
+  state.answers = {};
   const content = JSON.parse(text);
   if (content.receipt) {
     state.sent = true;
@@ -544,7 +583,6 @@ async function resume() {
     state.line = text;
     await deliver();
   }
-  return true;
 }
 
 async function start() {
@@ -558,4 +596,7 @@ async function start() {
 }
 
 addEventListener("hashchange", () => location.reload()); // another code: another person
+addEventListener("beforeunload", (event) => {
+  if (survey.forgets && state.line !== null && !state.sent) event.preventDefault(); // it would be lost
+});
 start().catch(() => page.replaceChildren(el("p", {}, say("started"))));

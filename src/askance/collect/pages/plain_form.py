@@ -1,7 +1,7 @@
 """The survey without a script: a plain form for people who roll a die of their own. Nothing is drawn.
 
-Every choice is sent as a code of the same length, so that the length of a form tells nothing; its id is drawn by the
-server when the page is made, and sent again with the same form.
+Every choice is sent as a code of the same length, and the form is filled up to what the script would send: lengths tell
+nothing. Its id is drawn by the server when the page is made, and sent again with the same form.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from askance.channels.finite import FiniteChannel
 from askance.collect.campaign import Asked, Campaign
 from askance.collect.dice import Part, last_faces, parts_of, sides_of
+from askance.collect.pages.odds import told_odds
 from askance.collect.pages.texts import texts_in
 from askance.collect.store.entry import ID_BYTES
 from askance.collect.submission import Form
+from askance.collect.tokens import TOKEN_LETTERS
 from askance.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _MOST_LISTED = 1000
 _DIGITS = len(str(_MOST_LISTED))
 _DECLINED = "x" * _DIGITS
+# Of a form, in bytes, beside what it is filled up with: some for every question, and the rest.
+_FORM_BYTES, _FIELD_BYTES = 1024, 64
 
 
 class PlainForm:
@@ -33,6 +37,7 @@ class PlainForm:
 
     Attributes:
         campaign: which one.
+        most_bytes: of a form that somebody fills in.
 
     >>> from askance import ForcedResponse
     >>> asked = Asked("smokes", {"en": "Do you smoke?"}, ForcedResponse("2/3", "1/6"))
@@ -45,6 +50,7 @@ class PlainForm:
         self.campaign = campaign
         self._form = Form(campaign)
         self._answers = [_answers(question) for question in campaign.questions]
+        self.most_bytes = _FORM_BYTES + _FIELD_BYTES * len(campaign.questions) + self._form.length
 
     def line(self, body: bytes) -> bytes:
         """The line that the script would have sent for a form; refused where something is missing."""
@@ -76,11 +82,20 @@ class PlainForm:
         return {
             "action": f"{plain_address(campaign)}?lang={language}",
             "id": secrets.token_hex(ID_BYTES),
+            "fill": self._fill(),
+            "odds": told_odds(campaign, language),
             "needs_token": campaign.access == "tokens",
             "consent": campaign.text(campaign.consent, language),
             "declined": _DECLINED,
             "questions": [self._question(i, language) for i in range(len(campaign.questions))],
         }
+
+    def _fill(self) -> str:
+        """As much as makes the form as long as a line of the script, where it is shorter."""
+        token = {} if self.campaign.access == "open" else {"token": "a" * TOKEN_LETTERS}
+        codes = {f"q{i}": _DECLINED for i in range(len(self.campaign.questions))}
+        empty = urlencode({"id": "0" * 2 * ID_BYTES, "fill": "", **token, **codes})
+        return "0" * (self._form.length - len(empty))
 
     def _question(self, i: int, language: str) -> dict[str, Any]:
         question, answers = self.campaign.questions[i], self._answers[i]

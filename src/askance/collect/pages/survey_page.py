@@ -9,11 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +22,7 @@ from askance.channels.finite import FiniteChannel
 from askance.collect.campaign import Asked, Campaign, Texts
 from askance.collect.device_page import MODULE, assets
 from askance.collect.dice import last_faces, parts_of, sides_of
+from askance.collect.pages.odds import factor_of
 from askance.collect.pages.plain_form import plain_address
 from askance.collect.pages.templates import rendered
 from askance.collect.pages.texts import FALLBACK, is_right_to_left, page_texts, texts_in
@@ -35,8 +34,6 @@ _IMPORT = re.compile(rf'^import .* from "\./{re.escape(MODULE)}";$', re.MULTILIN
 _UNREAD = re.compile(r"^[ \t]*(?://.*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)?\n|^[ \t]+", re.MULTILINE)
 # Of the description of a channel, what the module needs to draw.
 _DEVICE_KEYS = frozenset({"format", "mapping", "outputs", "observations", "thresholds"})
-# Ratios are of whole numbers of 2⁻⁶²: five is written as five.
-_ROUNDING = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
@@ -50,15 +47,6 @@ class Page:
 
     html: str
     policy: str
-
-
-def stated_factor(ratio: Fraction) -> float:
-    """A factor of odds as people read it: two decimals, rounded up.
-
-    >>> stated_factor(Fraction(5)), stated_factor(Fraction(10, 3)), stated_factor(Fraction(1000001, 10))
-    (5.0, 3.34, 100000.1)
-    """
-    return math.ceil(ratio * (1 - _ROUNDING) * 100) / 100
 
 
 def survey_page(campaign: Campaign, language: str | None = None) -> Page:
@@ -168,18 +156,25 @@ def survey_data(
         "consent": _in(spoken, campaign, campaign.consent) if campaign.consent else None,
         "own_die": campaign.own_die,
         "comprehension_check": campaign.comprehension_check,
-        "factor": stated_factor(campaign.largest_ratio or Fraction(1)),
+        "factor": factor_of(campaign),
         "questions": [_question(question, campaign, spoken) for question in campaign.questions],
-        "strings": _strings(spoken),
+        "strings": _strings(campaign, spoken),
         "digest": digest,
     }
 
 
-def _strings(spoken: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Texts of the page in every language that it speaks; in English where it does not."""
-    found = {code: texts_in(code) for code in spoken}
+def _strings(campaign: Campaign, spoken: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Texts of the page in every language that it speaks, in English where it does not; those that are ever said."""
+    said = {"code": campaign.access == "tokens", "check": campaign.comprehension_check, "own": campaign.own_die}
+    unsaid = tuple(f"{key}_" for key, is_said in said.items() if not is_said)
     english = page_texts()[FALLBACK]
-    return {code if texts is not english or code.startswith("en") else FALLBACK: texts for code, texts in found.items()}
+    found = {code: texts_in(code) for code in spoken}
+    return {
+        code if texts is not english or code.startswith("en") else FALLBACK: {
+            key: text for key, text in texts.items() if not key.startswith(unsaid)
+        }
+        for code, texts in found.items()
+    }
 
 
 def _in(spoken: Sequence[str], campaign: Campaign, texts: Texts) -> Texts:

@@ -18,9 +18,6 @@ from askance.collect.server.limits import BodyTooLargeError, body_of
 from askance.collect.store import Verdict
 from askance.errors import AskanceError, InputError
 
-# Of a plain form, in bytes: some for every question, and the rest.
-_FORM_BYTES, _FIELD_BYTES = 1024, 64
-
 
 def page(template: str, status: int = 200, **content: Any) -> Response:
     """A page."""
@@ -72,7 +69,7 @@ async def plain_answer(campaign: Campaign, ingest: Ingest, request: Request) -> 
     say = texts_in(language)
     key, receipt, what, status = "refused", "", "", 200
     try:
-        line = form.line(await body_of(request, _FORM_BYTES + _FIELD_BYTES * len(campaign.questions)))
+        line = form.line(await body_of(request, form.most_bytes))
         outcome = (await ingest.settled(line))[0]
         if isinstance(outcome, Verdict):
             keys = {Verdict.SPENT: "spent", Verdict.FOREIGN: "foreign", Verdict.CLOSED: "closed"}
