@@ -148,10 +148,10 @@ def certificate(folder: Path) -> None:
 
 
 def test_what_is_no_certificate_is_refused_before_anything_is_served(folder: Path) -> None:
-    _certificate(folder)
+    certificate(folder)
     (folder / "junk.pem").write_text("junk")
     (folder / "other").mkdir()
-    _certificate(folder / "other")
+    certificate(folder / "other")
     for cert, key in (("junk.pem", "junk.pem"), ("cert.pem", "junk.pem"), ("cert.pem", "other/key.pem")):
         refused = call("collect", "exams.toml", "--port", "0", "--tls-cert", cert, "--tls-key", key)
         assert_one_line(refused, ("are no certificate with its key",))

@@ -61,9 +61,7 @@ def restore_command(campaign: Path, source: Path, store: str | None) -> None:
             raise error.at(str(source)) from None
         with collection.opened() as opened:
             n = opened.count()
-    show(
-        Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place})
-    )
+    show(Card(f"restored to {collection.place}", [("answers", f"{n:,}")], {"answers": n, "store": collection.place}))
 
 
 @command("close", "Take no more answers.", examples=["askance collect close exams.toml"])
