@@ -1,5 +1,7 @@
 """One way from model and evidence to a fit: the table of pairs, outcomes without warnings, and who is told where."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,7 @@ from askance import (
     pool,
     regression_release,
 )
+from askance._renamed import FORMER_CLASSES
 from askance.errors import AskanceWarning, ImpossibleReportsWarning, InputError, RepairWarning
 from askance.estimation.methods.marginal import fit_marginal
 from askance.estimation.methods.moments import fit_moments
@@ -162,8 +165,21 @@ def test_the_likelihood_of_a_pooled_tally_is_that_of_its_parts() -> None:
     assert fit.diagnostics.maxima[0].log_likelihood == pytest.approx(told, rel=1e-12)
 
 
-def test_old_names_are_the_same_and_functions_say_so() -> None:
-    assert askance.GaussianField is LinearModel
+@pytest.mark.parametrize("old", FORMER_CLASSES)
+def test_classes_under_their_old_names_are_the_same_and_say_so(old: str) -> None:
+    module, name = FORMER_CLASSES[old]
+    packages = [askance, sys.modules[module.rpartition(".")[0]]]
+    for package in packages:
+        with pytest.warns(FutureWarning, match=f"{old} is called {name} now") as told:
+            assert getattr(package, old) is getattr(sys.modules[module], name)
+        assert told[0].filename == __file__
+        assert old not in dir(package)
+    with pytest.warns(FutureWarning, match=f"{old} is called") as told:
+        exec(compile(f"from {packages[1].__name__} import {old}", "somebody.py", "exec"), {"__name__": "somebody"})
+    assert {each.filename for each in told} == {"somebody.py"}
+
+
+def test_functions_under_their_old_names_say_so() -> None:
     with pytest.warns(FutureWarning, match="plan_regression is called regression_release now") as told:
         old = askance.plan_regression(LINEAR, 2)
     assert told[0].filename == __file__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from askance import MatrixChannel, PerValue, RandomizedResponse, StatisticsTally, Tally
+from askance import MatrixChannel, PerValue, RandomizedResponse, Tally
 from askance.channels import AnyChannel, FiniteChannel, Reports
 from askance.errors import IncompatibleEvidenceError, InputError
 from askance.evidence.tally import of_answers, of_statistics
@@ -25,11 +25,6 @@ def test_every_channel_offers_what_a_tally_needs(channel: AnyChannel) -> None:
     assert channel.most_reports >= 1 << 33
     assert of_answers(tally) != of_statistics(tally)
     assert of_answers(tally) == (channel in ANSWERS.values())
-
-
-def test_the_older_name_is_the_same_class() -> None:
-    assert StatisticsTally is Tally
-    assert StatisticsTally(BITS, [1, 2, 3], 4) == Tally(BITS, sums=[1, 2, 3], n_observations=4)
 
 
 def test_answers_as_codes_are_counted_like_labels() -> None:

@@ -92,15 +92,11 @@ def test_only_own_names_are_listed() -> None:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-#: Older names of what is one thing now.
-ALIASES = {"FieldResponses": "Responses", "GaussianField": "LinearModel", "StatisticsTally": "Tally"}
-
-
 @pytest.mark.parametrize("name", askance.__all__)
 def test_public_name(name: str) -> None:
     thing = getattr(askance, name)
     assert (inspect.getdoc(thing) or "").strip()
-    assert thing.__name__ == ALIASES.get(name, name)
+    assert thing.__name__ == name
     assert name in dir(askance)
     assert thing.__module__.startswith("askance.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from griffe import Extension, Module
+from griffe import Alias, Extension, Module
 
 
 class ShownOnce(Extension):
@@ -19,7 +19,8 @@ class ShownOnce(Extension):
         """Called with everything that was read of askance; docstrings of single modules say more and stay."""
         for package in _packages(pkg):
             for name, member in package.members.items():
-                if member.is_alias and member.target_path.startswith(f"{pkg.name}.") and not name.startswith("_"):
+                inside = isinstance(member, Alias) and member.target_path.startswith(f"{pkg.name}.")
+                if inside and not name.startswith("_"):
                     member.public = True
         for module in pkg.modules.values():
             if module.is_init_module:

@@ -1,3 +1,5 @@
+from typing import TYPE_CHECKING
+
 from askance import experiments as experiments
 from askance import geometry as geometry
 from askance.categories import Categories as Categories
@@ -69,9 +71,7 @@ from askance.estimation import estimate_mean as estimate_mean
 from askance.estimation import project as project
 from askance.estimation import share_sequence as share_sequence
 from askance.evidence import Candidates as Candidates
-from askance.evidence import FieldResponses as FieldResponses
 from askance.evidence import Responses as Responses
-from askance.evidence import StatisticsTally as StatisticsTally
 from askance.evidence import Tally as Tally
 from askance.evidence import Together as Together
 from askance.evidence import pool as pool
@@ -80,7 +80,6 @@ from askance.formats import save as save
 from askance.models import CountMeans as CountMeans
 from askance.models import Enumerated as Enumerated
 from askance.models import Factor as Factor
-from askance.models import GaussianField as GaussianField
 from askance.models import HiddenVariables as HiddenVariables
 from askance.models import LinearModel as LinearModel
 from askance.models import Outcome as Outcome
@@ -102,3 +101,8 @@ from askance.text import CountTagger as CountTagger
 __version__: str
 
 __all__: list[str]
+
+if TYPE_CHECKING:  # older names, which warn where they are used
+    from askance.evidence import FieldResponses as FieldResponses
+    from askance.evidence import StatisticsTally as StatisticsTally
+    from askance.models import GaussianField as GaussianField

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from askance import CliqueRelease, ForcedResponse, GaussianField, RandomField, Softmax
+from askance import CliqueRelease, ForcedResponse, LinearModel, RandomField, Softmax
 from askance.categories import Label
 from askance.estimation import ConditionalFieldFit, Diagnostics, DistributionFit, FieldFit, LinearFit, RegressionFit
 from askance.estimation.problems.basis import Basis, BasisEstimate
@@ -79,7 +79,7 @@ def _conditional() -> ConditionalFieldFit:
 
 
 def _linear() -> LinearFit:
-    field = GaussianField(
+    field = LinearModel(
         2, x_bounds=(0, 10), y_bounds=(-1, math.inf), scales=([5, 5, 0], [2, 2, 1]), feature_names=["age", "né"]
     )
     moments = np.eye(4) + 0.125

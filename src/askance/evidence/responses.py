@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import add, is_
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, cast
+from typing import Any, Generic, Self, cast
 
 import numpy as np
 
@@ -375,13 +375,6 @@ class Responses(Generic[C]):
     def __repr__(self) -> str:
         through = repr(self.channels[0]) if len(self.channels) == 1 else f"{len(self.channels)} channels"
         return f"Responses({self.n_observations} reports through {through})"
-
-
-#: The older name of reports about tables of hidden variables, with covariates.
-if TYPE_CHECKING:
-    FieldResponses: TypeAlias = Responses[CliqueRelease]
-else:
-    FieldResponses = Responses
 
 
 def joined_arms(parts: Sequence[Responses[C]]) -> Responses[C]:

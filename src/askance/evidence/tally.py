@@ -16,8 +16,6 @@ from askance.errors import EmptyDataError, InputError, ShapeError
 from askance.evidence.sources import NO_SOURCES, Sources
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from typing_extensions import TypeIs, TypeVar
 
     #: The family of the channel; that of answers where nothing is said.
@@ -205,13 +203,6 @@ class Tally(Generic[C]):
 
     def __repr__(self) -> str:
         return f"Tally({self.n_observations} reports through {self.channel!r})"
-
-
-#: The older name of a tally of noised statistics.
-if TYPE_CHECKING:
-    StatisticsTally: TypeAlias = Tally[StatisticsChannel]
-else:
-    StatisticsTally = Tally
 
 
 def of_answers(evidence: object) -> TypeIs[Tally[FiniteChannel]]:

@@ -363,7 +363,3 @@ def _read_bounds(
                 remedy="Give (low, high), or (lows, highs) with one number per column, from public knowledge.",
             )
     return low, high
-
-
-#: The name it had before; files still say "gaussian-field".
-GaussianField = LinearModel
